@@ -22,6 +22,7 @@ import commands
 import factory
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
+from agent.models.replaceable import ReplaceableModels
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
@@ -36,6 +37,7 @@ from checkpoints import Runs, Store, StoreUnavailableError
 from checkpoints.limits import MAX_MESSAGE_CHARS
 from components import page, page_requests
 from components.long_requests import LongRequestLayer
+from components.model_connector import ModelConnector
 from components.rendering import Renderer
 from components.routes import (
     agent_transcript,
@@ -46,6 +48,7 @@ from components.routes import (
     file_content,
     growth,
     health,
+    model_connections,
     replaced_messages,
     request_progress,
     search,
@@ -58,6 +61,7 @@ from components.services import Services
 from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
 from config import Settings, SettingsError, load_settings
+from connecting import EnvFileConnector
 from loading import AgentLoader, DeferredGraph
 from server import garbage, session_routes
 from server.dash_backend import make_backend, remove_dash_variables
@@ -88,6 +92,7 @@ ROUTES = (
     request_progress,
     search,
     uploads,
+    model_connections,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
@@ -101,6 +106,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             "/api/events",
             search.SEARCH_PATH,
             thread_list.THREADS_PATH,
+            model_connections.CONNECTIONS_PATH,
             session_routes.SESSIONS_PATH,
         }
     ),
@@ -148,8 +154,11 @@ def create_app(
     models: ConfiguredModels | None = None,
     tracer: Tracer | None = None,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
+    env_file: Path | None = None,
 ) -> App:
     """Build and join everything. Parts that are passed in are used as they are.
+
+    The page can connect a model only with an `env_file`, which keeps its settings.
 
     Each of `on_time_travel` is called with every move of an agent, on a thread of the pool. It should return soon; its
     errors are logged and harm no run.
@@ -157,14 +166,16 @@ def create_app(
     Raises `StoreUnavailableError`, and `SettingsError` and `ModelConfigurationError`, whose texts are for the user.
     """
     remove_tracing_variables()
-    loader = AgentLoader(lambda: factory.load_agent(settings, catalog))
-    catalog = models or factory.build_models(settings, prepare=loader.load)
+    loader = AgentLoader(lambda: factory.load_agent(settings, configured))
+    configured = models or factory.build_models(settings, prepare=loader.load)
+    catalog = ReplaceableModels(configured)
+    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file else None
     tracer = tracer or factory.build_tracer(settings)
     factory.check_tools(settings)
-    factory.check_titles(settings, catalog)
-    agents = factory.build_agents(settings, catalog)
+    factory.check_titles(settings, configured)
+    agents = factory.build_agents(settings, configured)
     store = store or factory.open_store(settings)
-    services = _build_services(settings, store, catalog, tracer, loader, agents, on_time_travel)
+    services = _build_services(settings, store, catalog, tracer, loader, agents, on_time_travel, connector)
     services.runs.interrupt_orphans()
     address = f"http://{_format_host(settings.host)}:{port}"
     sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
@@ -186,11 +197,12 @@ async def _close_parts(services: Services, loader: AgentLoader) -> None:
 def _build_services(
     settings: Settings,
     store: Store,
-    models: ConfiguredModels,
+    models: ReplaceableModels,
     tracer: Tracer,
     loader: AgentLoader,
     agents: Agents,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
+    connector: ModelConnector | None,
 ) -> Services:
     pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
     hub, runs, blocking = RunHub(), Runs(store), BlockingPool(pool)
@@ -210,7 +222,18 @@ def _build_services(
         followers=_build_followers(settings, store, runs, hub, models, blocking, tracer),
         agents=agents,
     )
-    return Services(store, runs, runner, hub, pool, models=models, tracer=tracer, prices=prices, renderer=Renderer())
+    return Services(
+        store,
+        runs,
+        runner,
+        hub,
+        pool,
+        models=models,
+        connector=connector,
+        tracer=tracer,
+        prices=prices,
+        renderer=Renderer(),
+    )
 
 
 def _build_followers(
@@ -218,7 +241,7 @@ def _build_followers(
     store: Store,
     runs: Runs,
     hub: RunHub,
-    models: ConfiguredModels,
+    models: ReplaceableModels,
     blocking: BlockingPool,
     tracer: Tracer,
 ) -> list[RunFollower]:
@@ -298,7 +321,7 @@ def serve(settings: Settings) -> None:
         listener = open_listener(settings.host, settings.port)
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
-    app = create_app(settings, port=listener.getsockname()[1])
+    app = create_app(settings, port=listener.getsockname()[1], env_file=Path(".env"))
     serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), app.load_agent)
 
 

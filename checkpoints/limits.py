@@ -38,6 +38,7 @@ MAX_ITEM_VALUES = 8_000  # of all these items
 # Settings and instructions
 MAX_INSTRUCTIONS_CHARS = 8_000  # of one conversation
 MAX_EXTRA_BODY_CHARS = 4_000  # of further fields of each request, as JSON
+MAX_SETTING_CHARS = 1_000  # of a key, an address or a name in the form that connects a model
 MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
 
 # Documents

@@ -20,6 +20,7 @@ from checkpoints import Caller, Receipt, Runs, StateError, Store
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
+from components.model_connector import ModelConnector
 from components.redacted_exports import RedactedExports
 from components.rendering import Renderer
 from components.search_indexing import SearchIndexing
@@ -27,7 +28,6 @@ from components.shared_reads import SharedReads
 from components.uploads import Uploads
 
 DEMO_LINE = "Demo model: it makes things up."
-SWITCH_LINE = "Set OPENAI_API_KEY in .env to use a real model."
 MAX_READ_SECONDS = 15.0
 READING_THREADS = 4
 READING_THREADS_OF_A_CONVERSATION = 2
@@ -63,6 +63,7 @@ class Services:
     hub: RunHub
     pool: ThreadPoolExecutor
     models: ModelCatalog
+    connector: ModelConnector | None = None  # None: the page cannot connect a model
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)
     renderer: Renderer = field(default_factory=Renderer)  # starts no process before a text is expensive
@@ -81,10 +82,8 @@ class Services:
         return [{"name": name, "demo": self.describe_demo(name)} for name in self.models.specs]
 
     def describe_demo(self, name: str) -> str | None:
-        """Return the line that marks the demo model; where it is the default, also the way to change that."""
-        if name != DEMO_SPEC:
-            return None
-        return f"{DEMO_LINE} {SWITCH_LINE}" if self.models.default_spec == DEMO_SPEC else DEMO_LINE
+        """Return the line that marks the demo model."""
+        return DEMO_LINE if name == DEMO_SPEC else None
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""

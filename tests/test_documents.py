@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
 from agent.models import other_bodies, paced_client
+from agent.models.connections import MAX_TRIAL_SECONDS
 from agent.run.compaction import MAX_FOCUS_CHARS
 from agent.subagents import forking
 from agent.time_travel.moves import MAX_NOTE_CHARS
@@ -194,6 +195,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Settings of a conversation": f"{limits.MAX_INSTRUCTIONS_CHARS:,} characters of instructions, "
         f"{limits.MAX_EXTRA_BODY_CHARS:,} of an extra body",
         "Instructions from Langfuse": f"{limits.MAX_PROMPT_CHARS:,} characters",
+        "A key, an address or a name in the form that connects a model": f"one line of {limits.MAX_SETTING_CHARS:,} "
+        f"characters; the model has {MAX_TRIAL_SECONDS:g} s to answer",
         "The page": f"the first {shown_text.MAX_SHOWN_CHARS:,} characters of a message, "
         f"{shown_text.MAX_SHOWN_DETAIL_CHARS:,} of arguments, a result or reasoning, and a link to all of it",
         "One view": f"{shown_text.MAX_VIEW_CHARS:,} characters of texts and their HTML and {shown_text.MAX_VIEW_CALLS} "

@@ -163,6 +163,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
         "demo": services.describe_demo(name or services.models.default_spec),
         "models": services.describe_models(),
         "default": services.models.default_spec,
+        "can_connect": services.connector is not None,
         "max_chars": limits.MAX_MESSAGE_CHARS,
     }
     if thread is None:

@@ -6,6 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
 import { isOutageShown } from "../page/outage.mjs";
+import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
@@ -145,7 +146,7 @@ function ComposerFoot({ data, tokens }) {
   return h(
     "div",
     { className: "composer-foot" },
-    h("span", { className: "composer-hint" }, data.demo ?? h(KeysHint)),
+    h("span", { className: "composer-hint" }, data.demo ? h(DemoHint, { text: data.demo, canConnect: data.can_connect }) : h(KeysHint)),
     h(
       "div",
       { className: "composer-status" },

@@ -30,7 +30,7 @@
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, fill: {key: string, text: string}|null,
- *   model: string, demo: string|null, models: ModelItem[], default: string, meter: MeterView|null,
+ *   model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean, meter: MeterView|null,
  *   max_chars: number}} ComposerData
  *
  * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment; null: at the beginning

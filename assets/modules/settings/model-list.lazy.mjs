@@ -13,11 +13,11 @@ loadStyle(new URL("./model-list.lazy.css", import.meta.url));
 /**
  * @typedef {import("../lib/types.mjs").ModelItem} ModelItem
  * @typedef {{group: string, model: ModelItem}} Line
- * @param {{models: ModelItem[], current: string, usual: string, onChoose: (model: ModelItem) => void, onClose: () => void}} props `usual`: the default
+ * @param {{models: ModelItem[], current: string, usual: string, onChoose: (model: ModelItem) => void, onConnect: (() => void)|null, onClose: () => void}} props `usual`: the default
  */
-export function ModelList({ models, current, usual, onChoose, onClose }) {
+export function ModelList({ models, current, usual, onChoose, onConnect, onClose }) {
   const id = useId();
-  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models, onChoose, onClose);
+  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models, { onChoose, onConnect, onClose });
   return h(
     "div",
     { className: "model-list", role: "dialog", "aria-label": "Choose the model" },
@@ -42,11 +42,12 @@ export function ModelList({ models, current, usual, onChoose, onClose }) {
     ),
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, "No matches."),
     h("p", { className: "quiet" }, "Takes effect from the next answer."),
+    onConnect && h("button", { type: "button", className: "text-button", onClick: onConnect }, "Connect a model…"),
   );
 }
 
 /** Filter the models by the typed text, and track the selected line. */
-function useLines(models, onChoose, onClose) {
+function useLines(models, { onChoose, onConnect, onClose }) {
   const list = useRef(null);
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
@@ -60,7 +61,7 @@ function useLines(models, onChoose, onClose) {
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Tab") onClose();
+    if (event.key === "Tab" && !onConnect) onClose(); // else it goes to the button below the list
     if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || lines.length === 0) return;
     event.preventDefault();
     if (step) setSelected((selected + step + lines.length) % lines.length);

@@ -1,8 +1,10 @@
 /** The name of the model below the field: the button that opens the list of models. */
 import { useActions } from "../lib/actions.mjs";
+import { useCommands } from "../lib/commands.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { usePopover } from "../lib/popover.mjs";
+import { useConnecting } from "./connecting.mjs";
 import { keepChoice, useKeptChoice } from "./settings.mjs";
 
 const { createElement: h } = window.React;
@@ -14,8 +16,10 @@ const ModelList = lazy(() => import("./model-list.lazy.mjs"), "ModelList", "The 
 export function ModelPicker({ data }) {
   const { isOpen, setOpen, close, root, onKeyDown } = usePopover(data.thread);
   const choose = useModelChoice(data);
-  const { models = [], model } = data;
-  if (models.length < 2) return data.demo ? null : h("span", { className: "composer-model" }, model);
+  const { models = [], model, can_connect: canConnect } = data;
+  const [connect, dialog] = useConnecting();
+  useCommands("ModelPicker", () => (canConnect ? [{ group: "Actions", name: "Connect a model", run: connect }] : []));
+  if (models.length < 2) return data.demo ? (dialog || null) : h("span", { className: "composer-model" }, model);
   const onChoose = (chosen) => {
     close();
     choose(chosen);
@@ -30,7 +34,8 @@ export function ModelPicker({ data }) {
       h("span", { className: "composer-model" }, model),
       icon("chevron-right", "model-arrow"),
     ),
-    isOpen && h(ModelList, { models, current: model, usual: data.default, onChoose, onClose: () => setOpen(false) }),
+    dialog,
+    isOpen && h(ModelList, { models, current: model, usual: data.default, onChoose, onConnect: canConnect ? () => (close(), connect()) : null, onClose: () => setOpen(false) }),
   );
 }
 

@@ -1,0 +1,114 @@
+"""The settings that connect each provider, as a form asks for them, and the first request with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+from agent.models.catalog import DEFAULT_OPENAI_MODEL
+from agent.models.providers import PROVIDERS
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+MODEL = "MODEL"  # the field with the provider's name for the model
+MAX_TRIAL_SECONDS = 30.0
+TRIAL_PROMPT = "Reply with one word: ready"
+_LABELS = {
+    "bedrock": "Amazon Bedrock",
+    "deepseek": "DeepSeek",
+    "google_genai": "Google",
+    "mistralai": "Mistral AI",
+    "openrouter": "OpenRouter",
+    "xai": "xAI",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionField:
+    """One setting, by its name in the environment. `suggestion` is its first value in the form."""
+
+    name: str
+    label: str
+    kind: Literal["key", "address", "text"] = "text"
+    is_required: bool = True
+    suggestion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A provider, and the settings that connect it. `prefix` begins the specs of its models."""
+
+    id: str
+    label: str
+    prefix: str
+    fields: tuple[ConnectionField, ...]
+    removed: tuple[str, ...] = ()  # settings of another connection with the same prefix
+
+    @property
+    def settings(self) -> tuple[ConnectionField, ...]:
+        """Return the fields of the provider itself."""
+        return tuple(field for field in self.fields if field.name != MODEL)
+
+    def make_spec(self, values: Mapping[str, str]) -> str:
+        return f"{self.prefix}:{values[MODEL]}"
+
+
+_OPENAI_KEY = ConnectionField("OPENAI_API_KEY", "API key", "key")
+_MODEL = ConnectionField(MODEL, "Model")
+_BUILT_IN = (
+    Connection(
+        "openai",
+        "OpenAI",
+        "openai",
+        (_OPENAI_KEY, ConnectionField(MODEL, "Model", suggestion=DEFAULT_OPENAI_MODEL)),
+        removed=("OPENAI_BASE_URL",),
+    ),
+    Connection(
+        "compatible",
+        "OpenAI-compatible, such as Ollama",
+        "openai",
+        (
+            ConnectionField("OPENAI_BASE_URL", "Address", "address", suggestion="http://127.0.0.1:11434/v1"),
+            ConnectionField("OPENAI_API_KEY", "API key (optional)", "key", is_required=False),
+            _MODEL,
+        ),
+    ),
+    Connection(
+        "azure",
+        "Azure OpenAI",
+        "azure",
+        (
+            ConnectionField("AZURE_OPENAI_ENDPOINT", "Endpoint", "address"),
+            ConnectionField("AZURE_OPENAI_API_KEY", "API key", "key"),
+            ConnectionField(MODEL, "Deployment"),
+            ConnectionField("AZURE_OPENAI_API_VERSION", "API version (optional)", is_required=False),
+        ),
+    ),
+)
+
+
+def list_connections() -> Sequence[Connection]:
+    """Return the providers that can be connected: the built-in ones, and those whose package is installed."""
+    installed = [
+        Connection(
+            name,
+            _LABELS.get(name, name.capitalize()),
+            name,
+            (*([ConnectionField(key, "API key", "key")] if key else []), _MODEL),
+        )
+        for name, (package, _, key) in PROVIDERS.items()
+        if find_spec(package) is not None
+    ]
+    return [*_BUILT_IN, *installed]
+
+
+async def try_model(model: BaseChatModel) -> None:
+    """Return at the first piece of an answer. Raises what the provider's library raises, and `TimeoutError`."""
+    async with asyncio.timeout(MAX_TRIAL_SECONDS), aclosing(model.astream(TRIAL_PROMPT)) as answer:  # type: ignore[type-var]
+        async for _ in answer:
+            return

@@ -1,0 +1,116 @@
+/** The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps anything. */
+import { useDialog } from "../lib/dialog.lazy.mjs";
+
+const { createElement: h, useEffect, useId, useState } = window.React;
+
+const ADDRESS = "/api/model-connections";
+const UNREACHABLE_TEXT = "The server does not answer. Nothing was saved.";
+
+/**
+ * @typedef {{name: string, label: string, kind: "key"|"address"|"text", required: boolean, value: string, is_set: boolean}} Field  a key has no value
+ * @typedef {{id: string, label: string, fields: Field[]}} Provider
+ */
+
+/** @param {{onClose: () => void}} props */
+export function ConnectDialog({ onClose }) {
+  const id = useId();
+  const dialog = useDialog(onClose);
+  const { providers, provider, chooseProvider, values, change, isTrying, problem, onSubmit } = useConnection();
+  return h(
+    "dialog",
+    { ref: dialog, className: "modal show", "aria-labelledby": `${id}-title`, onCancel: (event) => (event.preventDefault(), onClose()) },
+    h(
+      "div",
+      { className: "modal-dialog modal-dialog-centered" },
+      h(
+        "form",
+        { className: "modal-content", onSubmit, autoComplete: "off", "data-testid": "connect-dialog" },
+        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id: `${id}-title` }, "Connect a model")),
+        h(
+          "div",
+          { className: "modal-body" },
+          h("label", { className: "form-label", htmlFor: `${id}-provider` }, "Provider"),
+          h(
+            "select",
+            { id: `${id}-provider`, className: "form-select", value: provider?.id ?? "", onChange: (event) => chooseProvider(event.target.value) },
+            providers.map((each) => h("option", { key: each.id, value: each.id }, each.label)),
+          ),
+          provider?.fields.map((field) => h(SettingField, { key: `${provider.id} ${field.name}`, id: `${id}-${field.name}`, field, value: values[field.name] ?? "", onChange: change(field.name) })),
+          h("p", { className: "quiet" }, "Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again."),
+          problem && h("p", { className: "settings-problem", role: "alert" }, problem),
+        ),
+        h(
+          "div",
+          { className: "modal-footer" },
+          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, "Cancel"),
+          h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider }, isTrying ? "Trying…" : "Connect"),
+        ),
+      ),
+    ),
+  );
+}
+
+/** @param {{id: string, field: Field, value: string, onChange: (event: Event) => void}} props */
+function SettingField({ id, field, value, onChange }) {
+  const isKey = field.kind === "key";
+  return [
+    h("label", { key: "label", className: "form-label", htmlFor: id }, field.label),
+    h("input", {
+      key: "field",
+      id,
+      className: "form-control",
+      type: isKey ? "password" : "text",
+      inputMode: field.kind === "address" ? "url" : undefined,
+      value,
+      onChange,
+      autoComplete: isKey ? "new-password" : "off", // else browsers offer to fill in and to save a password
+      spellCheck: false,
+      placeholder: field.is_set ? "A key is set. Leave empty to keep it." : undefined,
+      required: field.required && !field.is_set,
+    }),
+  ];
+}
+
+/** Read the forms, and submit one. After success the page is loaded again: its drafts stay. */
+function useConnection() {
+  const [providers, setProviders] = useState(/** @type {Provider[]} */ ([]));
+  const [provider, setProvider] = useState(/** @type {Provider|undefined} */ (undefined));
+  const [values, setValues] = useState({});
+  const [isTrying, setTrying] = useState(false);
+  const [problem, setProblem] = useState(null);
+  const show = (chosen) => {
+    setProvider(chosen);
+    setProblem(null);
+    setValues(Object.fromEntries((chosen?.fields ?? []).map(({ name, value }) => [name, value])));
+  };
+  const read = async () => {
+    const reply = await fetch(ADDRESS).catch(() => null);
+    if (!reply?.ok) return setProblem("The providers cannot be read right now.");
+    const found = (await reply.json()).providers;
+    setProviders(found);
+    show(found[0]);
+  };
+  useEffect(() => void read(), []);
+  const onSubmit = async (event) => {
+    event.preventDefault();
+    if (isTrying || !provider) return;
+    setTrying(true);
+    setProblem(null);
+    const refusal = await submit(provider.id, values);
+    if (refusal === null) return location.reload();
+    setTrying(false);
+    setProblem(refusal);
+  };
+  const change = (name) => (event) => setValues({ ...values, [name]: event.target.value });
+  return { providers, provider, chooseProvider: (id) => show(providers.find((each) => each.id === id)), values, change, isTrying, problem, onSubmit };
+}
+
+/** @returns {Promise<string|null>} the reason of a refusal, or null */
+async function submit(provider, values) {
+  try {
+    const reply = await fetch(ADDRESS, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ provider, values }) });
+    return reply.ok ? ((await reply.json()).problem ?? null) : await reply.text();
+  } catch {
+    return UNREACHABLE_TEXT;
+  }
+}

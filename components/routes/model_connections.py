@@ -1,0 +1,46 @@
+"""The form that connects a model, and its submission. A key goes in and never comes out."""
+
+import json
+
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from components.model_connector import ConnectionForm, ConnectionRefusedError
+from components.services import Services
+from components.shapes import MalformedRequestError, check_shape
+
+CONNECTIONS_PATH = "/api/model-connections"
+
+
+class _Body(TypedDict):
+    provider: str
+    values: dict[str, str]
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    connector = services.connector
+    if connector is None:
+        return
+
+    @server.get(CONNECTIONS_PATH)
+    async def list_forms() -> Response:
+        forms = await services.run_blocking(connector.list_forms)
+        return JSONResponse({"providers": list(map(_describe_form, forms))})
+
+    @server.post(CONNECTIONS_PATH)
+    async def connect(request: Request) -> Response:
+        """Answer with the model after it has answered, or with the reason why not. The guard has checked the request."""
+        try:
+            body = json.loads(await request.body())
+        except (ValueError, RecursionError):
+            raise MalformedRequestError("body") from None
+        fields: _Body = check_shape(_Body, body, "body")
+        try:
+            return JSONResponse({"model": await connector.connect(fields["provider"], fields["values"])})
+        except ConnectionRefusedError as refusal:
+            return JSONResponse({"problem": str(refusal)})
+
+
+def _describe_form(form: ConnectionForm) -> dict[str, object]:
+    return {"id": form.id, "label": form.label, "fields": form.fields}
