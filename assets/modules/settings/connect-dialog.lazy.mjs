@@ -28,7 +28,7 @@ export function ConnectDialog({ onClose }) {
         h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id: `${id}-title` }, "Connect a model")),
         h(
           "div",
-          { className: "modal-body" },
+          { className: "modal-body connect-form" },
           h("label", { className: "form-label", htmlFor: `${id}-provider` }, "Provider"),
           h(
             "select",
