@@ -30,6 +30,7 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments)
     switch_off_library_tracing()  # its work would be measured as well
     report = Report()
+    commit = machine.read_commit()  # now: each part changes the table
     measures = {
         "page": page.measure,
         "peers": comparison.measure,
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         for name in names:
             measures[name](report, Path(folder), quick=chosen.quick)
-            text = markdown(report, machine.described(report.browser_version))
+            text = markdown(report, machine.described(commit, report.browser_version))
             chosen.out.write_text(text, encoding="utf-8")  # each time, so that a failure loses one part alone
     print(text)
     return 0

@@ -25,11 +25,12 @@ def browser() -> str:
     return found
 
 
-def described(browser_version: str | None) -> list[tuple[str, str]]:
+def described(commit: str, browser_version: str | None) -> list[tuple[str, str]]:
+    """Describe the machine. `commit` is `read_commit` before anything was written."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return [
         ("date", f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"),
-        ("commit", _commit()),
+        ("commit", commit),
         ("machine", f"{os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()} {platform.machine()}"),
         ("Python", platform.python_version()),
         ("SQLite", sqlite3.sqlite_version),
@@ -38,7 +39,9 @@ def described(browser_version: str | None) -> list[tuple[str, str]]:
     ]
 
 
-def _commit() -> str:
+def read_commit() -> str:
+    """Return the commit of the code, and whether the code differs from it."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
