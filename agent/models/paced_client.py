@@ -1,6 +1,7 @@
 """OpenAI's HTTP client with connections that are read at an app's shared moments."""
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
@@ -71,27 +72,39 @@ class _PacedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _PacedConnection(httpcore2.AsyncNetworkStream):
-    """A connection whose reads pause after a read that waited, so that more bytes arrive.
+    """A connection that keeps a piece for which it has waited until the next moment, and joins to it what has come since.
 
-    It never pauses twice without such a wait. A piece at hand, such as the second of two records of TLS, is read at once, so
-    a stream cannot fall behind.
+    A piece at hand, such as the second of two records of TLS, is returned at once, so a stream cannot fall behind.
     """
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream, pacer: StreamPacer) -> None:
         self._stream = stream
         self._pacer = pacer
-        self._has_waited = False
+        self._reads = 0  # since the last write: of one answer
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  as the library has it
         loop = asyncio.get_running_loop()
-        if self._has_waited:
-            await self._pacer.wait_for_moment()
         begun = loop.time()
         part = await self._stream.read(max_bytes, timeout)
-        self._has_waited = loop.time() - begun > MAX_READY_SECONDS
-        return part
+        self._reads += 1
+        pause = self._pacer.find_pause(self._reads)
+        is_head = self._reads == 1  # it waits for the model, and its text is still to come
+        if not part or pause <= 0 or is_head or loop.time() - begun <= MAX_READY_SECONDS:
+            return part
+        await self._pacer.wait_for_moment(pause)
+        return part + await self._read_ready(max_bytes - len(part))
+
+    async def _read_ready(self, max_bytes: int) -> bytes:
+        """Return the pieces at hand. A failure is left to the next read: it comes again."""
+        parts, part = [b""], b""
+        with contextlib.suppress(httpcore2.ReadTimeout, httpcore2.ReadError):
+            while max_bytes > 0 and (part := await self._stream.read(max_bytes, MAX_READY_SECONDS)):
+                parts.append(part)
+                max_bytes -= len(part)
+        return b"".join(parts)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109  as the library has it
+        self._reads = 0
         await self._stream.write(buffer, timeout)
 
     async def start_tls(

@@ -1,7 +1,6 @@
 """Streams that are read together, and texts that came together."""
 
 import asyncio
-import itertools
 import json
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import ExitStack
@@ -139,51 +138,84 @@ async def _once(part: bytes) -> AsyncIterator[bytes]:
 
 
 class Connection(httpcore2.AsyncNetworkStream):
-    """Gives pieces that come every so many seconds; one that is late is given at once."""
+    """Gives pieces that come every so many seconds. A late one is given at once, and alone, as a record of TLS is."""
 
     def __init__(self, seconds: float, records: int) -> None:
         self.seconds, self.left, self.begun, self.given = seconds, records, asyncio.get_running_loop().time(), 0
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
-        self.given += 1
-        if (wait := self.begun + self.given * self.seconds - asyncio.get_running_loop().time()) > 0:
+        wait = self.begun + (self.given + 1) * self.seconds - asyncio.get_running_loop().time()
+        if timeout is not None and wait > timeout:
+            await asyncio.sleep(timeout)
+            raise httpcore2.ReadTimeout
+        if wait > 0:
             await asyncio.sleep(wait)
+        self.given += 1
         return b"x"
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        pass
+
+
+async def read_pieces(pacer: StreamPacer, streams: int, count: int) -> list[tuple[float, int]]:
+    """Read so many pieces of an answer, beside other streams: the moment of each read since the beginning, and its pieces."""
+    connection = Connection(0.01, count)
+    paced = paced_client._PacedConnection(connection, pacer)
+    with ExitStack() as others:
+        for _ in range(streams):
+            others.enter_context(pacer.count_stream())
+        found = list[tuple[float, int]]()
+        while sum(pieces for _, pieces in found) < count:
+            pieces = len(await paced.read(100))
+            found.append((asyncio.get_running_loop().time() - connection.begun, pieces))
+    return found
 
 
 def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
-    """Each read gives one piece, as with records of TLS, although several have come."""
+    found = without_clock(read_pieces(StreamPacer(), streams=10, count=100))
+    assert 10 <= len(found) <= 16  # at first about every 70 ms, then every 160 ms
+    assert found[-1][0] < 1.2
 
-    async def read() -> tuple[float, int]:
+
+def test_the_beginning_of_a_stream_alone_is_read_as_it_comes_and_the_rest_in_pieces() -> None:
+    found = without_clock(read_pieces(StreamPacer(), streams=1, count=100))
+    assert [pieces for _, pieces in found[:8]] == [1] * 8
+    assert found[7][0] == pytest.approx(0.08)
+    assert 15 <= len(found[8:]) <= 20  # twenty times a second
+    assert found[-1][0] < 1.1
+
+
+def test_each_answer_of_a_connection_begins_without_a_pause() -> None:
+    async def read() -> bytes:
         pacer = StreamPacer()
         paced = paced_client._PacedConnection(Connection(0.01, 100), pacer)
-        with ExitStack() as others:
-            for _ in range(10):
-                others.enter_context(pacer.count_stream())
-            moments = []
-            for _ in range(100):
-                await paced.read(100)
-                moments.append(asyncio.get_running_loop().time())
-        waits = sum(later - earlier > 0.02 for earlier, later in itertools.pairwise(moments))
-        return moments[-1] - paced._stream.begun - 1.0, waits  # type: ignore[attr-defined]
-
-    late, waits = without_clock(read())
-    assert 10 <= waits <= 20  # together, about every 70 ms
-    assert late < 0.1
-
-
-def test_a_stream_alone_is_read_as_it_comes() -> None:
-    async def read() -> list[float]:
-        pacer = StreamPacer()
-        paced = paced_client._PacedConnection(Connection(0.01, 20), pacer)
         with pacer.count_stream():
-            moments = [asyncio.get_running_loop().time()]
             for _ in range(20):
                 await paced.read(100)
-                moments.append(asyncio.get_running_loop().time())
-        return [later - earlier for earlier, later in itertools.pairwise(moments)]
+            await paced.write(b"the next request")
+            return await paced.read(100)
 
-    assert without_clock(read()) == pytest.approx([0.01] * 20)
+    assert without_clock(read()) == b"x"
+
+
+def test_what_came_before_a_failure_is_returned() -> None:
+    class Failing(Connection):
+        async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+            if self.given == self.left:
+                raise httpcore2.ReadError
+            return await super().read(max_bytes, timeout)
+
+    async def read() -> int:
+        pacer, pieces = StreamPacer(), 0
+        paced = paced_client._PacedConnection(Failing(0.01, 20), pacer)
+        with pacer.count_stream():
+            while pieces < 20:
+                pieces += len(await paced.read(100))
+            with pytest.raises(httpcore2.ReadError):
+                await paced.read(100)
+        return pieces
+
+    assert without_clock(read()) == 20
 
 
 def test_the_client_reads_through_it() -> None:
