@@ -56,7 +56,7 @@ class RunReader:
     def list_running_threads(self) -> set[str]:
         """Return the ids of the threads that are being answered."""
         with self._store.database.begin_read() as connection:
-            return set(connection.scalars(sa.select(schema.run.c.thread_id).where(schema.run.c.state == RunState.RUNNING)))
+            return run_rows.select_running_threads(connection)
 
     def list_waiting_threads(self) -> set[str]:
         """Return the ids of the threads whose newest run at their head waits for a person's decision."""

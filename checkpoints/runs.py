@@ -79,7 +79,7 @@ class Runs(RunReader):
             else:
                 new = self._store.prepare_thread(thread_id=_choose_thread_id(caller), settings=settings)
                 loaded = thread_rows.insert_thread(connection, new, self._store.now())
-            run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts)
+            run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 change.run_body(
@@ -88,8 +88,6 @@ class Runs(RunReader):
                 )
             elif not compacts:
                 check_room_after(connection, loaded.thread, loaded.head)
-            run = run_rows.select_run(connection, run_id)
-        assert run is not None
         return run
 
     @retry_contended
@@ -97,8 +95,7 @@ class Runs(RunReader):
         """Store the runs' answers so far, by the ids of the runs."""
         with self._store.database.begin_write() as connection:
             for run_id in sorted(drafts):
-                running = (_run_table.c.id == run_id, _run_table.c.state == RunState.RUNNING)
-                connection.execute(sa.update(_run_table).where(*running).values(run_rows.to_draft_columns(drafts[run_id])))
+                run_rows.write_draft(connection, run_id, drafts[run_id])
 
     @retry_contended
     def commit_message(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
@@ -109,9 +106,7 @@ class Runs(RunReader):
         """
         with self._store.database.begin_write() as connection:
             receipt = self._append_messages(connection, self._require_active(connection, run), run, [message], branch_id)
-            connection.execute(
-                sa.update(_run_table).where(_run_table.c.id == run.id).values(run_rows.to_draft_columns(run_rows.NO_DRAFT))
-            )
+            run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT)
             return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
     @retry_contended

@@ -16,12 +16,19 @@ from checkpoints.progress import Report, StepCounter, count_steps, ignore_progre
 from checkpoints.storage import path_rows, schema, thread_rows
 from checkpoints.storage.batches import select_at_places
 from checkpoints.storage.bulk_insert import insert_rows
+from checkpoints.storage.search_index import IndexedMessage
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+_parent = schema.message.alias("parent")
+_message_query = (
+    sa.select(schema.message, _parent.c.hash.label("parent_hash"))
+    .outerjoin(_parent, _parent.c.id == schema.message.c.parent_id)
+    .where(schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread"))
+)
 _next = schema.message.alias("next")
 _tail_query = (
     sa.select(schema.message.c.hash, _next.c.id.is_(None))
@@ -61,6 +68,10 @@ class PlacedMessage:
     node: Node
     parent_id: str | None
     content: MessageContent
+
+    def to_indexed(self, thread_id: str) -> IndexedMessage:
+        """Return what the index of the search reads of it."""
+        return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +232,10 @@ def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
 
 
 def select_message(connection: sa.Connection, message_id: str, thread_id: str) -> Message:
-    table = schema.message
-    row = connection.execute(sa.select(table).where(table.c.id == message_id, table.c.thread_id == thread_id)).one_or_none()
+    row = connection.execute(_message_query, {"message_id": message_id, "of_thread": thread_id}).one_or_none()
     if row is None:
         raise MessageNotFoundError(message_id)
-    return _row_to_message(row, select_message_hash(connection, row.parent_id))
+    return _row_to_message(row, row.parent_hash)
 
 
 def find_content(connection: sa.Connection, message_id: str) -> str | None:

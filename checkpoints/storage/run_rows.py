@@ -19,6 +19,14 @@ _latest_query = (
     .order_by(_run.number.desc())
     .limit(1)
 )
+# Built once, as the statements of `thread_rows`.
+_run_query = sa.select(schema.run).where(_run.id == sa.bindparam("run_id"))
+_running_query = sa.select(_run.thread_id).where(_run.state == RunState.RUNNING)
+_earlier = schema.run.alias()
+_runs_before = sa.select(sa.func.count()).select_from(_earlier).where(_earlier.c.thread_id == sa.bindparam("of_thread"))
+_insert_run = sa.insert(schema.run).values(number=_runs_before.scalar_subquery())
+_update_run = sa.update(schema.run).where(_run.id == sa.bindparam("run_id"))
+_update_running = _update_run.where(_run.state == RunState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +65,22 @@ def parse_run(row: sa.Row[Any]) -> Run:
 
 
 def select_run(connection: sa.Connection, run_id: str) -> Run | None:
-    row = connection.execute(sa.select(schema.run).where(schema.run.c.id == run_id)).one_or_none()
+    row = connection.execute(_run_query, {"run_id": run_id}).one_or_none()
     return parse_run(row) if row else None
 
 
-def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: datetime, *, compacts: bool) -> None:
-    """Write a running run: from now on it locks its thread."""
-    table = schema.run
-    before = sa.select(sa.func.count()).select_from(table).where(table.c.thread_id == thread_id).scalar_subquery()
+def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: datetime, *, compacts: bool) -> Run:
+    """Write a running run, and return it: from now on it locks its thread."""
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
-    times = {"started_at": thread_rows.from_time(now)}
-    connection.execute(sa.insert(table).values(**row, **times, compacts=compacts, number=before))
+    time = thread_rows.from_time(now)
+    connection.execute(_insert_run, {**row, "started_at": time, "compacts": compacts, "of_thread": thread_id})
+    started_at = thread_rows.to_time(time)
+    return Run(run_id, thread_id, RunState.RUNNING, NO_DRAFT, None, False, started_at, None, compacts=compacts)
+
+
+def write_draft(connection: sa.Connection, run_id: str, draft: Draft) -> None:
+    """Store the draft of a run that is running."""
+    connection.execute(_update_running, {"run_id": run_id, **to_draft_columns(draft)})
 
 
 def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, head_id: str | None) -> None:
@@ -81,7 +94,7 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
         "ended_at": thread_rows.from_time(now),
         "head_id": head_id,
     }
-    connection.execute(sa.update(schema.run).where(schema.run.c.id == run_id).values(**row))
+    connection.execute(_update_run, {"run_id": run_id, **row})
 
 
 def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:
@@ -90,17 +103,27 @@ def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | 
     return parse_run(row) if row else None
 
 
+def _make_waiting_query() -> sa.Select[tuple[str]]:
+    thread, branch, later = schema.thread.c, schema.branch.c, schema.run.alias().c
+    is_newest = ~sa.exists().where(
+        later.thread_id == _run.thread_id, later.head_id == branch.head_id, later.number > _run.number
+    )
+    heads = sa.join(schema.run, schema.thread, thread.id == _run.thread_id).join(
+        schema.branch, branch.id == thread.branch_id
+    )
+    # A literal: a partial index serves no bound parameter.
+    is_waiting = _run.state == sa.literal_column(f"'{RunState.WAITING}'")
+    return sa.select(_run.thread_id).select_from(heads).where(is_waiting, _run.head_id == branch.head_id, is_newest)
+
+
+_waiting_query = _make_waiting_query()
+
+
 def select_waiting_threads(connection: sa.Connection) -> set[str]:
     """Return the threads whose newest run at their head waits for a decision."""
-    run, thread, branch, later = schema.run.c, schema.thread.c, schema.branch.c, schema.run.alias().c
-    is_newest = ~sa.exists().where(
-        later.thread_id == run.thread_id, later.head_id == branch.head_id, later.number > run.number
-    )
-    heads = sa.join(schema.run, schema.thread, thread.id == run.thread_id).join(schema.branch, branch.id == thread.branch_id)
-    # A literal: a partial index serves no bound parameter.
-    is_waiting = run.state == sa.literal_column(f"'{RunState.WAITING}'")
-    return set(
-        connection.scalars(
-            sa.select(run.thread_id).select_from(heads).where(is_waiting, run.head_id == branch.head_id, is_newest)
-        )
-    )
+    return set(connection.scalars(_waiting_query))
+
+
+def select_running_threads(connection: sa.Connection) -> set[str]:
+    """Return the threads with a running run."""
+    return set(connection.scalars(_running_query))

@@ -45,6 +45,10 @@ class IndexedMessage:
     body: str
     created_at: int  # microseconds since 1970
 
+    @property
+    def place(self) -> Place:
+        return self.segment, self.depth
+
 
 @dataclass(frozen=True, slots=True)
 class Portion:
@@ -54,16 +58,22 @@ class Portion:
     is_cut: bool  # it ended at the limit of characters
 
 
-def add_messages(connection: sa.Connection, places: Collection[Place]) -> None:
-    """Index messages that this transaction has written, with their files; queue them if they are many or long."""
+def add_copies(connection: sa.Connection, places: Collection[Place]) -> None:
+    """Index messages that this transaction has copied, as `add_messages` does."""
     if len(places) > MAX_ENTRIES_AT_ONCE:
         search_queue.add_places(connection, places)
         return
-    query = sa.select(*MESSAGE_COLUMNS)
-    rows = select_at_places(connection, query, _message.segment, _message.depth, places)
-    messages = sorted(map(_to_message, rows), key=attrgetter("segment", "depth"))
-    if len(messages) > 1 and sum(count_chars(connection, each) for each in messages) > _MAX_CHARS_AT_ONCE:
-        search_queue.add_places(connection, places)
+    rows = select_at_places(connection, sa.select(*MESSAGE_COLUMNS), _message.segment, _message.depth, places)
+    add_messages(connection, sorted(map(_to_message, rows), key=attrgetter("place")))
+
+
+def add_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> None:
+    """Index messages that this transaction has written, with their files; queue them if they are many or long."""
+    is_long = 1 < len(messages) <= MAX_ENTRIES_AT_ONCE and (
+        sum(count_chars(connection, each) for each in messages) > _MAX_CHARS_AT_ONCE
+    )
+    if is_long or len(messages) > MAX_ENTRIES_AT_ONCE:
+        search_queue.add_places(connection, [each.place for each in messages])
     else:
         _index_messages(connection, messages)
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 import sqlalchemy as sa
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from checkpoints import CheckpointManager, Database, NewMessage, Runs, RunState, Store, serde
 
@@ -80,3 +80,18 @@ def test_a_default_name_is_looked_for_among_few_names_and_is_free() -> None:
     store.save(thread_id)
     assert store.list_checkpoints(thread_id)[-1].name == "Checkpoint 301"
     store.database.close()
+
+
+def test_a_run_takes_few_statements() -> None:
+    store = Store(Database.in_memory())
+    runs, thread_id, statements = Runs(store), store.create_thread().id, list[str]()
+    answer(runs, thread_id)
+    sa.event.listen(store.database.engine, "before_cursor_execute", lambda *about: statements.append(about[2]))
+    answer(runs, thread_id)
+    assert len(statements) <= 27, statements
+
+
+def answer(runs: Runs, thread_id: str) -> None:
+    run = runs.begin_run(thread_id, NewMessage(serde.to_body(HumanMessage("hello"))))
+    runs.commit_message(run, NewMessage(serde.to_body(AIMessage("Hello."))))
+    runs.end_run(run, RunState.DONE)
