@@ -20,6 +20,7 @@ from checkpoints.limits import MAX_READ_VALUES
 from checkpoints.reasoning import REASONING_KEY
 
 TAIL_MESSAGES = 60
+LAST_MESSAGES = 4  # read first: after a turn, the provider has counted its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,9 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     Where the provider counted one of the last messages, few messages are read. So the cost does not grow with the
     conversation.
     """
-    tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
+    tail = store.list_messages(thread_id, last=LAST_MESSAGES, max_values=MAX_READ_VALUES)
+    if tail and not _is_counted(tail):
+        tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
     if not tail:
         return None
     after = 0
@@ -78,6 +81,11 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     return _estimate_context(
         read_recent_messages(store, thread_id, window.tokens, max_messages), window, system, tail[-1].depth + 1
     )
+
+
+def _is_counted(tail: Sequence[Message]) -> bool:
+    """Return whether a turn is whole in these messages, and the provider has counted its last message."""
+    return read_counted_answer(tail[-1]) is not None and any(map(_is_user_message, tail))
 
 
 def _is_tool_turn(path: Sequence[Message]) -> bool:

@@ -31,7 +31,7 @@ from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.names import ASK_AGENT, MOVE_NAMES
 from checkpoints import MAIN, Message, MessageStatus, Store, pluralize
 
-_FIRST_READ_MESSAGES = 60  # messages
+_FIRST_READ_MESSAGES = 8  # messages: more than a turn without tools has
 _ANSWER_TEXT = "Answer with what you have."
 _KEPT_WORK_TEXT = "It remembers its work: ask it to go on, or go on without it."
 _EMPTY_ANSWER_TEXT = "(The agent had nothing to say.)"
