@@ -158,7 +158,7 @@ class Connection(httpcore2.AsyncNetworkStream):
 
 
 async def read_pieces(pacer: StreamPacer, streams: int, count: int) -> list[tuple[float, int]]:
-    """Read so many pieces of an answer, beside other streams: the moment of each read since the beginning, and its pieces."""
+    """Read so many pieces of an answer, beside other streams: the moment of each read, and its pieces."""
     connection = Connection(0.01, count)
     paced = paced_client._PacedConnection(connection, pacer)
     with ExitStack() as others:
