@@ -11,7 +11,7 @@ from checkpoints import limits, serde
 from checkpoints.errors import DamagedMessageError, MessageNotFoundError
 from checkpoints.files import File
 from checkpoints.history import Path, Place
-from checkpoints.model import MAIN, Json, Message, MessageStatus, NewMessage, Node
+from checkpoints.model import MAIN, Json, Message, MessageSize, MessageStatus, NewMessage, Node
 from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
 from checkpoints.storage import path_rows, schema, thread_rows
 from checkpoints.storage.batches import select_at_places
@@ -20,6 +20,7 @@ from checkpoints.storage.bulk_insert import insert_rows
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
+_SIZE_COLUMNS = ("depth", "agent", "body")
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 _next = schema.message.alias("next")
@@ -157,6 +158,12 @@ def _read_values(rows: Sequence[tuple[Any, str | None]], max_values: int, *, kee
             break
         found.append(message)
     return found if keeps_first else found[::-1]
+
+
+def select_sizes(connection: sa.Connection, path: Path, *, last: int, before: int) -> list[MessageSize]:
+    """Return the sizes of the path's `last` messages at depths under `before`. Nothing is parsed, and no hash compared."""
+    rows = path_rows.select_path(connection, _SIZE_COLUMNS, path, max(0, before - last), before)
+    return [MessageSize(depth, agent, serde.read_type(body), len(body.encode())) for depth, agent, body in rows]
 
 
 def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseMessage]:
