@@ -91,16 +91,18 @@ class Reader:
         last: int | None = None,
         before: int | None = None,
         max_values: int | None = None,
+        agent: str | None = None,
         report: Report = ignore_progress,
     ) -> list[Message]:
         """Return the current path: all of it, or its `last` messages, at depths below `before` if given.
 
-        With `max_values` it is fewer of them where their JSON has more values, and at least one.
+        With `agent`, those of other agents are left out unread. With `max_values` it is fewer of them where their JSON has
+        more values, and at least one.
         """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             return message_rows.select_messages(
-                connection, path, last=last, before=before, max_values=max_values, report=report
+                connection, path, last=last, before=before, max_values=max_values, agent=agent, report=report
             )
 
     def list_message_sizes(self, thread_id: str, *, last: int, before: int) -> list[MessageSize]:

@@ -120,13 +120,14 @@ def select_messages(
     last: int | None = None,
     before: int | None = None,
     max_values: int | None = None,
+    agent: str | None = None,
     keeps_first: bool = False,
     report: Report = ignore_progress,
 ) -> list[Message]:
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
 
-    With `max_values`, the oldest of them are left out until the JSON of the others has no more values (`keeps_first`: the
-    newest are left out). At least one message is returned.
+    With `agent`, those of other agents are left out. With `max_values`, the oldest of them are left out until the JSON of
+    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned.
     """
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
@@ -137,10 +138,10 @@ def select_messages(
     before_it = [None, *(row.hash for row in found)]
     if found and found[0].depth < lower:
         found, before_it = found[1:], before_it[1:]
-    if max_values is not None and sum(_count_separators(row.body) for row in found) > max_values:
-        return _read_values(list(zip(found, before_it, strict=False)), max_values, keeps_first=keeps_first)
-    rows = count_steps(found, report, "Reading", "messages")
-    return [_row_to_message(row, parent) for row, parent in zip(rows, before_it, strict=False)]
+    rows = [each for each in zip(found, before_it, strict=False) if agent is None or each[0].agent == agent]
+    if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
+        return _read_values(rows, max_values, keeps_first=keeps_first)
+    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, "Reading", "messages")]
 
 
 def _count_separators(body: str) -> int:
