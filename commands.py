@@ -77,6 +77,9 @@ def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("thread", nargs="?", metavar="THREAD", help="a conversation, also one that is deleted")
     which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
     parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be erased, also beside a server; erase nothing"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
@@ -260,9 +263,14 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         raise CommandRefusedError(
             "A conversation is erased with its undo in any case: --forget-undo goes with --unreachable."
         )
+    if arguments.dry_run:
+        with closing(Database.open_read_only(url)) as database:
+            goes = _plan_erasure(database, arguments)
+        _print_line(f"This would erase {goes}. Nothing was erased." if goes else "There is nothing to erase.")
+        return EXIT_OK
     with _open_alone(url) as database:
         Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
-        goes = erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo)
+        goes = _plan_erasure(database, arguments)
         if not goes:
             _print_line("There is nothing to erase.")
             return EXIT_OK
@@ -275,6 +283,11 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
         _print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
         return EXIT_OK
+
+
+def _plan_erasure(database: Database, arguments: Arguments) -> erasure.ErasePlan:
+    with ProgressLine(sys.stderr) as line:
+        return erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
 
 
 @contextmanager

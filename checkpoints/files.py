@@ -111,7 +111,7 @@ def make_file_part(file: File) -> FilePart:
 
 def is_file_part(value: Any) -> bool:
     """Return whether a part of a message's content names a file."""
-    return isinstance(value, dict) and set(value) == PART_KEYS
+    return isinstance(value, dict) and len(value) == len(PART_KEYS) and value.keys() == PART_KEYS
 
 
 def find_file_parts(content: Any) -> list[FilePart]:

@@ -44,6 +44,7 @@ MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
 # Documents
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
+MAX_DOCUMENT_PARTS = 100_000  # of the contents of all messages, where they are lists
 MAX_CONVERSATIONS = 200  # in one file
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
 MAX_ALTERNATIVES = 200  # of one message, the newest of them

@@ -117,6 +117,16 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageSize:
+    """The size of a stored message, for a caller that need not read it."""
+
+    depth: int
+    agent: str
+    type: str
+    byte_count: int  # of its JSON
+
+
+@dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message on its way into the store."""
 

@@ -11,7 +11,17 @@ from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.model import Branch, Checkpoint, CheckpointPortion, Difference, ListPlace, Message, Removal, Thread
+from checkpoints.model import (
+    Branch,
+    Checkpoint,
+    CheckpointPortion,
+    Difference,
+    ListPlace,
+    Message,
+    MessageSize,
+    Removal,
+    Thread,
+)
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.search.query import parse_query
@@ -81,17 +91,25 @@ class Reader:
         last: int | None = None,
         before: int | None = None,
         max_values: int | None = None,
+        agent: str | None = None,
         report: Report = ignore_progress,
     ) -> list[Message]:
         """Return the current path: all of it, or its `last` messages, at depths below `before` if given.
 
-        With `max_values` it is fewer of them where their JSON has more values, and at least one.
+        With `agent`, those of other agents are left out unread. With `max_values` it is fewer of them where their JSON has
+        more values, and at least one.
         """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
             return message_rows.select_messages(
-                connection, path, last=last, before=before, max_values=max_values, report=report
+                connection, path, last=last, before=before, max_values=max_values, agent=agent, report=report
             )
+
+    def list_message_sizes(self, thread_id: str, *, last: int, before: int) -> list[MessageSize]:
+        """Return the sizes of the current path's `last` messages at depths below `before`. No message is parsed."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            return message_rows.select_sizes(connection, path, last=last, before=before)
 
     def list_messages_to(self, thread_id: str, message_id: str, *, last: int | None = None) -> list[Message]:
         """Return the path to any message: all of it, or its `last` messages. Raises `MessageNotFoundError`."""

@@ -160,10 +160,14 @@ def _quote(text: str) -> str:
     return to_canonical(text)
 
 
+def read_type(text: str) -> str:
+    """Return the type that a stored body, also a damaged one, names at its end; else that of a note (a system message)."""
+    return next((kind for kind in _MESSAGE_CLASSES if text.endswith(f'"type":"{kind}"}}')), "system")
+
+
 def make_empty_body(text: str) -> dict[str, Any]:
-    """Build an empty message of the type that a damaged body still names, or else a note (a system message)."""
-    kind = next((kind for kind in _MESSAGE_CLASSES if text.endswith(f'"type":"{kind}"}}')), "system")
-    return {"type": kind, "data": {"content": ""}}
+    """Build an empty message of the type that a damaged body still names, or else a note."""
+    return {"type": read_type(text), "data": {"content": ""}}
 
 
 def hash_document(document: dict[str, Any]) -> str:

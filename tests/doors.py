@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.tool import ToolCallChunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
@@ -241,6 +241,12 @@ def import_shape(write: Callable[[int], str]) -> Offer:
     return offer
 
 
+def write_contents(parts: int) -> str:
+    """Answers whose contents have so many parts together."""
+    counts = [min(4_000, parts - start) for start in range(0, parts, 4_000)]
+    return shapes.following([AIMessage([{"type": "text", "text": "x"}] * count) for count in counts])
+
+
 def write_settings(levels: int) -> str:
     """A document with settings that make it so deep."""
     value: Any = 1
@@ -278,6 +284,7 @@ DOORS = {
     "a file with alternatives": Door(limits.MAX_ALTERNATIVES, import_shape(shapes.split)),
     "a file with calls": Door(limits.MAX_CALLS, import_shape(lambda calls: shapes.calling(calls, 1))),
     "a file with values": Door(limits.MAX_PART_VALUES, import_shape(lambda values: write_part("messages", values))),
+    "a file with parts": Door(limits.MAX_DOCUMENT_PARTS, import_shape(write_contents)),
     "a saved state": Door(limits.MAX_SAVED_VALUES, save_state),
     "a deep file": Door(limits.MAX_FILE_LEVELS, import_shape(write_settings)),
     "a file with a title": Door(limits.MAX_NAME_CHARS, import_shape(write_title)),

@@ -211,6 +211,9 @@ def test_what_nothing_reaches_is_erased_with_and_without_its_undo(
     file_store.database.close()
     assert run(folder, "erase", "--unreachable", "--yes") == 0
     assert capsys.readouterr().out == "There is nothing to erase.\n"
+    assert run(folder, "erase", "--unreachable", "--forget-undo", "--dry-run") == 0
+    would, _, ended = capsys.readouterr().out.partition(". ")
+    assert (would[:26], ended) == ("This would erase 2 message", "Nothing was erased.\n")
     assert run(folder, "erase", "--unreachable", "--forget-undo", "--yes") == 0
     assert "the undo of 3 changes" in capsys.readouterr().out
 
@@ -305,7 +308,11 @@ def test_each_long_command_says_how_far_it_is_in_one_line_and_clears_it(
     expected["backup", str(tmp_path / "copy.db")] = ["pages", "Checking the copy…"]
     expected["import", file] = ["Reading the file…", "Checking: 1 of 2 messages", "Writing: 2 of 2 messages"]
     expected["export", "--all", "-o", str(tmp_path / "all")] = ["Exporting: 1 of 2 conversations (Reading: 2 of 2 messages)"]
-    expected["erase", thread_id, "--yes"] = ["Erasing: 2 of 2 messages", "Rewriting the file…"]
+    expected["erase", thread_id, "--yes"] = [
+        "Counting: 1 of 1 conversations",
+        "Erasing: 2 of 2 messages",
+        "Rewriting the file…",
+    ]
     for command, texts_of_it in expected.items():
         if command[0] in ("import", "erase"):
             file_store.database.close()

@@ -251,6 +251,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
+        f"{limits.MAX_DOCUMENT_PARTS:,} parts in the contents of all messages, "
         f"{limits.MAX_CONVERSATIONS} conversations, "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "

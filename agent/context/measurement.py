@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from agent.context.recent_messages import read_recent_messages
+from langchain_core.messages import AIMessage
+
+from agent.context.recent_messages import MeasuredEnd, read_measured_end
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import (
     count_answer_tokens,
@@ -12,6 +14,7 @@ from agent.context.tokens import (
     estimate_stored_tokens,
     read_counted_answer,
     read_size_note,
+    sum_stored_tokens,
 )
 from agent.context.usage import context_tokens, readable_usage
 from agent.context.window import Window, find_correction, find_start
@@ -60,27 +63,31 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     """Return the use of the window when the conversation continues; None before its first message.
 
     Where the provider counted one of the last messages, few messages are read. So the cost does not grow with the
-    conversation.
+    conversation. Of a huge last turn, the beginning is measured by its length.
     """
     tail = store.list_messages(thread_id, last=LAST_MESSAGES, max_values=MAX_READ_VALUES)
     if tail and not _is_counted(tail):
         tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
     if not tail:
         return None
-    after = 0
-    for index, stored in enumerate(reversed(tail)):
-        if (answer := read_counted_answer(stored)) is not None:
-            is_sent = _sends_reasoning(stored, is_tool_turn=_is_tool_turn(tail[: len(tail) - index]))
-            first = read_size_note(answer, "left_out") or 0
-            tokens = count_answer_tokens(answer, sends_reasoning=is_sent) + after
-            if tokens <= window.max_request_tokens:
-                return Context(tokens, index == 0, tail[-1].depth + 1, first, window)
-            left_out, saved_tokens = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
-            return Context(tokens - saved_tokens, False, tail[-1].depth + 1, left_out, window)
-        after += estimate_stored_tokens(stored) if stored.agent == MAIN else 0
-    return _estimate_context(
-        read_recent_messages(store, thread_id, window.tokens, max_messages), window, system, tail[-1].depth + 1
-    )
+    counted = next(((at, found) for at in reversed(range(len(tail))) if (found := read_counted_answer(tail[at]))), None)
+    if counted is not None:
+        return _measure_counted(store, thread_id, tail, *counted, window)
+    end = read_measured_end(store, thread_id, window.tokens, max_messages)
+    return _estimate_context(end, window, system, tail[-1].depth + 1)
+
+
+def _measure_counted(
+    store: Store, thread_id: str, tail: Sequence[Message], at: int, answer: AIMessage, window: Window
+) -> Context:
+    """Measure a path from the provider's count of one of its last messages, the answer `tail[at]`."""
+    is_sent = _sends_reasoning(tail[at], is_tool_turn=_is_tool_turn(tail[: at + 1]))
+    first, length = read_size_note(answer, "left_out") or 0, tail[-1].depth + 1
+    tokens = count_answer_tokens(answer, sends_reasoning=is_sent) + sum_stored_tokens(tail[at + 1 :], MAIN)
+    if tokens <= window.max_request_tokens:
+        return Context(tokens, tail[at] is tail[-1], length, first, window)
+    left_out, saved_tokens = _measure_left_out(store, thread_id, first, tokens - window.max_request_tokens)
+    return Context(tokens - saved_tokens, False, length, left_out, window)
 
 
 def _is_counted(tail: Sequence[Message]) -> bool:
@@ -124,13 +131,16 @@ def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> 
     return left_out, saved_tokens
 
 
-def _estimate_context(path: Sequence[Message], window: Window, system: str, length: int) -> Context:
-    """Estimate the use of the window. The path may be empty: an import can hold messages of sub-agents alone."""
+def _estimate_context(end: MeasuredEnd, window: Window, system: str, length: int) -> Context:
+    """Estimate the use of the window. The end may be empty: an import can hold messages of sub-agents alone."""
+    path = end.messages
     answer_with_usage = next(
         (answer for stored in reversed(path) if (answer := read_counted_answer(stored)) is not None), None
     )
     before = estimate_content(system) + (find_correction([answer_with_usage]) if answer_with_usage else 0)
     sizes = list(map(estimate_stored_tokens, path))
+    if end.unread_tokens:  # the last turn, which a request keeps whole
+        return Context(max(0, before + end.unread_tokens + sum(sizes)), False, length, end.first_depth or 0, window)
     start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - before)
     tokens = max(0, before + sum(sizes[start:]))
     return Context(tokens, False, length, path[start].depth if path else length, window)

@@ -9,7 +9,7 @@ from langchain_core.messages import AnyMessage
 from agent.context.memory import recall_messages
 from agent.context.path_ends import count_message_values, cut_tokens, cut_values, find_end, is_question
 from agent.context.request import to_sendable
-from agent.context.tokens import estimate_stored_tokens
+from agent.context.tokens import estimate_stored_tokens, estimate_unread_tokens
 from checkpoints import MAIN, Message, Store
 from checkpoints.limits import MAX_READ_VALUES
 
@@ -25,25 +25,72 @@ def read_recent_messages(
 
     The end begins with a message of the user or of the calling agent.
     """
-    path = _read_end(store, thread_id, max_tokens, max_messages, agent)
+    path, _ = _read_end(store, thread_id, max_tokens, max_messages, agent)
     return _begin_with_question(path, recall_messages(path, agent))
 
 
-def _read_end(store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str) -> list[Message]:
+@dataclass(frozen=True, slots=True)
+class MeasuredEnd:
+    """The end of the main agent's messages for a measurement. The beginning of a huge last turn is only measured."""
+
+    messages: list[Message]
+    unread_tokens: int  # of the last turn's messages before these
+    first_depth: int | None  # of the first of them, read or not; None without any
+
+
+def read_measured_end(store: Store, thread_id: str, max_tokens: int, max_messages: int) -> MeasuredEnd:
+    """Return the end that `read_recent_messages` does, of which at most MAX_READ_VALUES are parsed."""
+    path, count = _read_end(store, thread_id, max_tokens, max_messages, MAIN, keeps_turn=False)
+    own = _begin_with_question(path, [message for message in path if message.agent == MAIN])
+    unread = None
+    if path and path[0].depth > 0 and not (own and own[0].type == "human"):
+        unread = _measure_turn_before(store, thread_id, path[0].depth, count - len(path))
+    depth, tokens = unread or (own[0].depth if own else None, 0)
+    return MeasuredEnd(own, tokens, depth)
+
+
+def _measure_turn_before(store: Store, thread_id: str, depth: int, count: int) -> tuple[int, int] | None:
+    """Return the depth of the last question among `count` messages before a depth, and the tokens from there on.
+
+    None: there is no question, so that a request is cut as well.
+    """
+    tokens = 0
+    for size in reversed(store.list_message_sizes(thread_id, last=count, before=depth) if count else []):
+        tokens += estimate_unread_tokens(size.byte_count) if size.agent == MAIN else 0
+        if size.type == "human" and size.agent == MAIN:
+            return size.depth, tokens
+    return None
+
+
+def _read_end(
+    store: Store, thread_id: str, max_tokens: int, max_messages: int, agent: str, *, keeps_turn: bool = True
+) -> tuple[list[Message], int]:
+    """Return the end of a path that has `max_tokens`, and the number of messages that it may have."""
     count = min(FIRST_READ_MESSAGES, max_messages)
     while True:
-        path = _read_values(store, thread_id, count, agent)
+        path = _read_values(store, thread_id, count, agent, keeps_turn=keeps_turn)
+        if len(path) < count or count == max_messages:
+            return path, count
         tokens = sum(map(estimate_stored_tokens, recall_messages(path, agent)))
-        if len(path) < count or count == max_messages or tokens >= max_tokens:
-            return path
+        if tokens >= max_tokens:
+            return path, count
         missing = count * (max_tokens - tokens) // max(1, tokens)  # messages, if the earlier ones are like these
         count = min(max_messages, count + missing * 5 // 4 + 1)
 
 
-def _read_values(store: Store, thread_id: str, count: int, agent: str) -> list[Message]:
-    """Return the last messages of a path, cut as `cut_values` does. What is cut is not even parsed."""
+def _read_values(store: Store, thread_id: str, count: int, agent: str, *, keeps_turn: bool) -> list[Message]:
+    """Return the last messages of a path, cut as `cut_values` does. What is cut is not even parsed.
+
+    Without `keeps_turn`, the last turn is cut as well.
+    """
     path = store.list_messages(thread_id, last=count, max_values=MAX_READ_VALUES)
-    if not path or path[0].depth == 0 or len(path) == count or any(is_question(message, agent) for message in path):
+    if (
+        not keeps_turn
+        or not path
+        or path[0].depth == 0
+        or len(path) == count
+        or any(is_question(message, agent) for message in path)
+    ):
         return path
     return cut_values(store.list_messages(thread_id, last=count), agent)
 
@@ -93,7 +140,7 @@ class RecentMessages:
         with self._store.database.begin_read():
             path = self._continue_path(thread_id, max_tokens)
             if path is None:
-                path = _read_end(self._store, thread_id, max_tokens, self._max_messages, MAIN)
+                path, _ = _read_end(self._store, thread_id, max_tokens, self._max_messages, MAIN)
         path = self._keep(thread_id, path, max_tokens)
         return _begin_with_question(path, [message for message in path if message.agent == MAIN])
 

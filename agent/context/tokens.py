@@ -51,6 +51,11 @@ def estimate_stored_tokens(message: Message) -> int:
     return estimate_content(data.get("content", ""), data.get("tool_calls") or ())
 
 
+def estimate_unread_tokens(byte_count: int) -> int:
+    """Estimate the tokens of a stored message from the bytes of its JSON."""
+    return byte_count // BYTES_PER_TOKEN
+
+
 def read_counted_answer(stored: Message) -> AIMessage | None:
     """Return the answer if a run here made it and its provider reported its usage.
 

@@ -1,8 +1,13 @@
-"""Anthropic's requests: a cache for the stable prefix, and summaries of the reasoning of models that always reason."""
+"""Anthropic's requests: a cache for the stable prefix, and summaries of the reasoning of models that always reason.
+
+Each model has an HTTP client of its own.
+"""
 
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -10,6 +15,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import PrivateAttr
 
+from agent.certificates import load_certificates
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.refusal_body import read_words
 
@@ -39,6 +45,10 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
         extra_body: dict[str, Any] | None = None  # as the package's client takes it; the package has no field for it
         _memory: TermsMemory[AnthropicTerms] = PrivateAttr(default_factory=lambda: TermsMemory(AnthropicTerms()))
 
+        @cached_property
+        def _async_client(self) -> Any:
+            return _separate_connections(super()._async_client, getattr(self, "anthropic_proxy", None))
+
         async def _astream(
             self, messages: list[BaseMessage], *args: Any, **kwargs: Any
         ) -> AsyncIterator[ChatGenerationChunk]:
@@ -64,6 +74,16 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
             return payload
 
     return AnthropicModel
+
+
+def _separate_connections(client: Any, proxy: str | None) -> Any:
+    """Return the package's client with HTTP connections of its own.
+
+    The package shares them among all models of one address in the process: closing one client would end the runs of every
+    other, and another app's connections belong to its event loop.
+    """
+    make_http_client = import_module("anthropic").DefaultAsyncHttpxClient
+    return client.copy(http_client=make_http_client(timeout=client.timeout, proxy=proxy, verify=load_certificates()))
 
 
 def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> Attempt[AnthropicTerms] | None:

@@ -5,6 +5,7 @@ from agent.context.numbering import NumberStyle
 from agent.time_travel.moves import MoveScope
 from checkpoints import MAIN, Message, OperationKind, Store
 
+_PORTION_MESSAGES = 200
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 
 
@@ -20,13 +21,23 @@ def load_scope(store: Store, thread_id: str, agent: str, numbers: NumberStyle) -
 
 def load_memory(store: Store, thread_id: str, agent: str) -> list[Message]:
     """Return the whole memory of a sub-agent, each message at its position there."""
-    return number_messages(recall_messages(store.list_messages(thread_id), agent))
+    return number_messages(recall_messages(store.list_messages(thread_id, agent=agent), agent))
 
 
 def count_memory_moves(store: Store, thread_id: str, agent: str) -> int:
     """Return the number of a sub-agent's moves since the last question to it."""
-    count = 0
-    for message in store.list_messages(thread_id):
-        if message.agent == agent:
-            count = 0 if message.type == "human" else count + (find_memory_move(message) is not None)
-    return count
+    length = store.count_messages(thread_id)
+    question = find_last_question(store, thread_id, agent, length)
+    since = store.list_messages(thread_id, last=length - question, agent=agent) if length > question else []
+    return sum(find_memory_move(message) is not None for message in since)
+
+
+def find_last_question(store: Store, thread_id: str, agent: str, before: int) -> int:
+    """Return the depth of the last question to an agent before a depth; 0 without one. No message is parsed."""
+    while before > 0:
+        sizes = store.list_message_sizes(thread_id, last=_PORTION_MESSAGES, before=before)
+        found = next((size.depth for size in reversed(sizes) if size.agent == agent and size.type == "human"), None)
+        if found is not None:
+            return found
+        before = max(0, before - _PORTION_MESSAGES)
+    return 0

@@ -14,6 +14,7 @@ from checkpoints.interchange.import_limits import (
     check_branch_and_checkpoint_count,
     check_calls,
     check_message_count,
+    check_part_count,
 )
 from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
 
@@ -60,6 +61,7 @@ def _parse_model(value: dict[str, Any]) -> Document:
         strict_json.check_part(part, name[:80])
     head: Document = _parse_part(_DOCUMENT, rest, "")
     check_message_count(len(lists["messages"]))
+    check_part_count(lists["messages"])
     parts = {
         name: [_parse_item(_LISTS[name], item, f"{name}[{index}]") for index, item in enumerate(items)]
         for name, items in lists.items()
@@ -134,16 +136,18 @@ def _check_messages(document: Document, on_message: Callable[[], object]) -> dic
             raise InvalidDocumentError("is the id of another message in this file", f"{field}.id")
         if message.parent_id is not None and message.parent_id not in hashes:
             raise InvalidDocumentError("names a message that does not come before it", f"{field}.parent_id")
-        _check_body(message.message, f"{field}.message", document.files_by_hash)
+        body = serde.to_canonical(message.message)
+        _check_body(message.message, body, f"{field}.message", document.files_by_hash)
         parent = hashes[message.parent_id] if message.parent_id else None
-        hashes[message.id] = serde.hash_message(message.message, message.agent, message.status, parent)
+        hashes[message.id] = serde.hash_canonical_body(body, message.agent, message.status, parent)
         if message.hash != hashes[message.id]:
             raise InvalidDocumentError("does not fit the message: the file is damaged or was edited", f"{field}.hash")
         on_message()
     return hashes
 
 
-def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
+def _check_body(body: dict[str, Any], text: str, field: str, files_by_hash: Mapping[str, File]) -> None:
+    """Check a message's body; `text` is its canonical JSON."""
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
     check_calls(body, field)
@@ -154,7 +158,7 @@ def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, Fi
         elif not _is_text_part(part):
             raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
     try:
-        same = serde.strip_defaults(serde.to_message(body)) == body
+        same = serde.strip_defaults(serde.parse_message(text)) == body
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidDocumentError("is not a message", field) from error
     if not same:

@@ -12,6 +12,7 @@ from checkpoints.limits import (
     MAX_CALLS,
     MAX_DOCUMENT_BYTES,
     MAX_DOCUMENT_MESSAGES,
+    MAX_DOCUMENT_PARTS,
     MAX_LABEL_CHARS,
 )
 from checkpoints.model import Json
@@ -32,6 +33,7 @@ def describe_exceeded_limit(document: Json, text: str) -> str | None:
 def _check_limits(document: Json, text: str) -> None:
     check_byte_count(len(text))  # a character has one byte at least
     check_message_count(len(document["messages"]))
+    check_part_count(document["messages"])
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, message in enumerate(document["messages"]):
@@ -55,6 +57,20 @@ def check_byte_count(count: int) -> None:
 def check_message_count(count: int) -> None:
     if count > MAX_DOCUMENT_MESSAGES:
         raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
+
+
+def check_part_count(messages: Sequence[Any]) -> None:
+    """Limit the parts of all contents: each is checked by itself. The messages may have any form."""
+    if sum(map(_count_parts, messages)) > MAX_DOCUMENT_PARTS:
+        raise InvalidDocumentError(
+            f"have more than {MAX_DOCUMENT_PARTS:,} parts in their contents, which is too many", "messages"
+        )
+
+
+def _count_parts(message: Any) -> int:
+    for name in ("message", "data", "content"):
+        message = message.get(name) if isinstance(message, dict) else None
+    return len(message) if isinstance(message, list) else 0
 
 
 def check_branch_and_checkpoint_count(branches: int, checkpoints: int) -> None:

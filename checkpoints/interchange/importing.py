@@ -4,19 +4,21 @@ An import has three steps. `existing` reads the database, `planning` decides wha
 Everything that needs no database is prepared before: SQLite lets nobody else write during the three steps.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from checkpoints import files, serde
 from checkpoints.changes.transaction import ChangeBody, Transaction
 from checkpoints.interchange.existing import ExistingContents, read_existing_contents
-from checkpoints.interchange.import_plan import ImportPlan
-from checkpoints.interchange.planning import plan_merge, plan_replacement
+from checkpoints.interchange.import_plan import ImportPlan, MessageChain
+from checkpoints.interchange.planning import plan_merge, plan_new_chains, plan_replacement
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.interchange.writing import write_plan
 from checkpoints.progress import Report, count_steps, ignore_progress
 from checkpoints.storage import thread_rows
 from checkpoints.storage.driver_errors import translate_taken_ids
 from checkpoints.storage.message_rows import MessageContent
+
+_MakePlan = Callable[[Document, ExistingContents, Sequence[MessageChain]], ImportPlan]
 
 
 def make_replacement(doc: Document, report: Report = ignore_progress) -> ChangeBody:
@@ -41,12 +43,13 @@ def make_merge(doc: Document, report: Report = ignore_progress) -> ChangeBody:
     return _make_import(doc, plan_merge, report)
 
 
-def _make_import(doc: Document, make_plan: Callable[[Document, ExistingContents], ImportPlan], report: Report) -> ChangeBody:
+def _make_import(doc: Document, make_plan: _MakePlan, report: Report) -> ChangeBody:
     parts = count_steps(doc.messages, report, "Preparing", "messages")
     contents = {part.id: _make_content(doc, part) for part in parts}
+    new_chains = plan_new_chains(doc)
 
     def import_document(transaction: Transaction) -> str:
-        plan = make_plan(doc, read_existing_contents(transaction.connection, transaction.thread, doc))
+        plan = make_plan(doc, read_existing_contents(transaction.connection, transaction.thread, doc), new_chains)
         with translate_taken_ids():
             write_plan(transaction, doc, plan, contents, report)
         return transaction.thread.id

@@ -25,15 +25,23 @@ from checkpoints.model import Checkpoint, Node, clean_name
 from checkpoints.operation_detail import OperationDetail
 
 
-def plan_replacement(doc: Document, existing: ExistingContents) -> ImportPlan:
-    """Plan to replace a conversation's contents by a document's, with its current branch and head."""
+def plan_new_chains(doc: Document) -> list[MessageChain]:
+    """Cut all messages into chains: those of a plan, as long as the conversation has none of them."""
+    return _plan_chains(doc, {}, {})
+
+
+def plan_replacement(doc: Document, existing: ExistingContents, new_chains: Sequence[MessageChain] = ()) -> ImportPlan:
+    """Plan to replace a conversation's contents by a document's, with its current branch and head.
+
+    `new_chains` are those of `plan_new_chains`, where they are at hand.
+    """
     needs_new_ids = _check_ids(doc, existing)
     stored = _find_stored_messages(doc, existing)
     path = history.trace_path(_find_last_stored(doc, stored)[doc.active_head], existing.segment_parents)
     visible = history.filter_visible(existing.checkpoints, existing.branch_id, path)
     return ImportPlan(
         stored=stored,
-        chains=_plan_chains(doc, existing, stored),
+        chains=_plan_chains(doc, existing.last_depths, stored) if stored or not new_chains else new_chains,
         branches=_plan_replaced_branches(doc, existing, stored),
         checkpoints=CheckpointPlan(
             hidden_ids=[checkpoint.id for checkpoint in visible],
@@ -47,8 +55,8 @@ def plan_replacement(doc: Document, existing: ExistingContents) -> ImportPlan:
     )
 
 
-def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
-    """Plan to add a document to a conversation. Raises `NothingNewError`.
+def plan_merge(doc: Document, existing: ExistingContents, new_chains: Sequence[MessageChain] = ()) -> ImportPlan:
+    """Plan to add a document to a conversation. `new_chains` as for `plan_replacement`. Raises `NothingNewError`.
 
     The head moves only where the current branch is empty, as after clearing: it becomes the document's current branch.
     A branch of the document equals a stored one with the same head, or with the same name that continues it. Any other
@@ -69,7 +77,7 @@ def plan_merge(doc: Document, existing: ExistingContents) -> ImportPlan:
         raise NothingNewError
     return ImportPlan(
         stored=stored,
-        chains=_plan_chains(doc, existing, stored),
+        chains=_plan_chains(doc, existing.last_depths, stored) if stored or not new_chains else new_chains,
         branches=branches,
         checkpoints=checkpoints,
         moves_head=fills_branch,
@@ -121,7 +129,7 @@ def _find_last_stored(doc: Document, stored: Mapping[str, Node]) -> dict[str | N
     return found
 
 
-def _plan_chains(doc: Document, existing: ExistingContents, stored: Mapping[str, Node]) -> list[MessageChain]:
+def _plan_chains(doc: Document, last_depths: Mapping[int, int], stored: Mapping[str, Node]) -> list[MessageChain]:
     """Cut the new messages into chains. A damaged message is new: it is written again.
 
     Chains begin in the document's order, so that a new export has the same order.
@@ -131,7 +139,7 @@ def _plan_chains(doc: Document, existing: ExistingContents, stored: Mapping[str,
     for part in doc.messages:
         children[part.parent_id].append(part)
         depths[part.id] = depths[part.parent_id] + 1
-    last_depths = dict(existing.last_depths)
+    last_depths = dict(last_depths)
     planned: set[str] = set()
     chains = []
     for part in doc.messages:

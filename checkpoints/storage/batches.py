@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 _BATCH_SIZE = 200  # values in one statement: databases limit how many it may carry
+_MAX_ARRAY_VALUES = 5_000  # in the one value that PostgreSQL gets
 
 
 def select_in_batches(
@@ -13,8 +14,10 @@ def select_in_batches(
 ) -> Iterator[sa.Row[Any]]:
     """Return the rows of a query whose key is one of these values."""
     wanted = list(values)
-    batches = [wanted[start : start + _BATCH_SIZE] for start in range(0, len(wanted), _BATCH_SIZE)]
-    if connection.dialect.name == "postgresql":  # one value, an array: its driver reads each text of a statement anew
+    is_postgresql = connection.dialect.name == "postgresql"
+    size = _MAX_ARRAY_VALUES if is_postgresql else _BATCH_SIZE
+    batches = [wanted[start : start + size] for start in range(0, len(wanted), size)]
+    if is_postgresql:  # one value, an array: its driver reads each text of a statement anew
         is_wanted = key == sa.any_(sa.bindparam("wanted_values", type_=sa.ARRAY(key.type)))
         for batch in batches:
             yield from connection.execute(query.where(is_wanted), {"wanted_values": batch})

@@ -11,7 +11,7 @@ from checkpoints import limits, serde
 from checkpoints.errors import DamagedMessageError, MessageNotFoundError
 from checkpoints.files import File
 from checkpoints.history import Path, Place
-from checkpoints.model import MAIN, Json, Message, MessageStatus, NewMessage, Node
+from checkpoints.model import MAIN, Json, Message, MessageSize, MessageStatus, NewMessage, Node
 from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
 from checkpoints.storage import path_rows, schema, thread_rows
 from checkpoints.storage.batches import select_at_places
@@ -21,6 +21,7 @@ from checkpoints.storage.search_index import IndexedMessage
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MAX_INSERTED_ROWS = 1000  # between two reports
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
+_SIZE_COLUMNS = ("depth", "agent", "body")
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 _parent = schema.message.alias("parent")
@@ -130,13 +131,14 @@ def select_messages(
     last: int | None = None,
     before: int | None = None,
     max_values: int | None = None,
+    agent: str | None = None,
     keeps_first: bool = False,
     report: Report = ignore_progress,
 ) -> list[Message]:
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
 
-    With `max_values`, the oldest of them are left out until the JSON of the others has no more values (`keeps_first`: the
-    newest are left out). At least one message is returned.
+    With `agent`, those of other agents are left out. With `max_values`, the oldest of them are left out until the JSON of
+    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned.
     """
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
@@ -147,10 +149,10 @@ def select_messages(
     before_it = [None, *(row.hash for row in found)]
     if found and found[0].depth < lower:
         found, before_it = found[1:], before_it[1:]
-    if max_values is not None and sum(_count_separators(row.body) for row in found) > max_values:
-        return _read_values(list(zip(found, before_it, strict=False)), max_values, keeps_first=keeps_first)
-    rows = count_steps(found, report, "Reading", "messages")
-    return [_row_to_message(row, parent) for row, parent in zip(rows, before_it, strict=False)]
+    rows = [each for each in zip(found, before_it, strict=False) if agent is None or each[0].agent == agent]
+    if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
+        return _read_values(rows, max_values, keeps_first=keeps_first)
+    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, "Reading", "messages")]
 
 
 def _count_separators(body: str) -> int:
@@ -168,6 +170,12 @@ def _read_values(rows: Sequence[tuple[Any, str | None]], max_values: int, *, kee
             break
         found.append(message)
     return found if keeps_first else found[::-1]
+
+
+def select_sizes(connection: sa.Connection, path: Path, *, last: int, before: int) -> list[MessageSize]:
+    """Return the sizes of the path's `last` messages at depths under `before`. Nothing is parsed, and no hash compared."""
+    rows = path_rows.select_path(connection, _SIZE_COLUMNS, path, max(0, before - last), before)
+    return [MessageSize(depth, agent, serde.read_type(body), len(body.encode())) for depth, agent, body in rows]
 
 
 def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseMessage]:

@@ -16,7 +16,7 @@ from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
-from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
+from checkpoints.progress import Progress, Report, StepCounter, count_steps, ignore_progress
 from checkpoints.storage import file_rows, operation_rows, schema, search_index, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.storage.high_water_mark import ERASED
@@ -72,14 +72,16 @@ class _ThreadErasure:
     changes: int = 0
 
 
-def plan_erasure(database: Database, thread_id: str | None = None, *, keep_undo: bool = True) -> ErasePlan:
+def plan_erasure(
+    database: Database, thread_id: str | None = None, *, keep_undo: bool = True, report: Report = ignore_progress
+) -> ErasePlan:
     """Count the rows that `erase` would erase: this conversation, or the unreachable rows of all conversations.
 
     Without `keep_undo`, rows that only undo or redo can restore count as unreachable, deleted conversations included.
     Raises `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
     """
     with database.begin_read() as connection:
-        erasures = list(_plan_threads(connection, thread_id, keep_undo))
+        erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
         return _sum_up(erasures, _select_orphan_files(connection, erasures))
 
 
@@ -92,7 +94,7 @@ def erase(
             connection.exec_driver_sql("PRAGMA secure_delete = ON")
         for name, columns in _INDEXES.items():
             connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
-        erasures = list(_plan_threads(connection, thread_id, keep_undo))
+        erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
         lost_files = _select_orphan_files(connection, erasures)
         messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
         for erasure in erasures:
@@ -136,9 +138,11 @@ def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[s
     return messages, branches, checkpoints
 
 
-def _plan_threads(connection: sa.Connection, thread_id: str | None, keep_undo: bool) -> Iterator[_ThreadErasure]:
+def _plan_threads(
+    connection: sa.Connection, thread_id: str | None, keep_undo: bool, report: Report
+) -> Iterator[_ThreadErasure]:
     ids = [thread_id] if thread_id else connection.scalars(sa.select(schema.thread.c.id).order_by(schema.thread.c.id)).all()
-    for identifier in ids:
+    for identifier in count_steps(ids, report, "Counting", "conversations"):
         loaded = thread_rows.load_thread(connection, identifier, include_deleted=True)
         if loaded.active_run_id is not None:
             raise RunActiveError(identifier, loaded.active_run_id)

@@ -14,7 +14,8 @@ from components.services import Services
 from components.uploads import UploadGoneError
 from components.views import message_window
 
-MAX_RUN_OPERATIONS = 30  # operations, newest first, among which the beginning of a run is searched for
+USUAL_RUN_OPERATIONS = 5  # with those of most runs
+MAX_RUN_OPERATIONS = 30  # newest first, among which the beginning of a run is searched for
 MAX_STOP_SECONDS = 1.0  # until Stop replies; a locked database takes a run's end later
 EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
 NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started a new one."
@@ -172,13 +173,22 @@ def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
     """Return the operation of the notice: the newest one that is not the judge's. Of a run that wrote the newest messages it
     is the last move through time, or else the run's first operation.
     """
-    last = store.list_operations(thread_id, last=MAX_RUN_OPERATIONS, abridged=True)
-    newest = [op for op in last if op.actor != "judge"]
-    if not newest or newest[0].undo_group is None:
-        return newest[0] if newest else None
-    of_the_run = [op for op in newest if op.undo_group == newest[0].undo_group]
+    found = _list_run_operations(store, thread_id)
     moves = (OperationKind.GOTO, OperationKind.REWIND)
-    return next((op for op in of_the_run if op.kind in moves), of_the_run[-1])
+    return next((op for op in found if op.kind in moves), found[-1] if found else None)
+
+
+def _list_run_operations(store: Store, thread_id: str) -> list[Operation]:
+    """Return the operations of the run that wrote last, newest first; only the last one where it is of no run."""
+    found: list[Operation] = []
+    for count in (USUAL_RUN_OPERATIONS, MAX_RUN_OPERATIONS):
+        newest = [op for op in store.list_operations(thread_id, last=count, abridged=True) if op.actor != "judge"]
+        group = newest[0].undo_group if newest else None
+        found = [op for op in newest if op.undo_group == group] if group else newest[:1]
+        begins_earlier = all(op.undo_group in (None, group) for op in newest) and found and found[-1].actor != "user"
+        if newest and not (group and begins_earlier):
+            break
+    return found
 
 
 def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:

@@ -11,11 +11,13 @@ from starlette.responses import JSONResponse, Response
 
 from agent.context.memory import recall_path
 from checkpoints import Message, Store
+from checkpoints.limits import MAX_READ_VALUES
 from components.services import Services
 from components.views import message_view
 
 PORTION_MESSAGES = 50  # of the agent, without results; each "Show earlier" adds as many
 MAX_PORTION_MESSAGES = 5_000
+_SIZE_PORTION = 200
 
 
 class TranscriptView(TypedDict):
@@ -44,7 +46,7 @@ def _read_agent_transcript(
     if question is None:
         shown, has_earlier = read_memory(store, thread_id, agent, count)
     else:
-        shown, has_earlier = cut_transcript(read_work(store, thread_id, agent, question, count), agent, count)
+        shown, has_earlier = read_work(store, thread_id, agent, question, count)
     extras = message_view.MessageExtras(
         run_state=run.state if run else None,
         prices=services.prices,
@@ -56,12 +58,15 @@ def _read_agent_transcript(
 
 def read_memory(store: Store, thread_id: str, agent: str, count: int) -> tuple[list[Message], bool]:
     """Return the last messages of an agent's memory with those of other agents between them, and whether there are earlier
-    ones. Only the end of the path is read, as far as the question that a move there goes back to.
+    ones. Only the end of the path is read, as far as the question that a move there goes back to, and as many values as a
+    view may have.
     """
     last = 4 * count
     while True:
-        path = store.list_messages(thread_id, last=last)
+        path = store.list_messages(thread_id, last=last, max_values=_limit_values(count))
         shown, has_earlier = cut_transcript(recall_path(path, agent), agent, count)
+        if path and path[0].depth > 0 and len(path) < last:
+            return shown, True
         if not path or path[0].depth == 0 or (has_earlier and _begins_with_question(path, agent, shown[0])):
             return shown, has_earlier
         last *= 4
@@ -77,18 +82,32 @@ def _begins_with_question(path: Sequence[Message], agent: str, first: Message) -
     return False
 
 
-def read_work(store: Store, thread_id: str, agent: str, question_id: str, count: int) -> list[Message]:
-    """Return the path from a question to an agent up to its next question."""
+def read_work(store: Store, thread_id: str, agent: str, question_id: str, count: int) -> tuple[list[Message], bool]:
+    """Return the last messages of the path from a question to an agent up to its next question, and whether there are
+    earlier ones.
+    """
     first, length = store.get_message(thread_id, question_id).depth, store.count_messages(thread_id)
-    size = 4 * count
-    while True:
-        end = min(length, first + size)
-        path = store.list_messages(thread_id, last=end - first, before=end) if end > first else []
-        own = [message for message in path if message.agent == agent]
-        later = next((message.depth for message in own[1:] if message.type == "human"), None)
-        if later is not None or end >= length:
-            return [message for message in path if later is None or message.depth < later]
-        size *= 4
+    end = _find_next_question(store, thread_id, agent, first, length)
+    if first >= end:
+        return [], False
+    path = store.list_messages(thread_id, last=end - first, before=end, max_values=_limit_values(count))
+    shown, has_earlier = cut_transcript(path, agent, count)
+    return shown, has_earlier or len(path) < end - first
+
+
+def _find_next_question(store: Store, thread_id: str, agent: str, after: int, length: int) -> int:
+    """Return the depth of the next question to an agent, or the length of the path. No message is parsed."""
+    for start in range(after + 1, length, _SIZE_PORTION):
+        end = min(length, start + _SIZE_PORTION)
+        sizes = store.list_message_sizes(thread_id, last=end - start, before=end)
+        if (found := next((s.depth for s in sizes if s.agent == agent and s.type == "human"), None)) is not None:
+            return found
+    return length
+
+
+def _limit_values(count: int) -> int:
+    """Return the most values of a transcript: each “Show earlier” brings as many more."""
+    return MAX_READ_VALUES * max(1, count // PORTION_MESSAGES)
 
 
 def cut_transcript(path: Sequence[Message], agent: str, count: int) -> tuple[list[Message], bool]:

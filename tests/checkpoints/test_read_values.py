@@ -49,3 +49,9 @@ def test_a_comparison_reads_the_first_messages_of_each_side(store: Store, thread
     last = store.list_messages(thread_id)[-1].id
     found = store.compare_paths(thread_id, None, last, max_values=50)
     assert ([message.depth for message in found.right], found.lengths) == ([0, 1], (0, 5))
+
+
+def test_sizes_are_those_of_the_stored_json(store: Store, thread_id: str) -> None:
+    stored = [(m.depth, m.agent, m.type, len(serde.to_canonical(m.body).encode())) for m in store.list_messages(thread_id)]
+    found = [(s.depth, s.agent, s.type, s.byte_count) for s in store.list_message_sizes(thread_id, last=2, before=4)]
+    assert found == stored[2:4]

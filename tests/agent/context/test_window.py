@@ -19,6 +19,7 @@ from agent.context.request import SIZE_NOTE_KEY, build_request, read_position
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.context.window import DEFAULT_WINDOW_TOKENS, LEFT_OUT_TEXT, ModelRequest, Window, find_window, fit_to_window
 from checkpoints import Database, Message, MessageStatus, NewMessage, Store, serde
+from checkpoints.limits import MAX_READ_VALUES, count_values
 from checkpoints.reasoning import Reasoning
 from tests.agent.context.test_request import asking, done, paths, stored
 from tests.agent.running import Running, model_at, running, tool
@@ -117,6 +118,20 @@ def test_what_holds_the_messages_of_a_sub_agent_alone_can_be_measured() -> None:
     store.database.close()
     assert found is not None
     assert (found.tokens, found.message_count, found.left_out_count) == (6, 1, 1)
+
+
+def test_the_beginning_of_a_huge_last_turn_is_measured_and_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = {"name": "look", "args": {"row": [0] * 9_000}, "id": "a"}
+    turn = [HumanMessage("a"), *[AIMessage("", tool_calls=[call])] * 24]
+    store, thread_id = in_store(*turn)
+    parsed, parse = list[Any](), serde.parse_canonical
+    monkeypatch.setattr(serde, "parse_canonical", lambda text: (parsed.append(parse(text)), parsed[-1])[1])
+    found = measure_context(store, thread_id, WINDOW, "Be good.", 2_000)
+    store.database.close()
+    assert found is not None
+    assert sum(count_values(body, 10**6) for body in parsed) <= 2 * (MAX_READ_VALUES + 10_000)
+    assert (found.message_count, found.left_out_count) == (25, 0)
+    assert found.tokens == pytest.approx(sum(map(estimate_tokens, turn)), rel=0.01)
 
 
 def test_a_stored_message_takes_as_much_as_what_is_sent_of_it() -> None:

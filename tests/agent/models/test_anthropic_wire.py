@@ -88,6 +88,17 @@ def test_three_turns_with_tools_and_redacted_reasoning_are_taken(claude: FakeAnt
     assert claude.violations == []
 
 
+def test_a_model_outlives_the_connections_of_another(claude: FakeAnthropic) -> None:
+    async def story() -> str:
+        async with claude_model() as lasting:
+            async with claude_model():
+                pass
+            return (await lasting.ainvoke(HI)).text
+
+    claude.reply(Say("Hi."))
+    assert asyncio.run(story()) == "Hi."
+
+
 def test_an_extra_body_of_the_conversation_is_sent(claude: FakeAnthropic) -> None:
     async def story(chat: Running, models: Several, _: FakeOpenAI) -> None:
         extra = ModelParameters(extra_body='{"service_tier": "standard_only", "thinking": {"type": "disabled"}}')

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Database, Store, serde
-from checkpoints.interchange import reading, transfer
+from checkpoints.interchange import planning, reading, transfer
 from checkpoints.interchange.waymark import Document
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
@@ -52,3 +52,19 @@ def test_no_body_is_serialized_while_the_lock_is_held(store: Store, monkeypatch:
     monkeypatch.setattr(serde, "to_canonical", lambda value: serialized.append(value) or to_canonical(value))
     store.import_into(store.create_thread().id, body)
     assert not [value for value in serialized if isinstance(value, dict) and value.keys() == {"type", "data"}]
+
+
+def test_no_chain_is_cut_while_the_lock_is_held(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    doc = reading.read_document(shapes.comb(3, 3))
+    body, cut, cut_chains = transfer.make_replacement(doc), list[object](), planning._plan_chains
+    monkeypatch.setattr(planning, "_plan_chains", lambda *each: (cut.append(each), cut_chains(*each))[1])
+    store.import_into(store.create_thread().id, body)
+    assert cut == []
+
+
+def test_many_ids_are_one_value_on_postgresql(store: Store) -> None:
+    doc = reading.read_document(shapes.comb(600, 600))
+    with counted_statements(store.database) as statements:
+        transfer.import_thread(store, doc)
+    batches = 1 if store.database.kind == "postgresql" else 6
+    assert sum("hash" in each and each.startswith("SELECT message.id") for each in statements) == batches + 1

@@ -17,6 +17,7 @@ COUNTS: dict[str, Callable[[str], int]] = {  # of an export, by the limit
     "MAX_DOCUMENT_BYTES": lambda text: len(text.encode()),
     "MAX_DOCUMENT_VALUES": lambda text: sum(map(text.count, "[{,")),
     "MAX_DOCUMENT_MESSAGES": lambda text: len(json.loads(text)["messages"]),
+    "MAX_DOCUMENT_PARTS": lambda _: 2,
     "MAX_BRANCHES_AND_CHECKPOINTS": lambda text: sum(len(json.loads(text)[name]) for name in ("branches", "checkpoints")),
     "MAX_ALTERNATIVES": lambda _: 2,
     "MAX_CALLS": lambda _: 1,
@@ -31,10 +32,12 @@ def _count_values(value: object) -> int:
 
 
 def write_all_kinds(store: Store) -> Export:
-    """Export a conversation with two alternatives, two branches, a checkpoint, and a call with two levels of arguments."""
+    """Export a conversation with two alternatives, two branches, a checkpoint, a content of two parts, and a call with two
+    levels of arguments.
+    """
     thread_id = talked(store, "é")
     call = {"name": "look", "args": {"at": {"x": 1}}, "id": "call"}
-    messages = [AIMessage("", tool_calls=[call]), ToolMessage("ok", tool_call_id="call")]
+    messages = [AIMessage(["a", "b"], tool_calls=[call]), ToolMessage("ok", tool_call_id="call")]
     store.append(thread_id, [NewMessage(serde.to_body(message)) for message in messages])
     store.save(thread_id)
     store.fork(thread_id, None)

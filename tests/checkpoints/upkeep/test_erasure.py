@@ -17,9 +17,12 @@ from checkpoints import (
     Store,
     ThreadNotFoundError,
 )
+from checkpoints.interchange import reading, transfer
+from checkpoints.interchange.waymark import Document
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
 from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
+from tests.checkpoints.interchange.test_transfer import with_stray
 from tests.checkpoints.upkeep.test_verification import lived
 
 SECRET = "the word that nobody may ever find again"
@@ -47,6 +50,22 @@ def test_an_erased_conversation_is_gone_from_every_file_and_the_others_are_as_th
     assert whole(file_store)
     with pytest.raises(ThreadNotFoundError):
         file_store.undo(gone)
+
+
+@pytest.mark.parametrize("keep_undo", [True, False])
+def test_what_older_imports_stored_and_nothing_shows_is_erased(
+    store: Store, monkeypatch: pytest.MonkeyPatch, keep_undo: bool
+) -> None:
+    text = transfer.export(store, talked(store, "a", "b", "c", "d"))
+    monkeypatch.setattr(Document, "drop_unreachable", lambda document: document)  # as it was once
+    imported = transfer.import_thread(store, reading.read_document(with_stray(text, checkpoint=not keep_undo))).result
+    seen = texts(store, imported), names(store, imported)
+    plan = erasure.plan_erasure(store.database, keep_undo=keep_undo)
+    assert (plan.messages, plan.checkpoints, plan.files) == (3, 0 if keep_undo else 1, 1)
+    assert erasure.erase(store.database, keep_undo=keep_undo) == plan
+    assert (texts(store, imported), names(store, imported)) == seen
+    assert not erasure.plan_erasure(store.database)
+    assert whole(store)
 
 
 def test_what_a_draft_had_left_in_the_file_is_gone_as_well(file_store: Store, file: Path) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 
+import pytest
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.context.memory import recall_path
 from agent.marks import MoveMark
 from checkpoints import Database, NewMessage, Store, serde
+from checkpoints.limits import MAX_READ_VALUES
 from components.routes import agent_transcript
 from components.routes.agent_transcript import PORTION_MESSAGES, cut_transcript, read_memory, read_work
 from tests.components.parts import open_services
@@ -46,8 +48,26 @@ def test_work_ends_where_the_next_question_begins_however_much_follows() -> None
     work: list[tuple[str, BaseMessage]] = [("ann", QUESTION), *[("ann", ANSWER), ("ben", ANSWER)] * 30]
     thread_id = write(store, *work, ("ann", QUESTION), *[("main", ANSWER)] * 30)
     path = store.list_messages(thread_id)
-    assert [m.id for m in read_work(store, thread_id, "ann", path[0].id, 2)] == [m.id for m in path[:61]]
-    assert [m.id for m in read_work(store, thread_id, "ann", path[61].id, 2)] == [m.id for m in path[61:]]
+    for question, end in ((0, 61), (61, 92)):
+        work, has_earlier = read_work(store, thread_id, "ann", path[question].id, 100)
+        assert ([m.id for m in work], has_earlier) == ([m.id for m in path[question:end]], False)
+    store.database.close()
+
+
+def test_a_transcript_parses_as_many_values_as_a_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(Database.in_memory())
+    answer = AIMessage("So.", additional_kwargs={"row": [0] * 9_000})
+    thread_id = write(store, ("ann", QUESTION), *[("ann", answer)] * 40, ("ann", QUESTION))
+    question = store.list_messages(thread_id, last=1, before=1)[0]
+    values, parse = list[int](), serde.parse_canonical
+    monkeypatch.setattr(serde, "parse_canonical", lambda text: (values.append(text.count(",")), parse(text))[1])
+    for read in (
+        lambda: read_memory(store, thread_id, "ann", 50),
+        lambda: read_work(store, thread_id, "ann", question.id, 50),
+    ):
+        values.clear()
+        shown, has_earlier = read()
+        assert (has_earlier, 0 < len(shown) < 20, sum(values) <= MAX_READ_VALUES + 10_000) == (True, True, True)
     store.database.close()
 
 

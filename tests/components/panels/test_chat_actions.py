@@ -1,0 +1,25 @@
+"""The operation that the notice above the conversation is about."""
+
+import pytest
+
+from checkpoints import Caller, Database, Store
+from checkpoints.storage import operation_rows
+from components.panels.chat_actions import MAX_RUN_OPERATIONS, USUAL_RUN_OPERATIONS, find_notice_operation
+from tests.checkpoints.conversations import new, talked
+
+
+@pytest.mark.parametrize(
+    ("answers", "read"),
+    [(1, USUAL_RUN_OPERATIONS), (USUAL_RUN_OPERATIONS, USUAL_RUN_OPERATIONS + MAX_RUN_OPERATIONS)],
+)
+def test_the_notice_reads_few_operations_after_a_short_run(answers: int, read: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(Database.in_memory())
+    thread_id = talked(store, *"abcdefghijklmnopqrst" * 2)
+    question = store.append(thread_id, new("And?"), caller=Caller("user", undo_group="run"))
+    for _ in range(answers):
+        store.append(thread_id, new("So."), caller=Caller("agent", undo_group="run"))
+    store.save(thread_id, caller=Caller("judge"))
+    parsed, parse = list[object](), operation_rows.parse_operation
+    monkeypatch.setattr(operation_rows, "parse_operation", lambda *a, **k: (parsed.append(a), parse(*a, **k))[1])
+    found = find_notice_operation(store, thread_id)
+    assert (found and found.version, len(parsed)) == (question.version, read)
