@@ -35,6 +35,7 @@ from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, Store, StoreUnavailableError
 from checkpoints.limits import MAX_MESSAGE_CHARS
+from checkpoints.serde import replace_lone_surrogates
 from components import page, page_requests
 from components.long_requests import LongRequestLayer
 from components.model_connector import ModelConnector
@@ -266,10 +267,9 @@ def _build_guard(services: Services, hosts: frozenset[str], sign_in: SignIn | No
     session_routes.add_routes(server, sign_in)
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
+    page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
     return Guard(
-        serve_static_files(
-            LongRequestLayer(DashRequests(serve_page_at("/t/", server), dash), services.long_requests), page_files
-        ),
+        serve_static_files(LongRequestLayer(page, services.long_requests), page_files),
         hosts=hosts,
         sign_in=sign_in,
         content_security_policy=lambda: policy,

@@ -381,6 +381,8 @@ def _read_tables(path: Path) -> tuple[dict[str, _TableValue], dict[str, Any]]:
         found = tomllib.loads(path.read_text()) if path.exists() else {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"{path.name} cannot be read as TOML ({error}).") from None
+    except RecursionError:
+        raise SettingsError(f"{path.name} cannot be read as TOML (it is nested too deeply).") from None
     named = {table: found.pop(table) for table in NAMED_TABLES if table in found}
     given = {}
     for table, values in found.items():

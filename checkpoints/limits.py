@@ -63,6 +63,8 @@ MAX_QUERY_WORDS = 32
 MAX_INDEXED_WORDS = 100_000  # of a message, with its tool calls and attached texts: those that can be found
 MAX_SEARCH_HITS = 50  # of one search
 
+_HUNDRED_DIGITS = 332  # in bits
+
 
 def to_number(value: Any) -> int | None:
     """Return a whole number from 0 on; None for any other value."""
@@ -91,17 +93,27 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def has_more_values(value: Any, limit: int) -> bool:
-    """Return whether JSON consists of more than `limit` values, counting every object, list, text and number."""
+    """Return whether JSON consists of more than `limit` values, as `count_values` counts them."""
     return count_values(value, limit) > limit
 
 
 def count_values(value: Any, limit: int) -> int:
-    """Count the objects, lists, texts and numbers of JSON, and stop soon after `limit`."""
+    """Count the objects, lists, texts and numbers of JSON, and stop soon after `limit`.
+
+    A number of hundreds of digits counts as one more for each hundred: writing it takes the square of its length.
+    """
     waiting, count = [value] if isinstance(value, (dict, list)) else [], 1
     while waiting and count <= limit:
         each = waiting.pop()
+        if isinstance(each, int):
+            count += each.bit_length() // _HUNDRED_DIGITS
+            continue
         count += len(each)
         if count <= limit:
             items = each.values() if isinstance(each, dict) else each
-            waiting += [below for below in items if isinstance(below, (dict, list))]
+            waiting += [below for below in items if isinstance(below, (dict, list)) or _is_long_number(below)]
     return count
+
+
+def _is_long_number(value: Any) -> bool:
+    return type(value) is int and value.bit_length() > _HUNDRED_DIGITS

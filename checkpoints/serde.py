@@ -8,6 +8,7 @@ histories.
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any, cast
@@ -25,7 +26,7 @@ from langchain_core.messages import (
     message_to_dict,
     messages_from_dict,
 )
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 HASH_PREFIX = "sha256:"
 _MAX_LOCKED_BYTES = 2_047  # that `hashlib` hashes in one call without releasing the lock of Python
@@ -38,6 +39,10 @@ _MESSAGE_CLASSES: dict[str, type[BaseMessage]] = {
     "chat": ChatMessage,
 }
 _CONSTRUCTOR_ONLY = frozenset({"self", "content_blocks"})  # names that the constructor takes and validation does not
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_LONE_SURROGATE = re.compile(rb"%b(?!%b)|(?<!%b)%b" % (_HIGH, _LOW, _HIGH, _LOW))
+_REPLACEMENT = rb"\\ufffd"
+_BACKSLASH = b"\0"  # for an escaped one; no JSON that is taken has another NUL
 
 
 def to_body(message: BaseMessage) -> dict[str, Any]:
@@ -117,6 +122,17 @@ def parse_canonical(text: str) -> Any:
 def to_canonical(value: Any) -> str:
     """Serialize a value as canonical JSON: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def to_indented(value: Any) -> str:
+    """Serialize plain JSON for people, with indents.
+
+    Python's own encoder takes as many steps for each value as there are levels above it.
+    """
+    try:
+        return to_json(value, indent=2, inf_nan_mode="constants").decode()
+    except ValueError:  # nested deeper than 200 levels, or half of a surrogate pair
+        return json.dumps(value, ensure_ascii=False)
 
 
 def iterate_canonical(document: dict[str, Any]) -> Iterator[str]:
@@ -205,6 +221,13 @@ def _default_fields(kind: type[BaseMessage]) -> dict[str, Any]:
 
 def _equals_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
+
+
+def replace_lone_surrogates(raw: bytes) -> bytes:
+    """Return JSON whose escapes are text: half of a surrogate pair could be neither kept nor sent back."""
+    if b"\\ud" not in raw and b"\\uD" not in raw:
+        return raw
+    return _LONE_SURROGATE.sub(_REPLACEMENT, raw.replace(b"\\\\", _BACKSLASH)).replace(_BACKSLASH, b"\\\\")
 
 
 def sanitize_text(text: str) -> str:

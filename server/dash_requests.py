@@ -16,7 +16,6 @@ from server.request_bodies import (
     has_large_number,
     has_more_separators,
     read_body,
-    replace_lone_surrogates,
     replay_body,
 )
 
@@ -28,17 +27,22 @@ NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
 
 
 class DashRequests:
-    """The ASGI layer before Dash's server. A request with values that no page sends arrives without a body."""
+    """The ASGI layer before Dash's server. A request with values that no page sends arrives without a body.
 
-    def __init__(self, app: ASGIApp, dash: Dash) -> None:
+    `mend_texts` returns JSON whose escapes are text.
+    """
+
+    def __init__(self, app: ASGIApp, dash: Dash, mend_texts: Callable[[bytes], bytes]) -> None:
         self._app = app
         self._dash = dash
+        self._mend_texts = mend_texts
         self._log = KnockLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: Response | None = None
         if scope["type"] == "http" and scope["path"].startswith(PAGE_REQUEST_PREFIXES):
-            receive = replay_body(clean_body(await read_body(receive) or b""), receive)
+            body = await read_body(receive) or b""
+            receive = replay_body(b"" if has_strange_values(body) else self._mend_texts(body), receive)
             send = self._note_refusal(scope, send)
         elif scope["type"] == "http" and scope["path"].startswith(PACKAGES_PREFIX):
             self._dash._setup_server()  # type: ignore[no-untyped-call]  # registers the files; Dash does so at its first request
@@ -55,10 +59,9 @@ class DashRequests:
         return send_and_note
 
 
-def clean_body(body: bytes) -> bytes:
-    """Return the body of a request of the page as the app takes it; an empty one for values that no page sends."""
-    is_refused = has_more_separators(body, MAX_REQUEST_VALUES) or has_large_number(body)
-    return b"" if is_refused else replace_lone_surrogates(body)
+def has_strange_values(body: bytes) -> bool:
+    """Return whether the body of a request has values that no page sends."""
+    return has_more_separators(body, MAX_REQUEST_VALUES) or has_large_number(body)
 
 
 class CallbackCheck:

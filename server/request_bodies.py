@@ -8,10 +8,6 @@ _SEPARATORS = (b"[", b"{", b",")
 _MAX_VALUE_QUOTES = 4  # of a name and a text
 _TEXT = re.compile(rb'"[^"]*"')
 _LARGE_NUMBER = re.compile(rb"(?:^|[\[,:\s])-?\d{17}|Infinity|NaN")
-_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_LONE_SURROGATE = re.compile(rb"%b(?!%b)|(?<!%b)%b" % (_HIGH, _LOW, _HIGH, _LOW))
-_REPLACEMENT = rb"\\ufffd"
-_BACKSLASH = b"\0"  # for an escaped one; no body that is taken has another NUL
 
 
 async def read_body(receive: Receive, max_bytes: float = float("inf")) -> bytes | None:
@@ -34,13 +30,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return messages.pop() if messages else await receive()
 
     return receive_again
-
-
-def replace_lone_surrogates(body: bytes) -> bytes:
-    """Return JSON whose escapes are text: half of a surrogate pair could be neither kept nor sent back."""
-    if b"\\ud" not in body and b"\\uD" not in body:
-        return body
-    return _LONE_SURROGATE.sub(_REPLACEMENT, body.replace(b"\\\\", _BACKSLASH)).replace(_BACKSLASH, b"\\\\")
 
 
 def has_large_number(body: bytes) -> bool:

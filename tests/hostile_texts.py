@@ -78,6 +78,9 @@ SPREADSHEET_FORMULAS = (
     "@SUM(1)",
     "＝1+1",
     "-x, y",
+    "@x;=1+1;y",
+    "=x\t=1+1\ty",
+    "=x<br>=1+1<br>y",
 )
 
 _ACTIVE = {"img", "script", "iframe", "svg", "style", "link", "object", "embed", "video", "audio", "form", "base", "meta"}

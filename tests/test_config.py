@@ -200,6 +200,7 @@ def test_the_tables_are_read_below_the_environment(tmp_path: Path) -> None:
         ("[model]\nmax_tokens = true", "[model] max_tokens in waymark.toml must be a whole number of tokens"),
         ("[prices]\nx = {input = true, output = 2}", "[prices.x] input in waymark.toml must be a number of US dollars"),
         ("[tools", "waymark.toml cannot be read as TOML"),
+        pytest.param(f"a = {'[' * 10_000}", "waymark.toml cannot be read as TOML (it is nested too deeply).", id="deep"),
     ],
 )
 def test_a_bad_table_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:

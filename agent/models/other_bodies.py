@@ -12,6 +12,7 @@ from jiter import from_json
 
 from agent.models.errors import ModelConfigurationError
 from agent.models.refusal_body import ReportedFailure
+from checkpoints.serde import replace_lone_surrogates
 from checkpoints.text import shorten_line
 
 MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one event
@@ -74,7 +75,7 @@ def parse_other_body(other: OtherBody, address_setting: str | None) -> dict[str,
     if other.content.startswith(b"<") or not other.content:
         raise OtherServerError(address_setting, _read_excerpt(other.content))
     try:
-        document = from_json(other.content)
+        document = from_json(replace_lone_surrogates(other.content))
     except ValueError as error:
         raise UnreadableBodyError from error
     found = document[0] if isinstance(document, list) and document else document  # Gemini's failures are in a list

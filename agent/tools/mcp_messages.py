@@ -6,11 +6,12 @@ holds the event loop for seconds. A line or a body is kept up to MAX_MESSAGE_BYT
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from pydantic_core import from_json, to_json
 
 from checkpoints.limits import has_more_values
+from checkpoints.serde import replace_lone_surrogates
 from checkpoints.text import shorten_for_model
 
 MAX_MESSAGE_BYTES = 500_000  # kept of a message; 40,000 characters need at most 480,000 bytes of JSON
@@ -86,10 +87,7 @@ class LineSplitter:
 
 def read_message(found: BoundedBytes) -> Json:
     """Return the message, with a result of a call as one text within the limit. Raises UnreadableMessageError."""
-    try:
-        message = from_json(found.start, allow_inf_nan=False, allow_partial="trailing-strings" if found.is_cut else False)
-    except ValueError:
-        raise UnreadableMessageError("This is no JSON.") from None
+    message = _parse(found)
     if not isinstance(message, dict):
         raise UnreadableMessageError("This is no message.")
     if found.is_cut:
@@ -113,6 +111,20 @@ def make_error(request_id: Any, code: int) -> Json:
 
 def encode_message(message: Json) -> bytes:
     return to_json(message)
+
+
+def _parse(found: BoundedBytes) -> Any:
+    """Parse JSON. A program that cuts a text within an emoji sends half of a surrogate pair, which becomes a mark."""
+    partial: Literal[False, "trailing-strings"] = "trailing-strings" if found.is_cut else False
+    try:
+        try:
+            return from_json(found.start, allow_inf_nan=False, allow_partial=partial)
+        except ValueError:
+            if b"\0" in found.start or (mended := replace_lone_surrogates(found.start)) == found.start:
+                raise
+            return from_json(mended, allow_inf_nan=False, allow_partial=partial)
+    except ValueError:
+        raise UnreadableMessageError("This is no JSON.") from None
 
 
 def _find_id(found: BoundedBytes) -> int | None:

@@ -76,7 +76,7 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)  # an existing folder keeps its mode
             if not sqlite.can_write_in(path.parent):  # the file alone is not enough: SQLite writes beside it
                 raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-            path = path.resolve()  # SQLite's log is beside the file that a symbolic link names
+            path = Path(os.path.realpath(path))  # SQLite's log is beside the file that a symbolic link names
             file = SqliteFile(path)
         except OSError as error:
             raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
@@ -142,7 +142,7 @@ class Database:
         if not url.startswith(SQLITE_PREFIX):
             database, name = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS)), "The database"
         elif path.is_file():
-            path = path.resolve()
+            path = Path(os.path.realpath(path))
             with translate_errors():
                 migrations.check_file(path)
             database, name = cls(sqlite.create_read_only_engine(path, MAX_LOCK_WAIT_SECONDS)), str(path)

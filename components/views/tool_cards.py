@@ -1,6 +1,5 @@
 """The cards of tool calls: arguments, status, result, and the move that a call proposes."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
@@ -13,7 +12,7 @@ from agent.subagents.delegation import OpenCall
 from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
-from checkpoints import Message, limits, pluralize
+from checkpoints import Message, limits, pluralize, serde
 from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
 from checkpoints.text import shorten_line
 from components.views import context_meter, operations
@@ -22,7 +21,6 @@ from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownT
 from components.views.subagent_work import WorkView
 
 DAMAGED_TEXT = "This message is damaged and is not shown."
-MAX_INDENTED_VALUES = 2_000  # in the arguments of a call
 MAX_BEGINNING_CHARS = 300  # of a message that another text names
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CardKey = tuple[str, str]  # the ids of the calling message and of its call
@@ -199,6 +197,4 @@ def format_arguments(call: ToolCall | InvalidToolCall) -> str:
     arguments = call["args"]
     if not isinstance(arguments, dict):
         return arguments or ""
-    # Only Python's own encoder indents, 20 times as slowly as the other.
-    indent = None if limits.has_more_values(arguments, MAX_INDENTED_VALUES) else 2
-    return json.dumps(arguments, ensure_ascii=False, indent=indent)
+    return serde.to_indented(arguments)

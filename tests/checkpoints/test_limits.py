@@ -19,6 +19,12 @@ USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
 HUGE = {"31 bits": 2**31, "53 bits": 2**53, "63 bits": 2**63, "40 digits": 10**40, "4,000 digits": 10**4000, "negative": -1}
 
 
+def test_a_number_of_hundreds_of_digits_counts_as_many_values() -> None:
+    assert limits.count_values([10**99, -1, True], 10**6) == 4
+    assert limits.count_values({"a": [10**4000, -(10**4000)], "b": 10**400}, 10**6) == 5 + 2 * 40 + 4
+    assert limits.has_more_values([10**4000] * 5, 200)
+
+
 def nested(levels: int) -> Any:
     value: Any = 1
     for _ in range(levels):

@@ -195,7 +195,9 @@ def test_hostile_texts_run_and_load_nothing(page: Page, fake_openai: FakeOpenAI)
     catch_copies(page)
     prose.get_by_role("button", name="Copy table as CSV").last.click()
     expect(prose.locator(".csv-tool use").last).to_have_attribute("href", re.compile("check-lg"))
-    lines = read_copied(page).splitlines()
-    assert [line.lstrip('"')[0] for line in lines[1:]] == ["'"] * len(SPREADSHEET_FORMULAS)
+    copied = read_copied(page)
+    assert "=1+1" in copied
+    # A spreadsheet in another country ends a cell at a semicolon, and a pasted text ends one at a tab, within quotes too.
+    assert not re.search(r'(?:^|[;\t\r\n])"?[=+@-]', copied.partition("\n")[2])
     assert page.tab.evaluate("window.isHacked") is None
     assert prose.locator("img, script, iframe, svg:not(.icon), style, maction").count() == 0

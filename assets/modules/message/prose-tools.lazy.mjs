@@ -7,7 +7,8 @@ const EXTENSIONS = {
   powershell: "ps1", python: "py", python3: "py", ruby: "rb", rust: "rs", shell: "sh", text: "txt", typescript: "ts", yaml: "yaml", zsh: "sh",
 };
 const FILE_NAMES = { dockerfile: "Dockerfile", makefile: "Makefile" };
-const FORMULA_START = /^[=+\-@\t\r\uff0b\uff0d\uff1d\uff20]/; // of a cell that a spreadsheet would run
+const FORMULA_START = /^[=+\-@\uff0b\uff0d\uff1d\uff20]/; // of a cell that a spreadsheet would run
+const CELL_ENDS = /([;\t\r\n])/; // where a spreadsheet may begin a cell, whatever the quotes: pasted, or in another country
 const NUMBER = /^[+-]?[\d.,\u00a0\u202f ]+\s?[%€$£]?$/;
 const MARKS = { STRONG: "**", B: "**", EM: "*", I: "*", S: "~~" };
 
@@ -38,9 +39,11 @@ export function writeTable(table, format) {
 const writeCsv = (rows) => rows.map((cells) => `${cells.map((cell) => quoteCsv(readCell(cell))).join(",")}\r\n`).join("");
 
 function quoteCsv(text) {
-  const safe = FORMULA_START.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  const safe = text.split(CELL_ENDS).map(disarm).join("");
   return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+const disarm = (part) => (FORMULA_START.test(part) && !NUMBER.test(part) ? `'${part}` : part);
 
 function readCell(cell) {
   if (cell.nodeType === Node.TEXT_NODE) return cell.data;

@@ -63,6 +63,13 @@ def test_a_whole_answer_to_a_request_for_a_stream_is_the_answer(spec: str) -> No
         asyncio.run(whole(server))
 
 
+def test_half_of_an_emoji_costs_no_whole_answer() -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hi \ud83d"}, "finish_reason": "stop"}
+    with OtherServer(json.dumps({"choices": [choice]}), "application/json") as server:
+        run, chat = ask(server, CHAT)
+    assert (run.state, chat.heard()) == (RunState.DONE, "Hi \ufffd")
+
+
 @BOTH
 @pytest.mark.parametrize(
     ("content", "kind"),

@@ -57,7 +57,16 @@ def test_a_message_of_many_small_values_is_an_error_of_its_call() -> None:
     assert listed(MAX_MESSAGE_VALUES - 4)["error"]["code"] == UNREADABLE_CODE
 
 
-@pytest.mark.parametrize("data", [b"hello", b"[1]", b"\xff", b'{"id": NaN}', b"[" * 1000, b"x" * (MAX_MESSAGE_BYTES + 1)])
+def test_half_of_an_emoji_costs_no_result() -> None:
+    """Programs in JavaScript cut a text by UTF-16 units, and write the half as an escape."""
+    whole = answer({"type": "text", "text": "\\ud83d \U0001f600 \ud83d"})
+    assert b'\\ud83d"' in whole
+    assert text(read_message(bounded(whole))) == "\\ud83d \U0001f600 \ufffd"
+
+
+@pytest.mark.parametrize(
+    "data", [b"\0\\ud83d", b"hello", b"[1]", b"\xff", b'{"id": NaN}', b"[" * 1000, b"x" * (MAX_MESSAGE_BYTES + 1)]
+)
 def test_what_is_no_message_is_refused(data: bytes) -> None:
     with pytest.raises(UnreadableMessageError):
         read_message(bounded(data))

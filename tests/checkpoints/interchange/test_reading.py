@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, TypeAdapter
 
 from checkpoints import InvalidDocumentError, serde
@@ -112,6 +112,12 @@ def test_a_part_has_a_limit_of_values(place: str, field: str) -> None:
     assert read_document(write_part(place, MAX_PART_VALUES)).messages
     with pytest.raises(InvalidDocumentError, match=re.escape(f"{field} holds more than 20,000 values")):
         read_document(write_part(place, MAX_PART_VALUES + 1))
+
+
+def test_the_digits_of_a_part_have_the_same_limit() -> None:
+    asked = [{"name": "x", "args": {"row": [10**400] * 4_000}, "id": "call_1"}]
+    with pytest.raises(InvalidDocumentError, match="holds more than 20,000 values"):
+        read_document(shapes.following([AIMessage("", tool_calls=asked)]))
 
 
 @pytest.mark.parametrize("place", ["messages", "checkpoints", "thread", "zz"])

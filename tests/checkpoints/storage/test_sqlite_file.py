@@ -105,6 +105,13 @@ def test_another_name_of_the_file_lets_no_second_server_in(
     assert talked(file_store, "a", "b")
 
 
+def test_a_link_that_names_itself_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "waymark.db"
+    file.symlink_to(file)
+    with pytest.raises(StoreUnavailableError, match="cannot be used: Too many levels of symbolic links"):
+        Database.open_file(file)
+
+
 # A disk that is read-only
 
 

@@ -1,21 +1,38 @@
 """Which card a result fills, and which status a call has, in a conversation with everything that can happen to calls."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.marks import CallKey, MoveMark, QuestionMark
 from agent.tools.approval import STOPPED_TEXT
-from checkpoints import MAIN, Message, MessageStatus, RunState, serde
+from checkpoints import MAIN, Message, MessageStatus, RunState, limits, serde
 from components.views.message_view import MessageExtras, describe_messages
+from components.views.tool_cards import format_arguments
 from tests.components.views.test_message_view import NOON
+from tests.work import count_lines
 
 
 def calls(*named: tuple[str, str]) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": {}, "id": identifier} for name, identifier in named])
+
+
+@pytest.mark.parametrize("arguments", [{}, {"a": [1, "é\n", None, 2.5, {}]}, {"n": 10**400}])
+def test_arguments_are_indented(arguments: dict[str, Any]) -> None:
+    call = ToolCall(name="look", args=arguments, id="a")
+    assert format_arguments(call) == json.dumps(arguments, ensure_ascii=False, indent=2)
+
+
+def test_deep_arguments_are_written_in_few_steps() -> None:
+    """Python's own encoder takes 100 times as many: one for each level above each value."""
+    arguments: dict[str, Any] = {}
+    for _ in range(limits.MAX_ARGUMENT_LEVELS):
+        arguments = {"a": arguments}
+    assert count_lines(lambda: format_arguments(ToolCall(name="look", args=arguments, id="a"))) < 100
 
 
 def question(by: str, identifier: str) -> HumanMessage:
