@@ -19,6 +19,7 @@ from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, Passage, S
 from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
 from agent.subagents.agents import Agents, describe_agents
 from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
+from agent.time_travel.excerpts import ExcerptRefusedError
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
@@ -87,6 +88,11 @@ class RunInputs:
         if self.load_waiting_calls(thread_id):
             raise NotCompactedError("A tool call waits for you: decide about it first.")
         return compaction.select_passage(self._store.list_messages(thread_id), scope)
+
+    def require_no_waiting_call(self, thread_id: str) -> None:
+        """Raise `ExcerptRefusedError` where a call waits: a note after it would leave it without a decision."""
+        if self.load_waiting_calls(thread_id):
+            raise ExcerptRefusedError("A tool call waits for you: decide about it first.")
 
     def preview_summary(self, thread_id: str | None, scope: SummaryScope) -> SummaryPreview:
         """Preview a summary. Raises the errors of `find_passage`, also where there is no conversation yet."""

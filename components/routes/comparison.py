@@ -64,7 +64,7 @@ def compare_places(
     """Compare two positions. Raises `NotFoundError` where one of them does not exist."""
     run = runs.get_latest_run(thread_id)
     known_prices = prices or {}
-    ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
+    ends = [find_place_end(store, thread_id, place) for place in (one, other)]
     parted = store.compare_paths(thread_id, *ends, max_messages=MAX_COUNTED_MESSAGES, max_values=MAX_READ_VALUES)
 
     def build_side(place: str, messages: list[Message], length: int) -> Side:
@@ -89,19 +89,28 @@ def _quote_message(message: Message, to_html: Callable[[str], str]) -> str:
     return to_html(text) if message.type == "ai" else escape_text(text)
 
 
-def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:
-    """Return the last message of a position."""
+def find_place_end(store: Store, thread_id: str, place: str) -> str | None:
+    """Return the last message of a position. Raises `NotFoundError`."""
+    return _find_place(store, thread_id, place)[0]
+
+
+def name_place(store: Store, thread_id: str, place: str) -> str:
+    """Return the words for a position other than the current one. Raises `NotFoundError`."""
+    return _find_place(store, thread_id, place)[1]
+
+
+def _find_place(store: Store, thread_id: str, place: str) -> tuple[str | None, str]:
     kind, _, identifier = place.partition(":")
     if kind == "checkpoint":
-        node = store.get_checkpoint(thread_id, identifier).node
-        return node.id if node else None
+        checkpoint = store.get_checkpoint(thread_id, identifier)
+        return checkpoint.node.id if checkpoint.node else None, f"checkpoint “{checkpoint.name}”"
     if kind == "branch":
         for branch, _ in store.list_branches(thread_id):
             if branch.id == identifier:
-                return branch.head_id
+                return branch.head_id, f"branch “{branch.name}”"
         raise BranchNotFoundError(identifier)
     if kind == "message":
-        return store.get_message(thread_id, identifier).id
+        return store.get_message(thread_id, identifier).id, "another place"
     if place:
         raise CheckpointNotFoundError(place)
-    return store.get_thread(thread_id).head_id
+    return store.get_thread(thread_id).head_id, "current position"

@@ -27,9 +27,9 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
  * Places are in the server's notation: "" is the current position, otherwise "branch:ID", "checkpoint:ID" or "message:ID".
- * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onClose: () => void}} props
+ * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onBring: (place: string) => void, onClose: () => void}} props
  */
-export function Compare({ data, place, act, onClose }) {
+export function Compare({ data, place, act, onBring, onClose }) {
   const [one, setOne] = useState(place);
   const [other, setOther] = useState(CURRENT_POSITION);
   const { content, status } = useFetch(`/api/threads/${data.thread}/comparison?${new URLSearchParams({ one, other })}`, GONE_TEXT, data.version);
@@ -37,7 +37,11 @@ export function Compare({ data, place, act, onClose }) {
     onClose();
     act(type, target);
   };
-  const head = (name, place, onChoose) => h(SideHead, { name, data, place, onChoose, side: content?.[name], go });
+  const bring = (place) => {
+    onClose();
+    onBring(place);
+  };
+  const head = (name, place, onChoose) => h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
   return h(
     ReadingDialog,
     { title: "Compare", size: "xl", className: "compare", onClose },
@@ -57,7 +61,7 @@ function describeShared({ shared, common, one, other }) {
 }
 
 /** The place of a side, its figures, and a list to choose another place. */
-function SideHead({ name, data, place, onChoose, side, go }) {
+function SideHead({ name, data, place, onChoose, side, go, onBring }) {
   const id = useId();
   return h(
     "section",
@@ -71,6 +75,7 @@ function SideHead({ name, data, place, onChoose, side, go }) {
     ),
     h("h3", { className: "compare-length", id: `${id}-length` }, side ? (side.length ? formatCount(side.length, "more message") : "No other messages") : "…"),
     side?.length > 0 && h(FiguresLine, { figures: side.figures }),
+    side?.length > 0 && place !== CURRENT_POSITION && h("p", { className: "compare-bring" }, h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, "Bring home …")),
     side?.counted < side?.length && h("p", { className: "quiet" }, `The figures are those of the first ${formatCount(side.counted, "message")}.`),
   );
 }

@@ -16,9 +16,9 @@ const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData, act: Function,
- *   onShow: (row: object) => void, onCompare: (place: string) => void, onClose: () => void}} props
+ *   onShow: (row: object) => void, onCompare: (place: string) => void, onBring: (place: string) => void, onClose: () => void}} props
  */
-export function PlaceCard({ row, rows, data, act, onShow, onCompare, onClose }) {
+export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onClose }) {
   const card = useRef(null);
   const renaming = useRenaming(row, card, act);
   const name = nameRow(row, data.branch_count > 1);
@@ -40,7 +40,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onClose }) 
     ),
     h(Description, { row }),
     h(Figures, { row }),
-    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare), onRename: renaming.start }),
+    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare, onBring), onRename: renaming.start }),
   );
 }
 
@@ -99,7 +99,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   const { kind, item } = row;
   const makeButton = (text, testId, onClick, label, className = "btn btn-secondary") =>
     onClick && h("button", { type: "button", className, "data-testid": testId, "aria-label": label, onClick }, text);
-  const { restore, fork, compare, switchTo } = actions;
+  const { restore, fork, compare, bring, switchTo } = actions;
   return h(
     "div",
     { className: "card-buttons" },
@@ -109,6 +109,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
     makeButton("Show", "show", () => onShow(row), `Show ${name}`),
     makeButton("Branch", "fork", fork, `Branch from ${name}`),
     makeButton("Compare", "compare", compare, `Compare ${kind === "branch" ? "branch " : ""}${name} with the current position`),
+    makeButton("Bring home", "bring", bring, `Bring a note from ${name} home`),
     h(Tools, { row, name, data, act, onRename }),
   );
 }
