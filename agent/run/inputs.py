@@ -3,11 +3,12 @@
 Every method blocks.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.measurement import Context, measure_context
+from agent.context.measurement import Context, estimate_overhead, measure_context, measure_path_growth
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
 from agent.context.recent_messages import RecentMessages
@@ -122,8 +123,16 @@ class RunInputs:
         """Measure how full the model's window is when a conversation goes on; None before its first message."""
         with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
-            system = compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)
-            return self._context_cache(thread_id, thread.head_id, self._load_window(thread), system)
+            return self._context_cache(thread_id, thread.head_id, self._load_window(thread), _compose_system_text(thread))
+
+    def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
+        """Return the tokens of the current path after each message, the last as the context meter counts them."""
+        context = self.load_context(thread_id)
+        if context is None:
+            return []
+        system = _compose_system_text(self._store.get_thread(thread_id))
+        sizes = measure_path_growth(path, estimate_overhead(self._store, thread_id, path, system))
+        return [*sizes[:-1], context.tokens]
 
     def _measure_context(self, thread_id: str, head_id: str | None, window: Window, system: str) -> Context | None:
         del head_id  # for the cache: the path to a head never changes
@@ -147,3 +156,8 @@ class RunInputs:
         if not questions or (answer_id is not None and path[-1].id != answer_id):
             raise NothingToAnswerError
         return HEAD if answer_id is None and questions[-1] is path[-1] else questions[-1].id
+
+
+def _compose_system_text(thread: Thread) -> str:
+    """Return the instructions as the meter counts them: without a prompt that would have to be fetched."""
+    return compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)

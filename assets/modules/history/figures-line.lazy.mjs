@@ -1,5 +1,5 @@
 /** The figures of some messages in one line: tokens, cost, tools, answers, time, and each model where there are several. */
-import { formatCount, formatDollars, formatDuration, formatUsage } from "../lib/format.mjs";
+import { formatCount, formatDollars, formatDuration, formatModelUsage, formatUsage } from "../lib/format.mjs";
 
 const { createElement: h } = window.React;
 
@@ -18,14 +18,8 @@ function listFigures(figures) {
   const list = [formatCount(answers, "answer")];
   if (input + output > 0) list.push(formatUsage(figures));
   if (cost !== null) list.push(unpriced > 0 ? `${formatDollars(cost)} (without ${formatCount(unpriced, "answer")} of unknown price)` : formatDollars(cost));
-  list.push(...models.filter(({ spec }) => spec).map((model) => describeModel(model, models.length)));
+  list.push(...(models.length === 1 ? models.map(({ spec }) => spec).filter(Boolean) : models.map(formatModelUsage)));
   if (tools.length > 0) list.push(tools.map(({ name, count }) => (count > 1 ? `${name} ×${count}` : name)).join(", "));
   if (duration > 0) list.push(formatDuration(duration));
   return list;
-}
-
-/** "openai:gpt-5", and beside other models also its share: "openai:gpt-5: 3 answers, $0.01" */
-export function describeModel({ spec, answers, cost }, models) {
-  if (models === 1) return spec;
-  return `${spec}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;
 }

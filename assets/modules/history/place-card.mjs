@@ -3,6 +3,7 @@ import { AUTHORS } from "../lib/authors.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { formatAge, formatCount, formatDateTime, formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
@@ -11,6 +12,8 @@ import { describeBranch, nameRow } from "./history-row.mjs";
 import { listPlaceActions } from "./place-actions.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
+
+const PlaceUsage = lazy(() => import("./place-usage.lazy.mjs"), "PlaceUsage");
 
 const MAX_BRANCH_NAME_CHARS = 120;
 
@@ -40,6 +43,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
     ),
     h(Description, { row }),
     h(Figures, { row }),
+    row.kind === "checkpoint" && !row.item.isElsewhere && h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
     h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare, onBring), onRename: renaming.start }),
   );
 }
@@ -83,7 +87,7 @@ function Figures({ row: { kind, item, messages } }) {
   const value = item?.value;
   const figures = [kind === "branch" ? describeBranch(value) : messages > 0 && formatCount(messages, "message")];
   if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
-  if (kind === "move" && value.before !== null && value.after !== null) figures.push(`${formatNumber(value.before)} → ${formatNumber(value.after)} tokens`);
+  if (kind === "move" && value.before !== null && value.after !== null) figures.push(`${formatCount(value.removed, "message")}: ${formatNumber(value.before)} → ${formatNumber(value.after)} tokens`);
   const author = kind === "checkpoint" ? AUTHORS[value.created_by] : null;
   return h(
     "p",
