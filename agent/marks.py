@@ -16,6 +16,7 @@ SUMMARY_KEY = "compaction"
 QUESTION_KEY = "asked"
 ATTEMPT_KEY = "fork"
 CHECKPOINT_KEY = "memory_checkpoint"
+EXCERPT_KEY = "excerpt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,33 @@ class CheckpointMark:
 
     def to_kwargs(self) -> dict[str, Any]:
         return {CHECKPOINT_KEY: {"name": self.name, "description": self.description}}
+
+
+@dataclass(frozen=True, slots=True)
+class ExcerptMark:
+    """The mark of an excerpt: where its text comes from."""
+
+    origin: str  # in words, as “branch Plan B”
+    last: str  # hash of the last message there: it is the same in every copy of the conversation
+    depth: int  # of that message
+    sources: tuple[str, ...] = ()  # external sources among the messages there
+
+    @classmethod
+    def of(cls, message: Message) -> Self | None:
+        """Read the mark of a message; None without one."""
+        entry = _find_entry(message, EXCERPT_KEY)
+        with suppress(ValueError):
+            return cls(
+                origin=_require_text(entry.get("origin")),
+                last=_require_text(entry.get("last")),
+                depth=_require_number(entry.get("depth")),
+                sources=_require_texts(entry.get("sources", [])),
+            )
+        return None
+
+    def to_kwargs(self) -> dict[str, Any]:
+        entry = {"origin": self.origin, "last": self.last, "depth": self.depth, "sources": list(self.sources)}
+        return {EXCERPT_KEY: entry}
 
 
 def _find_entry(message: Message, key: str) -> dict[str, Any]:

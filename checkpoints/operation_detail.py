@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 LONG_SETTINGS: Final = frozenset(
     {"instructions", "extra_body"}
 )  # an operation's changes hold their texts, its detail does not
-Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message"]
+Subject = Literal["thread", "branch", "branches", "checkpoint", "checkpoints", "message", "excerpt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,17 +70,18 @@ class Store(Reader):
         caller: Caller = USER,
         after: str | None = HEAD,
         title: str = "",
+        detail: OperationDetail | None = None,
     ) -> Receipt:
         """Add messages after the head, or after another message of the thread (None: as the first ones).
 
         After another message, that is an edit: it removes the later messages, and undo brings them back. `title` names
-        a conversation that has none yet.
+        a conversation that has none yet; `detail` says what the messages are.
         """
         return self._run_change(
             thread_id,
             choose_append_kind(after, is_empty=not messages),
             caller,
-            make_append(messages, after, title, run_id=caller.undo_group),
+            make_append(messages, after, title, run_id=caller.undo_group, detail=detail),
             sent=messages[-1] if messages else None,
         )
 

@@ -7,10 +7,11 @@ import sqlalchemy as sa
 
 from checkpoints import history
 from checkpoints.changes import branches
+from checkpoints.errors import MessageNotFoundError
 from checkpoints.model import Checkpoint, LeftBehind, Node
 from checkpoints.operation import Operation
 from checkpoints.reader import Reader
-from checkpoints.storage import thread_rows, tree_rows
+from checkpoints.storage import schema, thread_rows, tree_rows
 
 MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
 
@@ -84,3 +85,19 @@ def read_fork(reader: Reader, segment: int) -> tuple[int | None, int]:
     """Return the segment that a segment forks from (None: the beginning), and the number of messages before the fork."""
     with reader.database.begin_read() as connection:
         return tree_rows.select_fork(connection, segment)
+
+
+def find_message_id(reader: Reader, thread_id: str, depth: int, message_hash: str) -> str:
+    """Return the id of the thread's message with this depth and hash, in whichever copy of the conversation.
+
+    Raises `MessageNotFoundError`.
+    """
+    segments = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    table = schema.message.c
+    is_wanted = (table.segment.in_(segments), table.depth == depth, table.hash == message_hash)
+    with reader.database.begin_read() as connection:
+        thread_rows.select_thread(connection, thread_id)
+        found = connection.scalar(sa.select(table.id).where(*is_wanted).limit(1))
+    if found is None:
+        raise MessageNotFoundError(message_hash)
+    return str(found)

@@ -1,4 +1,5 @@
-"""The process that formats expensive texts. It reads them from its parent and ends with it, or when a text takes too long.
+"""The process that formats expensive texts, and marks the differences of two. It reads them from its parent and ends with
+it, or when a text takes too long.
 
 Its time is the processor's, so a busy machine changes nothing. Colours that take too long are left out. For everything
 else the kernel ends the process: SIGPROF has no handler, for none would run while nh3 works.
@@ -15,6 +16,7 @@ from types import FrameType
 from pygments.lexer import Lexer
 
 from components.views import markdown
+from components.views.word_differences import MarkedTexts, mark_differences
 
 MAX_COLOUR_SECONDS = 0.15  # for all code of a text
 MAX_TAIL_COLOUR_SECONDS = 0.1
@@ -49,17 +51,22 @@ class _Colours:
 
 
 def answer(request: bytes) -> bytes:
-    """Format one text, within the seconds that the request names."""
-    seconds, text, definitions = json.loads(request)
+    """Format one text, or mark the differences of two texts, within the seconds that the request names."""
+    seconds, subject, definitions = json.loads(request)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    started, colours = time.process_time(), _Colours(MAX_COLOUR_SECONDS)
-    if definitions is None:
-        look = markdown.Look("", "", {}, markdown.render_markdown(text, colour=colours))
-    else:
-        look = markdown.look_at(text, definitions, colours, _Colours(MAX_TAIL_COLOUR_SECONDS))
+    started = time.process_time()
+    result: markdown.Look | MarkedTexts
+    result = mark_differences(*subject) if isinstance(subject, list) else _format_text(subject, definitions)
     signal.setitimer(signal.ITIMER_PROF, 0)
-    found = [time.process_time() - started, *astuple(look)]
+    found = [time.process_time() - started, *astuple(result)]
     return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _format_text(text: str, definitions: markdown.Definitions | None) -> markdown.Look:
+    colours = _Colours(MAX_COLOUR_SECONDS)
+    if definitions is None:
+        return markdown.Look("", "", {}, markdown.render_markdown(text, colour=colours))
+    return markdown.look_at(text, definitions, colours, _Colours(MAX_TAIL_COLOUR_SECONDS))
 
 
 def main(handle: int) -> None:

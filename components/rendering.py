@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from hashlib import sha256
 from threading import Lock
+from typing import Any
 
 from components.views.markdown import (
     MAX_FORMATTED_CHARS,
@@ -23,6 +24,7 @@ from components.views.markdown import (
     render_markdown,
     to_plain_html,
 )
+from components.views.word_differences import Mark, MarkedTexts, mark_cheap_differences
 from components.worker_process import WorkerProcess
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
@@ -151,6 +153,27 @@ class Renderer:
 
         return to_html_in_time
 
+    def comparison(self) -> Mark:
+        """Return a function that marks the differences of texts in one view, with MAX_PAGE_SECONDS for all. It blocks."""
+        seconds_left = MAX_PAGE_SECONDS
+
+        def mark_in_time(one: str, other: str) -> MarkedTexts:
+            nonlocal seconds_left
+            started = time.thread_time()
+            marked = mark_cheap_differences(one, other)
+            seconds_left -= time.thread_time() - started
+            if marked.kind in ("same", "words", "rewritten") or seconds_left <= 0:
+                return marked
+            try:
+                answer = self._ask_worker([one, other], None)
+            except (TimeoutError, CancelledError):
+                return marked
+            cost_seconds, *dear = answer or (MAX_TEXT_SECONDS,)
+            seconds_left -= cost_seconds
+            return MarkedTexts(*dear) if dear else marked
+
+        return mark_in_time
+
     async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
         """Format a growing text, and return the seconds that it took; None where it took too long."""
         try:
@@ -189,15 +212,21 @@ class Renderer:
         return to_plain_html(text) if html is None else html, cost_seconds
 
     def _ask(self, text: str) -> tuple[str | None, float]:
-        future = self._submit(text, None)
+        answer = self._ask_worker(text, None)
+        if answer is None:
+            return None, MAX_TEXT_SECONDS
+        cost_seconds, *look = answer
+        return Look(*look).tail, cost_seconds
+
+    def _ask_worker(self, subject: str | list[str], definitions: Definitions | None) -> list[Any] | None:
+        """Return a worker's answer; None if it gave up. Raises `TimeoutError` and `CancelledError`."""
+        future = self._submit(subject, definitions)
         try:
             answer = future.result(self._max_wait_seconds)
         finally:
             future.cancel()  # if it still waits for a worker
-        if answer is None:
-            return None, MAX_TEXT_SECONDS
-        cost_seconds, *look = json.loads(answer)
-        return Look(*look).tail, cost_seconds
+        found: list[Any] | None = None if answer is None else json.loads(answer)
+        return found
 
-    def _submit(self, text: str, definitions: Definitions | None) -> Future[bytes | None]:
-        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, text, definitions]).encode())
+    def _submit(self, subject: str | list[str], definitions: Definitions | None) -> Future[bytes | None]:
+        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, subject, definitions]).encode())

@@ -17,8 +17,10 @@ from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
 from agent.models import other_bodies, paced_client
 from agent.models.connections import MAX_TRIAL_SECONDS
+from agent.run import conclusions
 from agent.run.compaction import MAX_FOCUS_CHARS
 from agent.subagents import forking
+from agent.time_travel import excerpts
 from agent.time_travel.moves import MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
@@ -27,11 +29,11 @@ from checkpoints import limits
 from checkpoints.interchange import document_redaction, redaction
 from checkpoints.search import snippet
 from commands import parse_arguments
-from components import redacted_exports, redaction_worker, uploads
+from components import redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
-from components.routes import agent_transcript, export_several, open_pages, thread_list
+from components.routes import agent_transcript, comparison, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
-from components.views import list_rows, shown_text
+from components.views import list_rows, shown_text, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import PROVIDER_KEYS, Settings, load_settings
@@ -247,6 +249,14 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "in all calls of one answer",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
+        "One comparison": f"{comparison.MAX_SIDE_MESSAGES} messages of each side, figures of "
+        f"{comparison.MAX_COUNTED_MESSAGES:,}; words of texts that differ in up to {word_differences.MAX_WORDS:,}, else "
+        f"lines up to {word_differences.MAX_LINES:,}; {rendering.MAX_PAGE_SECONDS:g} s of a processor together",
+        "One note from another branch": f"{excerpts.MAX_CONCLUSION_CHARS:,} characters of a conclusion, "
+        f"{excerpts.MAX_EXCERPT_MESSAGES} quoted messages, {excerpts.MAX_EXCERPT_CHARS:,} characters together",
+        "One draft of a conclusion": f"{conclusions.MAX_CONCLUSION_SECONDS:g} s, {conclusions.MAX_CONCLUSION_TOKENS:,} "
+        f"tokens, the newest {conclusions.MAX_CONCLUDED_CHARS:,} characters of the branch; one of a conversation and "
+        f"{conclusions.MAX_DRAFTS} at once",
         "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "

@@ -1,6 +1,7 @@
 """How full a path makes a model's window, and how it grew: tokens of the messages that a request reads."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -18,7 +19,8 @@ from agent.context.tokens import (
 )
 from agent.context.usage import context_tokens, readable_usage
 from agent.context.window import Window, find_correction, find_start
-from checkpoints import MAIN, Message, Store
+from agent.marks import MoveMark, SummaryMark
+from checkpoints import MAIN, Message, MessageNotFoundError, Store
 from checkpoints.limits import MAX_READ_VALUES
 from checkpoints.reasoning import REASONING_KEY
 
@@ -74,7 +76,8 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     if counted is not None:
         return _measure_counted(store, thread_id, tail, *counted, window)
     end = read_measured_end(store, thread_id, window.tokens, max_messages)
-    return _estimate_context(end, window, system, tail[-1].depth + 1)
+    overhead = estimate_overhead(store, thread_id, end.messages[::-1], system)
+    return _estimate_context(end, window, overhead, tail[-1].depth + 1)
 
 
 def _measure_counted(
@@ -131,25 +134,50 @@ def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> 
     return left_out, saved_tokens
 
 
-def _estimate_context(end: MeasuredEnd, window: Window, system: str, length: int) -> Context:
+def estimate_overhead(store: Store, thread_id: str, messages: Iterable[Message], system: str) -> int:
+    """Estimate the tokens of a request beside its messages: the instructions, and what a provider counted beyond the
+    estimate, such as the tools.
+
+    The first counted answer among the messages tells; without one, the last before the note that replaced it.
+    """
+    listed = list(messages)
+    counted = _find_counted_answer(listed) or _find_replaced_answer(store, thread_id, listed)
+    return estimate_content(system) + (find_correction([counted]) if counted else 0)
+
+
+def _find_counted_answer(messages: Iterable[Message]) -> AIMessage | None:
+    return next((answer for stored in messages if (answer := read_counted_answer(stored)) is not None), None)
+
+
+def _find_replaced_answer(store: Store, thread_id: str, messages: Iterable[Message]) -> AIMessage | None:
+    """Return the last counted answer among the messages that a note replaced. A copy of the conversation may not have it."""
+    marks = (SummaryMark.of(stored) or MoveMark.of(stored) for stored in messages)
+    head_id = next((mark.head for mark in marks if mark and mark.head), None)
+    if head_id is None:
+        return None
+    with suppress(MessageNotFoundError):
+        return _find_counted_answer(reversed(store.list_messages_to(thread_id, head_id, last=TAIL_MESSAGES)))
+    return None
+
+
+def _estimate_context(end: MeasuredEnd, window: Window, overhead: int, length: int) -> Context:
     """Estimate the use of the window. The end may be empty: an import can hold messages of sub-agents alone."""
     path = end.messages
-    answer_with_usage = next(
-        (answer for stored in reversed(path) if (answer := read_counted_answer(stored)) is not None), None
-    )
-    before = estimate_content(system) + (find_correction([answer_with_usage]) if answer_with_usage else 0)
     sizes = list(map(estimate_stored_tokens, path))
     if end.unread_tokens:  # the last turn, which a request keeps whole
-        return Context(max(0, before + end.unread_tokens + sum(sizes)), False, length, end.first_depth or 0, window)
-    start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - before)
-    tokens = max(0, before + sum(sizes[start:]))
+        return Context(max(0, overhead + end.unread_tokens + sum(sizes)), False, length, end.first_depth or 0, window)
+    start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - overhead)
+    tokens = max(0, overhead + sum(sizes[start:]))
     return Context(tokens, False, length, path[start].depth if path else length, window)
 
 
-def measure_path_growth(path: Sequence[Message]) -> list[int]:
-    """Return the tokens of a path after each message: the provider's count at an answer, an estimate between answers."""
+def measure_path_growth(path: Sequence[Message], overhead: int = 0) -> list[int]:
+    """Return the tokens of a path after each message: the provider's count at an answer, an estimate between answers.
+
+    `overhead` is that of `estimate_overhead`, for the messages before the first count.
+    """
     sizes: list[int] = []
-    tokens, is_tool_turn = 0, False
+    tokens, is_tool_turn = max(0, overhead), False
     for stored in path:
         if stored.agent == MAIN and not stored.damaged:
             is_tool_turn = not _is_user_message(stored) and (is_tool_turn or _calls_tools(stored))

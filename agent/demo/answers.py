@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context import numbering
 from agent.context.attachments import extract_user_text
-from agent.context.prompts import COMPACTION_PROMPT, CONTINUE_TEXT, TITLE_PROMPT
+from agent.context.prompts import COMPACTION_PROMPT, CONCLUSION_PROMPT, CONTINUE_TEXT, TITLE_PROMPT
 from agent.demo.asking import parse_questions
 from agent.demo.attempts import describe_attempts, parse_attempts
 from agent.demo.reading import find_matching_lines, find_quoted_lines, read_notes
@@ -73,10 +73,11 @@ def choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -
 
 
 def _answer_about_conversation(system: BaseMessage, question: BaseMessage) -> str | None:
-    """Return the answer to a request for a summary, a title or a verdict."""
+    """Return the answer to a request for a summary, a conclusion, a title or a verdict."""
     if system.text == TITLE_PROMPT:
         return write_demo_title(question.text)
-    return write_demo_summary(question.text) if system.text == COMPACTION_PROMPT else write_demo_verdict(question.text)
+    is_summary = system.text in (COMPACTION_PROMPT, CONCLUSION_PROMPT)
+    return write_demo_summary(question.text) if is_summary else write_demo_verdict(question.text)
 
 
 def _strip_number(message: BaseMessage) -> str:

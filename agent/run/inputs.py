@@ -3,11 +3,12 @@
 Every method blocks.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.measurement import Context, measure_context
+from agent.context.measurement import Context, estimate_overhead, measure_context, measure_path_growth
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
 from agent.context.recent_messages import RecentMessages
@@ -19,6 +20,7 @@ from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, Passage, S
 from agent.settings import ModelCatalog, ModelUnavailableError, ThreadSettings
 from agent.subagents.agents import Agents, describe_agents
 from agent.subagents.delegation import OpenCall, find_open_calls, load_last_turn
+from agent.time_travel.excerpts import ExcerptRefusedError
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
@@ -88,6 +90,11 @@ class RunInputs:
             raise NotCompactedError("A tool call waits for you: decide about it first.")
         return compaction.select_passage(self._store.list_messages(thread_id), scope)
 
+    def require_no_waiting_call(self, thread_id: str) -> None:
+        """Raise `ExcerptRefusedError` where a call waits: a note after it would leave it without a decision."""
+        if self.load_waiting_calls(thread_id):
+            raise ExcerptRefusedError("A tool call waits for you: decide about it first.")
+
     def preview_summary(self, thread_id: str | None, scope: SummaryScope) -> SummaryPreview:
         """Preview a summary. Raises the errors of `find_passage`, also where there is no conversation yet."""
         if thread_id is None:
@@ -116,8 +123,16 @@ class RunInputs:
         """Measure how full the model's window is when a conversation goes on; None before its first message."""
         with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
-            system = compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)
-            return self._context_cache(thread_id, thread.head_id, self._load_window(thread), system)
+            return self._context_cache(thread_id, thread.head_id, self._load_window(thread), _compose_system_text(thread))
+
+    def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
+        """Return the tokens of the current path after each message, the last as the context meter counts them."""
+        context = self.load_context(thread_id)
+        if context is None:
+            return []
+        system = _compose_system_text(self._store.get_thread(thread_id))
+        sizes = measure_path_growth(path, estimate_overhead(self._store, thread_id, path, system))
+        return [*sizes[:-1], context.tokens]
 
     def _measure_context(self, thread_id: str, head_id: str | None, window: Window, system: str) -> Context | None:
         del head_id  # for the cache: the path to a head never changes
@@ -141,3 +156,8 @@ class RunInputs:
         if not questions or (answer_id is not None and path[-1].id != answer_id):
             raise NothingToAnswerError
         return HEAD if answer_id is None and questions[-1] is path[-1] else questions[-1].id
+
+
+def _compose_system_text(thread: Thread) -> str:
+    """Return the instructions as the meter counts them: without a prompt that would have to be fetched."""
+    return compose_system_text(SYSTEM_PROMPT, ThreadSettings.from_thread(thread).instructions)

@@ -13,6 +13,7 @@ from agent.run.announcer import MoveAnnouncer
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
+from agent.run.conclusions import ConclusionWriter
 from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
@@ -44,6 +45,7 @@ class Runner:
     blocking: BlockingPool
     followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
+    conclusions: ConclusionWriter
     # A repeated request must not drive its run again. In the order of their starts.
     _started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
 
@@ -212,4 +214,5 @@ def build_runner(
     active_runs = ActiveRuns(runs, hub, driver, blocking, followers, limits.stop_seconds, limits.watch_seconds)
     preparer = RunPreparer(store, runs, inputs, tracer, limits)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
-    return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, followers, default_policy)
+    conclusions = ConclusionWriter(store, catalog, blocking, limits)
+    return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, followers, default_policy, conclusions)

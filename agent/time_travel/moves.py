@@ -12,7 +12,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
-from agent.marks import MoveKind, MoveMark, SummaryMark
+from agent.marks import ExcerptMark, MoveKind, MoveMark, SummaryMark
 from agent.time_travel.dependence import find_dependents
 from agent.time_travel.notes import format_note
 from agent.tools.names import CALCULATOR, MOVE_NAMES, SAVE_CHECKPOINT
@@ -187,7 +187,7 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tu
         if message.type == "tool" and data.get("name") not in _TRUSTED_TOOLS:
             sources[str(data.get("name") or "a tool")] = None
         sources.update(dict.fromkeys(str(part["name"]) for part in files.find_file_parts(data.get("content"))))
-        for mark in (MoveMark.of(message), SummaryMark.of(message)):
+        for mark in (MoveMark.of(message), SummaryMark.of(message), ExcerptMark.of(message)):
             sources.update(dict.fromkeys(mark.sources if mark else ()))
         if message.run_id is None:
             sources.update(dict.fromkeys(origins))

@@ -20,7 +20,14 @@ def choose_append_kind(after: str | None, *, is_empty: bool) -> OperationKind:
     return OperationKind.RETRY if is_empty else OperationKind.EDIT
 
 
-def make_append(messages: Sequence[NewMessage], after: str | None, title: str, run_id: str | None) -> ChangeBody:
+def make_append(
+    messages: Sequence[NewMessage],
+    after: str | None,
+    title: str,
+    run_id: str | None,
+    *,
+    detail: OperationDetail | None = None,
+) -> ChangeBody:
     """Return the change that writes messages after a message and moves the head to the last of them."""
 
     def append_messages(transaction: Transaction) -> str | None:
@@ -34,6 +41,7 @@ def make_append(messages: Sequence[NewMessage], after: str | None, title: str, r
         if not messages and after != HEAD:  # another answer: its run must not fail when it has one
             check_room_after(transaction.connection, transaction.thread, place)
         nodes = transaction.add_messages(place, messages, run_id=run_id)
+        transaction.detail = detail or transaction.detail
         if transaction.detail is None and after != HEAD:
             old, new = transaction.trace_current_path(), transaction.trace_path(nodes[-1] if nodes else place)
             if removed := checkpoint_rows.count_removal(

@@ -6,24 +6,25 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store
+from agent.context.prices import Prices
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store, history
 from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.text import shorten
 from components.services import Services
-from components.views import message_view, tool_cards
-from components.views.markdown import to_html_if_cheap
+from components.views import message_view
+from components.views.comparison_view import Side, SideView, describe_sides
+from components.views.markdown import escape_text, to_html_if_cheap
+from components.views.tool_cards import DAMAGED_TEXT
+from components.views.word_differences import Mark, mark_cheap_differences
 
 MAX_SIDE_MESSAGES = 50  # shown of each position
-
-
-class SideView(TypedDict):
-    length: int  # messages of the position after the shared ones
-    messages: list[message_view.MessageView]  # the first `MAX_SIDE_MESSAGES` of them
-    more: int  # messages that are not shown
+MAX_COUNTED_MESSAGES = 5_000  # in the figures of each position
+MAX_QUOTE_CHARS = 600  # of the last shared message
 
 
 class ComparisonView(TypedDict):
     shared: int  # messages at the beginning of both
-    common: str  # the beginning of the last shared message
+    common: str  # the beginning of the last shared message, as HTML
     one: SideView
     other: SideView
 
@@ -35,50 +36,81 @@ def add_route(server: FastAPI, services: Services) -> None:
 
         The guard has checked the request.
         """
-        to_html = services.renderer.page()
-        return JSONResponse(
-            await services.read_snapshot(
-                compare_places, services.store, services.runs, thread_id, one, other, to_html=to_html
-            )
+        view = await services.read_snapshot(
+            compare_places,
+            services.store,
+            services.runs,
+            thread_id,
+            one,
+            other,
+            prices=services.prices,
+            to_html=services.renderer.page(),
+            mark=services.renderer.comparison(),
         )
+        return JSONResponse(view)
 
 
 def compare_places(
-    store: Store, runs: Runs, thread_id: str, one: str, other: str, *, to_html: Callable[[str], str] = to_html_if_cheap
+    store: Store,
+    runs: Runs,
+    thread_id: str,
+    one: str,
+    other: str,
+    *,
+    prices: Prices | None = None,
+    to_html: Callable[[str], str] = to_html_if_cheap,
+    mark: Mark = mark_cheap_differences,
 ) -> ComparisonView:
     """Compare two positions. Raises `NotFoundError` where one of them does not exist."""
     run = runs.get_latest_run(thread_id)
-    ends = [_find_place_end(store, thread_id, place) for place in (one, other)]
-    parted = store.compare_paths(thread_id, *ends, max_messages=MAX_SIDE_MESSAGES, max_values=MAX_READ_VALUES)
-    state = run.state if run else None
+    known_prices = prices or {}
+    ends = [find_place_end(store, thread_id, place) for place in (one, other)]
+    parted = store.compare_paths(thread_id, *ends, max_messages=MAX_COUNTED_MESSAGES, max_values=MAX_READ_VALUES)
 
-    def describe_side(place: str, messages: list[Message], length: int) -> SideView:
-        extras = message_view.MessageExtras(run_state=state if place == "" else None, to_html=to_html)
-        views = message_view.describe_messages([*parted.calling_messages, *messages], extras)
-        return {"length": length, "messages": views, "more": length - len(messages)}
+    def build_side(place: str, messages: list[Message], length: int) -> Side:
+        shown = messages if length <= MAX_SIDE_MESSAGES else history.drop_open_calls(messages[:MAX_SIDE_MESSAGES])
+        state = run.state if run and place == "" else None
+        extras = message_view.MessageExtras(run_state=state, to_html=to_html, prices=known_prices)
+        return Side(shown, messages, length, extras)
 
+    left = build_side(one, parted.left, parted.lengths[0])
+    right = build_side(other, parted.right, parted.lengths[1])
+    views = describe_sides(left, right, parted.calling_messages, known_prices, mark)
     last = store.get_message(thread_id, parted.last_shared_id) if parted.last_shared_id else None
-    return {
-        "shared": parted.shared_length,
-        "common": tool_cards.quote_beginning(last) if last else "",
-        "one": describe_side(one, parted.left, parted.lengths[0]),
-        "other": describe_side(other, parted.right, parted.lengths[1]),
-    }
+    common = _quote_message(last, to_html) if last else ""
+    return {"shared": parted.shared_length, "common": common, "one": views[0], "other": views[1]}
 
 
-def _find_place_end(store: Store, thread_id: str, place: str) -> str | None:
-    """Return the last message of a position."""
+def _quote_message(message: Message, to_html: Callable[[str], str]) -> str:
+    """Return the beginning of a message as HTML: of an answer from its Markdown."""
+    if message.damaged:
+        return escape_text(DAMAGED_TEXT)
+    text = shorten(str(message.langchain.text), MAX_QUOTE_CHARS)
+    return to_html(text) if message.type == "ai" else escape_text(text)
+
+
+def find_place_end(store: Store, thread_id: str, place: str) -> str | None:
+    """Return the last message of a position. Raises `NotFoundError`."""
+    return _find_place(store, thread_id, place)[0]
+
+
+def name_place(store: Store, thread_id: str, place: str) -> str:
+    """Return the words for a position other than the current one. Raises `NotFoundError`."""
+    return _find_place(store, thread_id, place)[1]
+
+
+def _find_place(store: Store, thread_id: str, place: str) -> tuple[str | None, str]:
     kind, _, identifier = place.partition(":")
     if kind == "checkpoint":
-        node = store.get_checkpoint(thread_id, identifier).node
-        return node.id if node else None
+        checkpoint = store.get_checkpoint(thread_id, identifier)
+        return checkpoint.node.id if checkpoint.node else None, f"checkpoint “{checkpoint.name}”"
     if kind == "branch":
         for branch, _ in store.list_branches(thread_id):
             if branch.id == identifier:
-                return branch.head_id
+                return branch.head_id, f"branch “{branch.name}”"
         raise BranchNotFoundError(identifier)
     if kind == "message":
-        return store.get_message(thread_id, identifier).id
+        return store.get_message(thread_id, identifier).id, "another place"
     if place:
         raise CheckpointNotFoundError(place)
-    return store.get_thread(thread_id).head_id
+    return store.get_thread(thread_id).head_id, "current position"

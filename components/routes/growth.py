@@ -7,12 +7,13 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from agent.context import measurement
+from agent.run.inputs import RunInputs
 from checkpoints import Store
 from components.services import Services
 from components.views import notes
 
 MAX_POINTS = 300  # points of the line: more would not be seen
+MAX_DROPS = 5  # that are drawn and told, the largest
 
 
 class PointView(TypedDict):
@@ -38,12 +39,12 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/growth")
     async def get_growth(thread_id: str) -> Response:
         """Return the growth of a conversation. The guard has checked the request."""
-        return JSONResponse(await services.read_snapshot(measure_growth, services.store, thread_id))
+        return JSONResponse(await services.read_snapshot(measure_growth, services.store, services.runner.inputs, thread_id))
 
 
-def measure_growth(store: Store, thread_id: str) -> GrowthView:
+def measure_growth(store: Store, inputs: RunInputs, thread_id: str) -> GrowthView:
     path = store.list_messages(thread_id)
-    sizes = measurement.measure_path_growth(path)
+    sizes = inputs.measure_growth(thread_id, path)
     step = -(-len(sizes) // MAX_POINTS) or 1
     counts = sorted({*range(1, len(sizes) + 1, step), len(sizes)} - {0})
     drops: list[DropView] = []
@@ -51,5 +52,7 @@ def measure_growth(store: Store, thread_id: str) -> GrowthView:
         if (removal := notes.describe_note_removal(message)) is not None:
             before = sizes[index] - removal["after"] + removal["before"]
             drops.append({"messages": index + 1, "before": max(0, before), "after": sizes[index]})
+    largest = sorted(drops, key=lambda drop: drop["after"] - drop["before"])[:MAX_DROPS]
+    drops = [drop for drop in drops if drop in largest]
     points: list[PointView] = [{"messages": count, "tokens": sizes[count - 1]} for count in counts]
     return {"points": points, "drops": drops, "most": max([*sizes, *(drop["before"] for drop in drops)], default=0)}

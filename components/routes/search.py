@@ -81,7 +81,11 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 def _answer_place(place: MessagePlace) -> Response:
-    return JSONResponse({"message": place.message_id, "standing": place.standing, "branch": place.branch})
+    return JSONResponse(describe_place(place))
+
+
+def describe_place(place: MessagePlace) -> dict[str, str | None]:
+    return {"message": place.message_id, "standing": place.standing, "branch": place.branch}
 
 
 def describe_result(found: SearchResult, titled: Sequence[Thread] = ()) -> FoundView:

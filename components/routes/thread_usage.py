@@ -1,22 +1,35 @@
-"""The tokens and the cost of a whole conversation. The page requests them when the context meter is opened."""
+"""The tokens and the cost of a conversation up to a place, by model. The page requests them when it shows them."""
 
 from dataclasses import asdict, replace
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from agent.context.prices import Prices, Usage, count_usage, read_usage
+from agent.context.path_figures import PathFigures, measure_figures
+from agent.context.prices import Prices, Usage, count_usage
 from checkpoints import Runs, Store
+from components.routes.comparison import find_place_end
 from components.services import Services
+from components.views.comparison_view import describe_models
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/usage")
-    async def get_usage(thread_id: str) -> Response:
-        """Return the usage of a conversation. The guard has checked the request."""
-        answers = await services.read_snapshot(sum_usage, services.store, thread_id, services.prices)
-        title = await services.read_snapshot(read_title_usage, services.runs, thread_id, services.prices)
-        return JSONResponse(asdict(answers + title))
+    async def get_usage(thread_id: str, place: str = "") -> Response:
+        """Return the usage of a conversation up to a place, as the comparison names it. The guard has checked the request.
+
+        The title counts for the current position alone: it belongs to no message.
+        """
+        figures = await services.read_snapshot(sum_figures, services.store, thread_id, place, services.prices)
+        title = Usage()
+        if not place:
+            title = await services.read_snapshot(read_title_usage, services.runs, thread_id, services.prices)
+        return JSONResponse(describe_usage(figures, title))
+
+
+def describe_usage(figures: PathFigures, title: Usage) -> dict[str, Any]:
+    return {**asdict(figures.usage + title), "models": describe_models(figures)}
 
 
 def read_title_usage(runs: Runs, thread_id: str, prices: Prices) -> Usage:
@@ -27,7 +40,7 @@ def read_title_usage(runs: Runs, thread_id: str, prices: Prices) -> Usage:
     return replace(count_usage(found.detail.usage, found.detail.model, prices), answers=0, priced=0)
 
 
-def sum_usage(store: Store, thread_id: str, prices: Prices) -> Usage:
-    """Sum the usage of a conversation's answers, as of its head."""
-    taken = (read_usage(message, prices) for message in store.list_messages(thread_id))
-    return sum(filter(None, taken), Usage())
+def sum_figures(store: Store, thread_id: str, place: str, prices: Prices) -> PathFigures:
+    """Sum the figures of the messages up to a place. Raises `NotFoundError`."""
+    end = find_place_end(store, thread_id, place)
+    return measure_figures(store.list_messages_to(thread_id, end) if end else [], prices)

@@ -7,25 +7,19 @@ from typing import Literal, TypedDict
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 
 from agent.context.prices import Prices, read_usage
-from agent.context.request import WITHOUT_TOOLS_KEY
-from agent.marks import MoveMark, QuestionMark
+from agent.marks import MoveMark
 from agent.run import compaction
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.notes import extract_note
-from checkpoints import (
-    MAIN,
-    Message,
-    MessageStatus,
-    RunState,
-    pluralize,
-)
+from checkpoints import MAIN, Message, MessageStatus, RunState
 from checkpoints.reasoning import Reasoning
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
 from components.views.fork_attempts import AttemptsByCall
+from components.views.labels import build_label
 from components.views.markdown import escape_text, to_html_if_cheap
-from components.views.notes import RemovalView, SummaryView
+from components.views.notes import ExcerptView, RemovalView, SummaryView
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreCallsView, MoreView, ViewBudget, build_address
 from components.views.subagent_work import WorkView, collect_work, find_waiting_calls
 from components.views.tool_cards import (
@@ -39,11 +33,8 @@ from components.views.tool_cards import (
     build_waiting_card,
     count_calls,
     list_shown_calls,
-    list_sources,
     pair_results,
 )
-
-WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
 
 
 class UsageView(TypedDict):
@@ -81,6 +72,7 @@ class MessageView(TypedDict):
     usage: UsageView | None  # of an answer whose provider reported it
     summary: SummaryView | None  # of a note that replaces messages: `html` is then the summary
     left: RemovalView | None  # where the agent went back
+    excerpt: ExcerptView | None  # of a note that a person brought from another branch
     reasoning: ReasoningView | None  # of an answer
 
 
@@ -207,17 +199,19 @@ def _describe_message(
 ) -> MessageView:
     text, mark = str(message.text), MoveMark.of(stored)
     role: Literal["user", "assistant", "note"] = "note"
-    summary = summaries.describe_summary(stored)
+    summary, excerpt = summaries.describe_summary(stored), summaries.describe_excerpt(stored, text)
     is_ours = stored.run_id is not None  # an imported message may carry a note's marks: then its whole text is shown
     if isinstance(message, HumanMessage) and mark is not None:
         text = extract_note(text) if is_ours else text
     elif summary is not None:
         text = compaction.extract_summary(text) if is_ours else text
+    elif excerpt is not None:
+        text = excerpt[1]
     elif isinstance(message, HumanMessage):
         role = "user"
     elif isinstance(message, AIMessage):
         role = "assistant"
-    is_formatted = role == "assistant" or (summary and is_ours)
+    is_formatted = role == "assistant" or excerpt or (summary and is_ours)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
     tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
     return {
@@ -227,7 +221,7 @@ def _describe_message(
         "html": html,
         "text": shown.text,
         "more": shown.more,
-        "label": _build_label(stored, mark, is_note=role == "note" and summary is None),
+        "label": build_label(stored, is_note=role == "note" and summary is None and excerpt is None),
         "time": stored.created_at.isoformat(),
         "tools": tools,
         "more_tools": more_tools,
@@ -237,6 +231,7 @@ def _describe_message(
         "usage": describe_usage(stored, extras.prices),
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
+        "excerpt": excerpt[0] if excerpt else None,
         "reasoning": _describe_reasoning(stored, message, budget),
     }
 
@@ -247,33 +242,6 @@ def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudge
         return None
     shown = budget.cut(text, stored, MAX_SHOWN_DETAIL_CHARS, part="reasoning")
     return {"text": shown.text, "more": shown.more, "duration_ms": reasoning.duration_ms}
-
-
-def _build_label(stored: Message, mark: MoveMark | None, *, is_note: bool) -> str | None:
-    """Return the label of a message: a move, a note, its author, or a model without tools."""
-    if mark is not None:
-        return _build_move_label(mark)
-    if is_note:
-        return "note"
-    if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
-        return WITHOUT_TOOLS_LABEL
-    return _build_question_label(stored)
-
-
-def _build_question_label(stored: Message) -> str | None:
-    """Return the label of a question to an agent: its author."""
-    mark = QuestionMark.of(stored)
-    if mark is None:
-        return None
-    return "asked by the main agent" if mark.call.agent == MAIN else f"asked by {mark.call.agent}"
-
-
-def _build_move_label(mark: MoveMark) -> str:
-    """Return the label of a move: its effect, and the sources that the agent had read before."""
-    did = "replaced an answer at this point" if mark.kind == "rewind" else "went back to this point"
-    read = list_sources(mark.sources)
-    removed = pluralize(mark.removed, "message")
-    return f"the agent {did} · {removed} removed" + (f" · after reading {', '.join(read)}" if read else "")
 
 
 def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageView:
@@ -296,5 +264,6 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "usage": None,
         "summary": None,
         "left": None,
+        "excerpt": None,
         "reasoning": None,
     }

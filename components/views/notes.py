@@ -3,7 +3,8 @@
 from typing import TypedDict
 from urllib.parse import quote
 
-from agent.marks import MoveMark, SummaryMark
+from agent.marks import ExcerptMark, MoveMark, SummaryMark
+from agent.time_travel.excerpts import extract_excerpt
 from checkpoints import Message
 from components.views.tool_cards import list_sources
 
@@ -17,6 +18,25 @@ class RemovalView(TypedDict):
 
 class SummaryView(RemovalView):
     sources: list[str]  # untrusted sources of the summary (see `find_sources` of `agent.time_travel`)
+
+
+class ExcerptView(TypedDict):
+    """The origin of an excerpt."""
+
+    origin: str
+    address: str  # of its place
+
+
+def describe_excerpt(stored: Message, text: str) -> tuple[ExcerptView, str] | None:
+    """Describe the card of an excerpt, and return its own text; None for any other message.
+
+    Of a text that is not ours, as a file may have, all is shown.
+    """
+    mark = ExcerptMark.of(stored)
+    if mark is None or stored.type != "human":
+        return None
+    address = f"/api/threads/{quote(stored.thread_id)}/excerpts/{quote(stored.id)}/place"
+    return {"origin": mark.origin, "address": address}, extract_excerpt(text, mark) or text
 
 
 def describe_summary(stored: Message) -> SummaryView | None:

@@ -70,6 +70,7 @@ _UNARCHIVING: Final = _Sentences("Unarchived the {}", "unarchiving the {}")
 _DESCRIPTION_CHANGE: Final = _Sentences("Described {}", "the change of {}")
 _PINNING: Final = _Sentences("Pinned {}", "the pin of {}")
 _THREAD_FORK: Final = _Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
+_EXCERPT: Final = _Sentences("Brought a note from {}", "the note from {}", "A note from {} was added")
 _AGENT_FORK: Final = _Sentences("Began {}", "the new {}", "The agent opened {}", "Branched off")
 
 
@@ -77,6 +78,8 @@ def _choose_sentences(operation: Operation) -> _Sentences:
     """Return the sentences of a kind, or of one of its variants."""
     detail = operation.detail
     match operation.kind:
+        case OperationKind.APPEND if detail.subject == "excerpt":
+            chosen = _EXCERPT
         case OperationKind.RENAME if detail.subject == "thread":
             chosen = _TITLE_OF_MODEL if operation.actor == "system" else _TITLE_CHANGE
         case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:
@@ -151,8 +154,8 @@ def describe_subject(detail: OperationDetail) -> str:
             return "checkpoints"
         case "message":
             return "another alternative"
-        case None:
-            return "something"
+        case "excerpt" | None:
+            return detail.name or "something"
 
 
 def _describe_deletion(detail: OperationDetail) -> str:
@@ -282,6 +285,8 @@ def _describe_operation(operation: Operation, count: int, versions: Mapping[int,
     sentences = _choose_sentences(operation)
     quoted = f" “{question}”" if question else ""
     match operation.kind:
+        case OperationKind.APPEND if operation.detail.subject == "excerpt":
+            return sentences.log.format(_describe_object(operation))
         case OperationKind.APPEND:
             return f"Asked{quoted}" if operation.actor == "user" else sentences.log.format(pluralize(count, "message"))
         case OperationKind.UNDO | OperationKind.REDO:

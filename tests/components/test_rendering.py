@@ -22,6 +22,7 @@ from components import rendering
 from components.rendering import Renderer
 from components.views import markdown
 from components.views.markdown import is_cheap, render_markdown, to_plain_html
+from components.views.word_differences import mark_cheap_differences, mark_differences
 from config import Settings
 from tests.checkpoints.conversations import talked
 from tests.rounds import Rounds
@@ -292,3 +293,21 @@ def test_no_markdown_outlives_its_budget(pieces: list[str], chars: int) -> None:
     html = renderer.page()(text)
     renderer.close()
     assert html == to_plain_html(text) or "<pre class" not in html
+
+
+def make_dear_texts() -> list[str]:
+    halves = ([f"w{n // 2 if n % 2 == side else n + 10_000 * (side + 1)}" for n in range(800)] for side in (0, 1))
+    return [" ".join(["the same begin", *half]) for half in halves]
+
+
+def test_dear_comparisons_are_made_in_another_process(renderer: Renderer) -> None:
+    texts = make_dear_texts()
+    assert mark_cheap_differences(*texts).kind == "long"
+    assert renderer.comparison()(*texts) == mark_differences(*texts)
+    assert len(worker_ids(renderer)) == 1
+
+
+def test_a_comparison_without_an_answer_is_left_out() -> None:
+    renderer = Renderer(HANGS, max_wait_seconds=0.05)
+    assert renderer.comparison()(*make_dear_texts()).kind == "long"
+    renderer.close()

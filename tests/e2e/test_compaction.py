@@ -77,8 +77,15 @@ def test_the_plot_of_tokens_shows_what_a_summary_saved(talked: Page, fake_openai
     talked.save("Short")
     expect(plot).to_have_accessible_name(re.compile(r"after 3 messages\. At message 1, about .* were reduced to \d+\."))
     expect_accessible(talked, "the plot of tokens")
+    expect(talked.tab.locator(".growth-saving")).to_have_text(re.compile(r"^−\d+$"))
+    tokens = talked.checkpoint("Short").locator(".place-bar").get_attribute("title")
+    expect(talked.tab.locator(".growth figcaption")).to_contain_text(f"message 3: {tokens} now")
+    talked.tab.get_by_test_id("meter").click()
+    expect(talked.tab.locator(".meter-panel")).to_contain_text(f"{str(tokens).split()[0]} of ")  # all three are the same
+    talked.tab.keyboard.press("Escape")
     talked.tab.locator(".growth-mark").click()
     expect(talked.checkpoint("Short")).to_have_class(re.compile("selected"))
+    expect(talked.tab.get_by_test_id("place-usage")).to_have_text(re.compile(r"So far [\d,.k]+ tokens in, \d+ tokens out"))
 
 
 def test_a_message_offers_to_summarise_up_to_it(talked: Page, fake_openai: FakeOpenAI) -> None:

@@ -11,6 +11,8 @@ from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
+WIDE = "wide " * 60
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
@@ -18,7 +20,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 def parted(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
     """A conversation that was restored to its first exchange, and went on otherwise; what had been is a branch."""
     page = visit(shared_openai_server)
-    fake_openai.script(Say("Red it is."), Say(f"Green **it is**.\n\n```\n{'wide ' * 60}\n```"), Say("Blue it is."))
+    fake_openai.script(
+        Say("Red **it is**."), Say(f"Green **it is**.\n\n```\n{WIDE}\n```"), Say(f"Blue it is.\n\n```\n{WIDE}\n```")
+    )
     page.say("Red")
     page.save("Begin")
     page.say("Green")
@@ -31,27 +35,36 @@ def side(page: Page, number: int) -> Locator:
     return page.dialog.locator(".compare-side").nth(number)
 
 
+def cell(page: Page, name: str, turn: int = 1) -> Locator:
+    """The messages of a turn of one side."""
+    return page.dialog.get_by_role("group", name=f"{name}, turn {turn}")
+
+
 def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) -> None:
     parted.select(parted.branch("Before restoring Begin")).get_by_test_id("compare").click()
     expect(parted.dialog.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
     expect(parted.dialog).to_contain_text("2 messages in common, the last of them:")
-    expect(parted.dialog.locator("blockquote")).to_have_text("Red it is.")
+    expect(parted.dialog.locator("blockquote strong")).to_have_text("it is")
     expect(side(parted, 0)).to_contain_text("2 more messages")
-    expect(side(parted, 0).locator("strong")).to_have_text("it is")
-    expect(side(parted, 1)).to_contain_text("Blue it is.")
-    expect(side(parted, 1)).not_to_contain_text("Green")
+    expect(side(parted, 0).locator(".figures-line")).to_contain_text("1 answer")
+    there, here = cell(parted, "Before restoring Begin"), cell(parted, "Current position")
+    expect(there.locator("strong")).to_have_text("it is")
+    expect(there.locator("del")).to_have_text(["Green"])
+    expect(here.locator("ins")).to_have_text(["Blue"])
     boxes = [side(parted, number).locator(".compare-place").bounding_box() for number in (0, 1)]
     assert boxes[0] is not None
     assert boxes[1] is not None
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # neither lies over the other, however wide its code
     expect_accessible(parted, "two places side by side")
-    side(parted, 0).locator(".copy-tool").click()
-    expect(side(parted, 0).locator(".copy-tool use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
+    there.locator(".copy-tool").click()
+    expect(there.locator(".copy-tool use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
     parted.tab.set_viewport_size(NARROW)
-    one, other = (side(parted, number).bounding_box() for number in (0, 1))
+    one, other = there.bounding_box(), here.bounding_box()
     assert one is not None
     assert other is not None
     assert one["y"] + one["height"] <= other["y"]  # one below the other
+    expect(here.locator(".compare-cell-name")).to_have_text("Current position")
+    assert parted.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     parted.tab.keyboard.press("Escape")
     expect(parted.dialog).to_have_count(0)
 
@@ -59,9 +72,10 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
 def test_either_place_can_be_another_and_one_can_go_there(parted: Page) -> None:
     parted.select(parted.checkpoint("Begin")).get_by_test_id("compare").click()
     expect(side(parted, 0)).to_contain_text("No other messages")
-    expect(side(parted, 1)).to_contain_text("Blue it is.")
+    expect(cell(parted, "Current position")).to_contain_text("Blue it is.")
+    expect(parted.dialog.locator(".compare-cell")).to_have_count(1)  # no empty half beside it
     parted.dialog.get_by_label("Second position").select_option(label="Before restoring Begin")
-    expect(side(parted, 1)).to_contain_text("Green it is.")
+    expect(cell(parted, "Before restoring Begin")).to_contain_text("Green it is.")
     parted.dialog.get_by_label("Second position").select_option(label="Begin")
     expect(parted.dialog).to_contain_text("No differences: both have the same 2 messages.")
     side(parted, 0).get_by_role("button", name="Restore").click()

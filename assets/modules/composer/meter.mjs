@@ -1,5 +1,5 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
-import { formatCount, formatDollars, formatUsage } from "../lib/format.mjs";
+import { formatCount, formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
 import { usePopover } from "../lib/popover.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -76,10 +76,11 @@ function UsageSoFar({ thread, version }) {
   return h("p", { role: "status" }, text);
 }
 
-/** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number}} used */
+/** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string, answers: number, cost: number|null}[]}} used */
 function describeTotalUsage(used) {
   if (used.answers === 0) return "No usage reported yet.";
   const cost = used.priced > 0 ? `, ${formatDollars(used.cost)}` : "";
   const unpriced = used.priced > 0 && used.priced < used.answers ? ` (without ${formatCount(used.answers - used.priced, "answer")} of unknown price)` : "";
-  return `So far: ${formatUsage(used)}${cost}${unpriced}.`;
+  const models = used.models.length > 1 ? ` ${used.models.map(formatModelUsage).join("; ")}.` : "";
+  return `So far: ${formatUsage(used)}${cost}${unpriced}.${models}`;
 }

@@ -1,24 +1,35 @@
-/** Two positions of the conversation side by side: their common messages, and the messages where they differ. */
+/** Two positions of the conversation side by side, turn by turn: their common messages, and what differs after these. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { runProseTool } from "../message/prose.mjs";
-import { ReadOnlyMessage } from "../message/read-only-message.lazy.mjs";
+import { Prose, runProseTool } from "../message/prose.mjs";
+import { ComparedTurns } from "./compared-turns.lazy.mjs";
+import { FiguresLine } from "./figures-line.lazy.mjs";
 
 const { Fragment, createElement: h, useId, useState } = window.React;
 
 const GONE_TEXT = "One of them no longer exists.";
 const CURRENT_POSITION = "";
+const SIDE_LABELS = { one: "First position", other: "Second position" };
 
 loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
- * Places are in the server's notation: "" is the current position, otherwise "branch:ID", "checkpoint:ID" or "message:ID".
- * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onClose: () => void}} props
+ * @typedef {{spec: string, answers: number, cost: number|null}} ModelFigures
+ * @typedef {import("../lib/types.mjs").Tokens & {answers: number, cost: number|null, unpriced: number, models: ModelFigures[],
+ *   tools: {name: string, count: number}[], duration_ms: number}} FiguresView
+ * @typedef {import("../lib/types.mjs").MessageView & {difference: "same"|"words"|"lines"|"rewritten"|"long"|null}} ComparedMessage
+ * @typedef {{messages: ComparedMessage[], figures: FiguresView}} TurnView
+ * @typedef {{length: number, counted: number, more: number, figures: FiguresView, turns: TurnView[]}} SideView
  */
-export function Compare({ data, place, act, onClose }) {
+
+/**
+ * Places are in the server's notation: "" is the current position, otherwise "branch:ID", "checkpoint:ID" or "message:ID".
+ * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onBring: (place: string) => void, onClose: () => void}} props
+ */
+export function Compare({ data, place, act, onBring, onClose }) {
   const [one, setOne] = useState(place);
   const [other, setOther] = useState(CURRENT_POSITION);
   const { content, status } = useFetch(`/api/threads/${data.thread}/comparison?${new URLSearchParams({ one, other })}`, GONE_TEXT, data.version);
@@ -26,12 +37,17 @@ export function Compare({ data, place, act, onClose }) {
     onClose();
     act(type, target);
   };
-  const side = (name, place, onChoose) => h(Side, { name, data, place, onChoose, side: content?.[name], go });
+  const bring = (place) => {
+    onClose();
+    onBring(place);
+  };
+  const head = (name, place, onChoose) => h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
   return h(
     ReadingDialog,
     { title: "Compare", size: "xl", className: "compare", onClose },
-    h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(content)), content?.common && h("blockquote", null, content.common)),
-    h("div", { className: "compare-sides", onClick: (event) => runProseTool(event, showToast) }, side("one", one, setOne), side("other", other, setOther)),
+    h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(content)), content?.common && h("blockquote", null, h(Prose, { html: content.common }))),
+    h("div", { className: "compare-sides" }, head("one", one, setOne), head("other", other, setOther)),
+    content && h("div", { onClick: (event) => runProseTool(event, showToast) }, h(ComparedTurns, { names: { one: namePlace(data, one), other: namePlace(data, other) }, comparison: content })),
   );
 }
 
@@ -44,23 +60,31 @@ function describeShared({ shared, common, one, other }) {
   return `${formatCount(shared, "message")} in common${common ? `, ${shared === 1 ? "this one" : "the last of them"}:` : "."}`;
 }
 
-/** One of the two positions, with a list to choose another. */
-function Side({ name, data, place, onChoose, side, go }) {
+/** The place of a side, its figures, and a list to choose another place. */
+function SideHead({ name, data, place, onChoose, side, go, onBring }) {
   const id = useId();
   return h(
     "section",
-    { className: "compare-side", "aria-labelledby": id },
+    { className: "compare-side", "aria-labelledby": `${id}-length` },
     h(
       "div",
       { className: "compare-place" },
-      h("label", { className: "visually-hidden", htmlFor: `${id}-place` }, name === "one" ? "First position" : "Second position"),
+      h("label", { className: "visually-hidden", htmlFor: `${id}-place` }, SIDE_LABELS[name]),
       h(PositionSelect, { id: `${id}-place`, data, place, onChoose }),
       h(GoButton, { place, go }),
     ),
-    h("h3", { className: "compare-length", id }, side ? (side.length ? formatCount(side.length, "more message") : "No other messages") : "…"),
-    side?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
-    side?.more > 0 && h("p", { className: "quiet" }, `… and ${formatCount(side.more, "message")} more.`),
+    h("h3", { className: "compare-length", id: `${id}-length` }, side ? (side.length ? formatCount(side.length, "more message") : "No other messages") : "…"),
+    side?.length > 0 && h(FiguresLine, { figures: side.figures }),
+    side?.length > 0 && place !== CURRENT_POSITION && h("p", { className: "compare-bring" }, h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, "Bring home …")),
+    side?.counted < side?.length && h("p", { className: "quiet" }, `The figures are those of the first ${formatCount(side.counted, "message")}.`),
   );
+}
+
+/** Return the name of a place, as its list shows it. */
+function namePlace({ branches, checkpoints }, place) {
+  const [kind, id] = place.split(":");
+  const named = kind === "branch" ? branches : checkpoints;
+  return place === CURRENT_POSITION ? "Current position" : (named.find((each) => each.id === id)?.name ?? "Selected place");
 }
 
 function PositionSelect({ id, data, place, onChoose }) {

@@ -28,10 +28,11 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
   const y = (tokens) => 100 - (100 * tokens) / Math.max(1, most);
   const line = points.map(({ messages, tokens }) => `${x(messages)},${y(tokens)}`).join(" ");
-  const estimateTokensAt = (messages) => (points.findLast((point) => point.messages <= messages) ?? points[0]).tokens;
+  const findTokensAt = (messages) => (points.findLast((point) => point.messages <= messages) ?? points[0]).tokens;
   return h(
     "figure",
     { className: "growth" },
+    h("p", { className: "growth-axis", "aria-hidden": true }, `${formatCount(most, "token")} (peak)`),
     h(
       "div",
       { className: "growth-plot" },
@@ -42,6 +43,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
         h("polyline", { className: "growth-line", points: line }),
         drops.map((drop) => h("line", { key: drop.messages, className: "growth-drop", x1: x(drop.messages), x2: x(drop.messages), y1: y(drop.before), y2: y(drop.after) })),
       ),
+      drops.map((drop) => h(Saving, { key: drop.messages, drop, place: x(drop.messages), height: y(drop.before) })),
       pickMarks(checkpoints, last.messages).map((checkpoint) =>
         h("button", {
           key: checkpoint.id,
@@ -49,15 +51,21 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
           className: "growth-mark",
           tabIndex: -1, // the list below has each of them, for the keyboard as well
           "aria-hidden": true,
-          title: `${checkpoint.name} · ${formatCount(checkpoint.tokens ?? estimateTokensAt(checkpoint.messages), "token")}`,
-          style: { left: `${x(checkpoint.messages)}%`, top: `${y(estimateTokensAt(checkpoint.messages))}%` },
+          title: `${checkpoint.name} · ${formatCount(checkpoint.tokens ?? findTokensAt(checkpoint.messages), "token")}`,
+          style: { left: `${x(checkpoint.messages)}%`, top: `${y(findTokensAt(checkpoint.messages))}%` },
           onClick: () => onShow(checkpoint),
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, `About ${formatCount(last.tokens, "token")}`), h("span", null, `at most ${formatNumber(most)}`)),
-    drops.length > 0 && h("p", { className: "growth-saved" }, describeSaving(drops.at(-1))),
+    h("figcaption", null, h("span", null, "message 1"), h("span", null, `message ${formatNumber(last.messages)}: ${formatCount(last.tokens, "token")} now`)),
+    drops.map((drop) => h("p", { key: drop.messages, className: "growth-saved" }, describeSaving(drop))),
   );
+}
+
+/** The tokens that a summary or a move saved, where that happened. */
+function Saving({ drop, place, height }) {
+  const style = { top: `${height}%`, ...(place > 50 ? { right: `${100 - place}%` } : { left: `${place}%` }) };
+  return h("span", { className: "growth-saving", "aria-hidden": true, style }, `−${formatNumber(Math.max(0, drop.before - drop.after))}`);
 }
 
 /** Pick the checkpoints that are distinguishable at this width: the last one in each column. */

@@ -38,7 +38,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
     h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected, title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
     value?.pinned && h("span", { className: "place-pin", title: "Pinned" }, icon("pin-angle-fill"), h("span", { className: "visually-hidden" }, "Pinned")),
     h(Note, { row, isHere, hasBranches }),
-    h(TokenBar, { tokens: value?.tokens ?? value?.after, maxTokens }),
+    h(TokenBar, { tokens: value?.tokens, maxTokens }),
     value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) }, formatShortTime(value.time, now)),
   );
 }

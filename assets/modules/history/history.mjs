@@ -26,6 +26,7 @@ const EMPTY_HISTORY = {
 };
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
+const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", "The dialog could not be loaded. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /**
@@ -39,7 +40,8 @@ export function History(props) {
   const filter = useFilter(data, portion.search);
   const layout = useMemo(() => layOutHistory(data, filter.value), [data, filter.value]);
   const saving = useSaving(props.data, act);
-  const comparing = useComparing(data.thread);
+  const comparing = useOpenPlace(data.thread);
+  const bringing = useOpenPlace(data.thread);
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
   useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, portion));
@@ -50,14 +52,15 @@ export function History(props) {
     h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
-    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, portion, onCompare: comparing.start }),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, portion, onCompare: comparing.start, onBring: bringing.start }),
     comparing.place !== null &&
-      createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onClose: comparing.end }), document.body),
+      createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onBring: bringing.start, onClose: comparing.end }), document.body),
+    bringing.place !== null && createPortal(h(BringHome, { key: bringing.place, data, place: bringing.place, onClose: bringing.end }), document.body),
   );
 }
 
 /** The rows and the card of the selected one. */
-function Places({ data, layout, filter, saving, act, selection, portion, onCompare }) {
+function Places({ data, layout, filter, saving, act, selection, portion, onCompare, onBring }) {
   const { rows } = layout;
   const latest = useRef(null);
   const onShow = (row) => {
@@ -82,7 +85,7 @@ function Places({ data, layout, filter, saving, act, selection, portion, onCompa
   ];
   return [
     h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
-    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onClose: () => closeCard(selection) }),
+    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onClose: () => closeCard(selection) }),
   ];
 }
 
@@ -140,10 +143,10 @@ function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCom
 }
 
 /**
- * Open and close the comparison of two positions.
+ * Open and close a dialog about a place: the comparison, or the note from there.
  * @returns {{place: string|null, start: (place: string) => void, end: () => void}}
  */
-function useComparing(thread) {
+function useOpenPlace(thread) {
   const [place, start] = useState(null);
   const end = useCallback(() => start(null), []);
   useEffect(end, [thread]);

@@ -3,6 +3,7 @@ import { AUTHORS } from "../lib/authors.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { formatAge, formatCount, formatDateTime, formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
@@ -12,13 +13,15 @@ import { listPlaceActions } from "./place-actions.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
+const PlaceUsage = lazy(() => import("./place-usage.lazy.mjs"), "PlaceUsage");
+
 const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData, act: Function,
- *   onShow: (row: object) => void, onCompare: (place: string) => void, onClose: () => void}} props
+ *   onShow: (row: object) => void, onCompare: (place: string) => void, onBring: (place: string) => void, onClose: () => void}} props
  */
-export function PlaceCard({ row, rows, data, act, onShow, onCompare, onClose }) {
+export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onClose }) {
   const card = useRef(null);
   const renaming = useRenaming(row, card, act);
   const name = nameRow(row, data.branch_count > 1);
@@ -40,7 +43,8 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onClose }) 
     ),
     h(Description, { row }),
     h(Figures, { row }),
-    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare), onRename: renaming.start }),
+    row.kind === "checkpoint" && !row.item.isElsewhere && h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
+    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare, onBring), onRename: renaming.start }),
   );
 }
 
@@ -83,7 +87,7 @@ function Figures({ row: { kind, item, messages } }) {
   const value = item?.value;
   const figures = [kind === "branch" ? describeBranch(value) : messages > 0 && formatCount(messages, "message")];
   if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
-  if (kind === "move" && value.before !== null && value.after !== null) figures.push(`${formatNumber(value.before)} → ${formatNumber(value.after)} tokens`);
+  if (kind === "move" && value.before !== null && value.after !== null) figures.push(`${formatCount(value.removed, "message")}: ${formatNumber(value.before)} → ${formatNumber(value.after)} tokens`);
   const author = kind === "checkpoint" ? AUTHORS[value.created_by] : null;
   return h(
     "p",
@@ -99,7 +103,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   const { kind, item } = row;
   const makeButton = (text, testId, onClick, label, className = "btn btn-secondary") =>
     onClick && h("button", { type: "button", className, "data-testid": testId, "aria-label": label, onClick }, text);
-  const { restore, fork, compare, switchTo } = actions;
+  const { restore, fork, compare, bring, switchTo } = actions;
   return h(
     "div",
     { className: "card-buttons" },
@@ -109,6 +113,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
     makeButton("Show", "show", () => onShow(row), `Show ${name}`),
     makeButton("Branch", "fork", fork, `Branch from ${name}`),
     makeButton("Compare", "compare", compare, `Compare ${kind === "branch" ? "branch " : ""}${name} with the current position`),
+    makeButton("Bring home", "bring", bring, `Bring a note from ${name} home`),
     h(Tools, { row, name, data, act, onRename }),
   );
 }

@@ -92,3 +92,6 @@ export function formatUsage({ input, cached, output, reasoning }) {
   const of = (part, word) => (part > 0 ? ` (${formatNumber(part)} ${word})` : "");
   return `${formatCount(input, "token")} in${of(cached, "cached")}, ${formatCount(output, "token")} out${of(reasoning, "reasoning")}`;
 }
+
+/** @param {{spec: string, answers: number, cost: number|null}} usage of one of several models @returns {string} "openai:gpt-5: 3 answers, $0.01" */
+export const formatModelUsage = ({ spec, answers, cost }) => `${spec || "Unknown model"}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;

@@ -17,11 +17,12 @@
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
  * @typedef {{removed: number, before: number, after: number, address: string}} RemovalView
  * @typedef {RemovalView & {sources: string[]}} SummaryView
+ * @typedef {{origin: string, address: string}} ExcerptView  of a note from another branch
  * @typedef {{kind: "image"|"file", name: string, size: number, address: string}} FileView
  * @typedef {{text: string, more: MoreView|null, duration_ms: number|null}} ReasoningView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, more: MoreView|null, label: string|null,
  *   time: string, tools: ToolView[], more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
- *   left: RemovalView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
+ *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string}} Notice  describes the last operation
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,

@@ -1,7 +1,6 @@
 /** Open the message, the branch or the checkpoint that the page's address names. */
 import { parseAddress } from "../lib/addresses.mjs";
-import { showMessage } from "../lib/show-message.mjs";
-import { showToast } from "../lib/toast.mjs";
+import { showPlace } from "../lib/show-place.mjs";
 
 const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "checkpoints" };
 const GONE = { message: "This message is no longer there.", branch: "This branch is no longer there.", checkpoint: "This checkpoint is no longer there." };
@@ -12,13 +11,7 @@ export async function openPlaceOfAddress() {
   if (place === null) return;
   const { thread, kind, id } = place;
   history.replaceState(history.state, "", location.pathname);
-  const path = `/api/threads/${encodeURIComponent(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`;
-  const reply = await fetch(path).catch(() => null);
-  if (!reply?.ok) return showToast(reply?.status === 404 ? GONE[kind] : "The place of this link cannot be read right now.");
-  const { message, standing, branch } = await reply.json();
-  if (message !== null) showMessage(thread, message);
-  if (standing === "branch") showToast(`This ${kind} is on the branch “${branch}”. The conversation is shown at the place where that begins.`);
-  if (standing === "left") showToast(`This ${kind} was left behind. The conversation is shown at the place where it left.`);
+  await showPlace(thread, `/api/threads/${encodeURIComponent(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`, kind, GONE[kind]);
 }
 
 function readPlace() {

@@ -13,6 +13,7 @@ const SPEAKER_LABELS = { user: "You said", assistant: "Waymark said", note: "Not
 
 const Summary = lazy(() => import("../message/summary.lazy.mjs"), "Summary");
 const Removal = lazy(() => import("../message/summary.lazy.mjs"), "Removal");
+const ExcerptOrigin = lazy(() => import("../message/excerpt.lazy.mjs"), "ExcerptOrigin");
 const AttachedFiles = lazy(() => import("../message/attachments.lazy.mjs"), "AttachedFiles");
 
 /**
@@ -35,6 +36,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(FoldableProse, { message }),
     message.summary && h(Summary, { message, act }),
     message.left && h(Removal, { message, act }),
+    message.excerpt && h(ExcerptOrigin, { excerpt: message.excerpt }),
     message.files.length > 0 && h(AttachedFiles, { files: message.files }),
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),

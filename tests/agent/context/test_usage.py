@@ -24,6 +24,7 @@ from components.routes.whole_text import find_text
 from components.views import context_meter, message_view
 from tests.agent.graph.test_answer import answer, call, finish, said
 from tests.agent.running import model_at, running, tool
+from tests.components.routes.test_growth import build_inputs
 from tests.fakes import openai as fakes
 from tests.fakes import responses
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -97,7 +98,7 @@ def test_a_stored_answer_with_any_usage_is_shown_measured_plotted_priced_and_tra
     shown = [
         message_view.describe_messages(path, message_view.MessageExtras(prices={"demo": ModelPrice(1.0, 1.0)})),
         context_meter.describe_context(found),
-        growth.measure_growth(store, thread_id),
+        growth.measure_growth(store, build_inputs(store), thread_id),
         read_usage(path[-1], {"demo": ModelPrice(1.0, 1.0)}),
         window.fit_to_window(build_request("Be good.", path), 1_000).tokens,
         traced(path[-1].langchain),  # type: ignore[arg-type]

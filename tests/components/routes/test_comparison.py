@@ -1,17 +1,25 @@
 """Two places side by side, as the page is told."""
 
+import re
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from agent.context.prices import ModelPrice
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, NewMessage, Runs, Store, serde
 from components.routes import comparison
 from components.routes.comparison import ComparisonView
+from components.views.comparison_view import ComparedMessage, SideView
 from tests.checkpoints.conversations import new, talked
 
 
+def list_messages(side: SideView) -> list[ComparedMessage]:
+    return [message for turn in side["turns"] for message in turn["messages"]]
+
+
 def told(view: ComparisonView) -> tuple[int, str, list[str], list[str]]:
-    sides = ([message["text"] for message in view[side]["messages"]] for side in ("one", "other"))
-    return (view["shared"], view["common"], *sides)
+    sides = ([message["text"] for message in list_messages(view[side])] for side in ("one", "other"))
+    return (view["shared"], re.sub("<[^>]*>", "", view["common"]).strip(), *sides)
 
 
 def test_a_checkpoint_and_a_branch_are_held_against_where_the_conversation_stands(memory_store: Store) -> None:
@@ -36,7 +44,7 @@ def test_a_long_way_is_cut_and_the_rest_is_counted(memory_store: Store, monkeypa
     thread_id = talked(memory_store, *"abcdef")
     first = memory_store.list_checkpoints(thread_id)[0].id
     other = comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
-    assert ([message["text"] for message in other["messages"]], other["length"], other["more"]) == (["c", "d"], 4, 2)
+    assert ([message["text"] for message in list_messages(other)], other["length"], other["more"]) == (["c", "d"], 4, 2)
 
 
 def test_a_cut_tears_no_call_from_its_result(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,7 +55,7 @@ def test_a_cut_tears_no_call_from_its_result(memory_store: Store, monkeypatch: p
     said = (HumanMessage("c"), AIMessage("d"), calling, ToolMessage("seen", tool_call_id="1"), AIMessage("e"))
     memory_store.append(thread_id, [NewMessage(serde.to_body(message)) for message in said])
     other = comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"checkpoint:{first}", "")["other"]
-    assert ([message["text"] for message in other["messages"]], other["more"]) == (["c", "d"], 3)
+    assert ([message["text"] for message in list_messages(other)], other["more"]) == (["c", "d"], 3)
 
 
 def test_a_result_whose_call_both_have_stands_in_its_card(memory_store: Store) -> None:
@@ -61,7 +69,7 @@ def test_a_result_whose_call_both_have_stands_in_its_card(memory_store: Store) -
     saved = store.save(thread_id).result
     store.append(thread_id, [NewMessage(serde.to_body(results[1])), new("", "done")[1]])
     found = comparison.compare_places(store, Runs(store), thread_id, f"checkpoint:{saved}", "")
-    card, done = found["other"]["messages"]
+    card, done = list_messages(found["other"])
     assert [tool["result"] for tool in card["tools"]] == ["seen 1", "seen 2"]
     assert (done["text"], found["shared"], found["other"]["length"]) == ("done", 4, 2)
 
@@ -77,7 +85,7 @@ def test_only_where_one_stands_is_something_at_work(memory_store: Store) -> None
     run = runs.begin_run(thread_id, new("d")[0])
     runs.commit_message(run, NewMessage(serde.to_body(calling)))
     found = comparison.compare_places(store, runs, thread_id, f"branch:{main}", "")
-    assert [found[side]["messages"][-1]["tools"][0]["status"] for side in ("one", "other")] == ["stopped", "running"]
+    assert [list_messages(found[side])[-1]["tools"][0]["status"] for side in ("one", "other")] == ["stopped", "running"]
 
 
 @pytest.mark.parametrize(
@@ -105,3 +113,47 @@ def test_any_message_can_be_compared(memory_store: Store) -> None:
 def test_an_empty_conversation_can_be_compared(memory_store: Store) -> None:
     thread_id = memory_store.create_thread().id
     assert told(comparison.compare_places(memory_store, Runs(memory_store), thread_id, "", "")) == (0, "", [], [])
+
+
+def build_answer(text: str, tokens: int, spec: str = "openai:a", tool: str = "") -> NewMessage:
+    usage = {"input_tokens": tokens, "output_tokens": 10, "total_tokens": tokens + 10}
+    calls = [{"name": tool, "args": {}, "id": "1"}] if tool else []
+    return NewMessage(
+        serde.to_body(AIMessage(text, usage_metadata=usage, response_metadata={"spec": spec}, tool_calls=calls))
+    )
+
+
+def test_each_side_and_each_turn_has_its_figures(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b")
+    saved = memory_store.save(thread_id).result
+    result = NewMessage(serde.to_body(ToolMessage("4", tool_call_id="1")))
+    memory_store.append(thread_id, [new("c")[0], build_answer("", 100, tool="look"), result, build_answer("d", 200)])
+    memory_store.append(thread_id, [new("e")[0], build_answer("f", 300, "openai:b")])
+    prices = {"openai:a": ModelPrice(1, 2)}
+    runs = Runs(memory_store)
+    one, other = (
+        comparison.compare_places(memory_store, runs, thread_id, f"checkpoint:{saved}", "", prices=prices)[side]
+        for side in ("one", "other")
+    )
+    figures = other["figures"]
+    assert (figures["answers"], figures["input"], figures["output"], figures["unpriced"]) == (3, 600, 30, 1)
+    assert figures["cost"] == pytest.approx((300 + 2 * 20) / 1e6)
+    assert figures["tools"] == [{"name": "look", "count": 1}]
+    assert [(model["spec"], model["answers"]) for model in figures["models"]] == [("openai:a", 2), ("openai:b", 1)]
+    assert [turn["figures"]["input"] for turn in other["turns"]] == [300, 300]
+    assert (one["figures"]["cost"], one["turns"]) == (None, [])
+
+
+def test_the_words_that_differ_are_marked_in_pairs(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b", "Say red", "Red it is. <b>x</b>")
+    main = memory_store.get_thread(thread_id).branch_id
+    memory_store.fork(thread_id, memory_store.list_messages(thread_id)[1].id)
+    memory_store.append(thread_id, new("Say blue", "Blue it is. <b>x</b>"))
+    found = comparison.compare_places(memory_store, Runs(memory_store), thread_id, f"branch:{main}", "")
+    one, other = (list_messages(found[side]) for side in ("one", "other"))
+    assert [each["html"] for each in one] == ["Say <del>red</del>", "<p><del>Red</del> it is. &lt;b&gt;x&lt;/b&gt;</p>\n"]
+    assert [each["html"] for each in other] == [
+        "Say <ins>blue</ins>",
+        "<p><ins>Blue</ins> it is. &lt;b&gt;x&lt;/b&gt;</p>\n",
+    ]
+    assert {each["difference"] for each in [*one, *other]} == {"words"}

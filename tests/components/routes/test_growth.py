@@ -6,19 +6,33 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agent.context.measurement import measure_path_growth as grown
+from agent.context.numbering import DEFAULT_NUMBERS
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import estimate_stored_tokens
+from agent.demo.model import DemoChatModel
+from agent.graph.state import Limits
 from agent.run import compaction
 from agent.run.compaction import SummaryScope, select_passage
-from checkpoints import Caller, NewMessage, Store, serde
+from agent.run.inputs import RunInputs
+from agent.tracing.protocol import NO_TRACING
+from checkpoints import Caller, NewMessage, Runs, Store, serde
 from components.routes import growth
+from tests.agent.running import Only
 
 LONG = "A sentence that is long enough to be worth a summary. " * 20
 
 
-def counted(tokens: int) -> AIMessage:
+def build_inputs(store: Store) -> RunInputs:
+    return RunInputs(store, Runs(store), Only(DemoChatModel()), Limits(), NO_TRACING, {}, DEFAULT_NUMBERS)
+
+
+def measure(store: Store, thread_id: str) -> growth.GrowthView:
+    return growth.measure_growth(store, build_inputs(store), thread_id)
+
+
+def counted(tokens: int, estimated: int = 1) -> AIMessage:
     usage: Any = {"input_tokens": tokens, "output_tokens": 10, "total_tokens": tokens + 10}
-    return AIMessage("yes", usage_metadata=usage, response_metadata={SIZE_NOTE_KEY: {"estimated": 1, "left_out": 0}})
+    return AIMessage("yes", usage_metadata=usage, response_metadata={SIZE_NOTE_KEY: {"estimated": estimated, "left_out": 0}})
 
 
 def talked(store: Store, *messages: BaseMessage) -> str:
@@ -46,16 +60,18 @@ def test_the_line_is_thinned_out_and_ends_where_the_conversation_stands(
 ) -> None:
     monkeypatch.setattr(growth, "MAX_POINTS", 4)
     thread_id = talked(memory_store, *(HumanMessage(str(number)) for number in range(10)))
-    points = growth.measure_growth(memory_store, thread_id)["points"]
+    points = measure(memory_store, thread_id)["points"]
     assert [point["messages"] for point in points] == [1, 4, 7, 10]
-    assert points[-1]["tokens"] == grown(memory_store.list_messages(thread_id))[-1]
+    context = build_inputs(memory_store).load_context(thread_id)
+    assert context is not None
+    assert points[-1]["tokens"] == context.tokens  # as the meter counts it
 
 
 def test_a_summary_is_told_with_what_it_saved(memory_store: Store) -> None:
     thread_id = talked(memory_store, HumanMessage(LONG), HumanMessage(LONG), HumanMessage("?"))
     note = compaction.build_note(select_passage(memory_store.list_messages(thread_id), SummaryScope()), "Short.")
     memory_store.append(thread_id, [note.build_message()], after=None)
-    seen = growth.measure_growth(memory_store, thread_id)
+    seen = measure(memory_store, thread_id)
     (drop,) = seen["drops"]
     assert drop["messages"] == 1
     assert seen["most"] == drop["before"] > 2 * drop["after"] > 0
@@ -63,14 +79,14 @@ def test_a_summary_is_told_with_what_it_saved(memory_store: Store) -> None:
 
 def test_a_drop_begins_and_ends_at_the_height_of_the_line(memory_store: Store) -> None:
     thread_id = talked(memory_store, *(HumanMessage(LONG) for _ in range(6)))
-    before = grown(memory_store.list_messages(thread_id))
+    before = [point["tokens"] for point in measure(memory_store, thread_id)["points"]]
     found = select_passage(
         memory_store.list_messages(thread_id), SummaryScope("from", memory_store.list_messages(thread_id)[3].id)
     )
     memory_store.append(
         thread_id, [compaction.build_note(found, "Short.").build_message()], after=found.messages[0].parent_id
     )
-    seen = growth.measure_growth(memory_store, thread_id)
+    seen = measure(memory_store, thread_id)
     (drop,) = seen["drops"]
     assert (drop["before"], drop["after"]) == (before[-1], seen["points"][-1]["tokens"])
     assert seen["most"] == drop["before"] > drop["after"] > before[2]
@@ -79,8 +95,23 @@ def test_a_drop_begins_and_ends_at_the_height_of_the_line(memory_store: Store) -
 def test_the_most_is_no_matter_of_which_points_are_drawn(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "MAX_POINTS", 2)
     thread_id = talked(memory_store, *(counted(tokens) for tokens in (100, 900, 200, 300)))
-    assert growth.measure_growth(memory_store, thread_id)["most"] == 910
+    assert measure(memory_store, thread_id)["most"] == 910
 
 
 def test_an_empty_conversation_has_no_line(memory_store: Store) -> None:
-    assert growth.measure_growth(memory_store, memory_store.create_thread().id) == {"points": [], "drops": [], "most": 0}
+    assert measure(memory_store, memory_store.create_thread().id) == {"points": [], "drops": [], "most": 0}
+
+
+def test_plot_and_meter_count_alike_before_and_after_a_summary(memory_store: Store) -> None:
+    """The provider counted 5,000 tokens more than the messages have: the instructions and the tools."""
+    first, second = counted(5_300, estimated=620), counted(5_600, estimated=920)
+    thread_id = talked(memory_store, HumanMessage(LONG), first, HumanMessage(LONG), second)
+    whole = measure(memory_store, thread_id)["points"]
+    assert 5_000 < whole[0]["tokens"] < whole[1]["tokens"] < whole[2]["tokens"] < whole[3]["tokens"] == 5_610
+    found = select_passage(memory_store.list_messages(thread_id), SummaryScope())
+    caller = Caller(undo_group="a-run")
+    memory_store.append(thread_id, [compaction.build_note(found, "Short.").build_message()], after=None, caller=caller)
+    seen, context = measure(memory_store, thread_id), build_inputs(memory_store).load_context(thread_id)
+    assert context is not None
+    assert context.tokens == seen["points"][0]["tokens"] > 5_000
+    assert seen["drops"][0]["before"] == pytest.approx(5_610, rel=0.1)

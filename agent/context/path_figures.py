@@ -1,0 +1,65 @@
+"""Figures of messages: tokens and costs of their answers by model, the tools that were called, and the time they took."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent.context.prices import Prices, Usage, read_usage
+from checkpoints import MAIN, Message
+
+
+@dataclass(frozen=True, slots=True)
+class PathFigures:
+    """Figures of consecutive messages, with the work of sub-agents."""
+
+    answers: int = 0
+    seconds: float = 0.0  # from each question to the last message before the next one
+    usage: Usage = field(default_factory=Usage)
+    usage_by_model: Mapping[str, Usage] = field(default_factory=dict)  # by spec; an empty one where it is not known
+    calls: Mapping[str, int] = field(default_factory=dict)  # of tools, by name
+
+
+def begins_turn(message: Message) -> bool:
+    """Return whether a message is one of a person or a note, which a turn begins with."""
+    return message.type == "human" and message.agent == MAIN
+
+
+def split_turns(messages: Sequence[Message]) -> list[list[Message]]:
+    """Split messages before each question. The first part may begin with an answer."""
+    turns: list[list[Message]] = []
+    for message in messages:
+        if not turns or begins_turn(message):
+            turns.append([])
+        turns[-1].append(message)
+    return turns
+
+
+def measure_figures(messages: Sequence[Message], prices: Prices) -> PathFigures:
+    """Sum the figures of consecutive messages. It builds no LangChain message: a long path has thousands."""
+    by_model: dict[str, Usage] = {}
+    for message in messages:
+        if (usage := read_usage(message, prices)) is not None:
+            spec = _read_spec(message)
+            by_model[spec] = by_model.get(spec, Usage()) + usage
+    return PathFigures(
+        answers=sum(message.type == "ai" for message in messages),
+        seconds=sum(map(_measure_seconds, split_turns(messages))),
+        usage=sum(by_model.values(), Usage()),
+        usage_by_model=by_model,
+        calls=Counter(_list_call_names(messages)),
+    )
+
+
+def _measure_seconds(turn: Sequence[Message]) -> float:
+    return max(0.0, (turn[-1].created_at - turn[0].created_at).total_seconds())
+
+
+def _read_spec(message: Message) -> str:
+    spec = (message.body["data"].get("response_metadata") or {}).get("spec")
+    return spec if isinstance(spec, str) else ""
+
+
+def _list_call_names(messages: Iterable[Message]) -> list[str]:
+    """Return the names of all calls. A file may hold any value in their place."""
+    calls = (message.body["data"].get("tool_calls") for message in messages)
+    return [str(call.get("name")) for each in calls if isinstance(each, list) for call in each if isinstance(call, dict)]

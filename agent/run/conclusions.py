@@ -1,0 +1,94 @@
+"""Conclusions of branches: the model drafts one when a person asks for it. A draft is kept nowhere."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+
+from agent.context.prompts import CONCLUSION_PROMPT, CONVERSATION, CONVERSATION_END
+from agent.context.transcript import describe_message, encode_entry, wrap_entries
+from agent.context.usage import readable_usage
+from agent.context.window import find_window
+from agent.graph.answer import AnswerCutOff, collect_answer
+from agent.graph.state import Limits
+from agent.models.errors import describe_model_error
+from agent.run.blocking import BlockingPool
+from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
+from checkpoints import MAIN, Message, StateError, Store
+
+MAX_CONCLUSION_SECONDS = 60.0
+MAX_CONCLUSION_TOKENS = 4_000  # of the answer, with the thoughts of a model that reasons first
+MAX_CONCLUSION_ANSWER_CHARS = 40_000  # with thoughts
+MAX_CONCLUDED_CHARS = 200_000  # of the branch, the newest messages
+MAX_CONCLUDED_MESSAGE_CHARS = 20_000
+MAX_DRAFTS = 4  # of all conversations at once
+
+
+class NotDraftedError(StateError):
+    """There is no draft. The text gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedConclusion:
+    text: str
+    spec: str
+    usage: dict[str, object]  # as LangChain counts it; empty where the provider reported none
+
+
+@dataclass(slots=True)
+class ConclusionWriter:
+    """Asks the conversation's model for the conclusion of a branch."""
+
+    store: Store
+    catalog: ModelCatalog
+    blocking: BlockingPool
+    limits: Limits
+    _thread_ids: set[str] = field(init=False, default_factory=set)  # conversations with a draft in progress
+
+    async def draft(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
+        """Draft a conclusion of messages. Raises `NotDraftedError`."""
+        if not messages:
+            raise NotDraftedError("That place has no messages of its own.")
+        if thread_id in self._thread_ids or len(self._thread_ids) >= MAX_DRAFTS:
+            raise NotDraftedError("A conclusion is being written already. Please wait a moment.")
+        self._thread_ids.add(thread_id)
+        try:
+            async with asyncio.timeout(MAX_CONCLUSION_SECONDS):
+                return await self._ask(thread_id, messages)
+        except (StateError, AnswerCutOff) as error:
+            raise NotDraftedError(str(error)) from error
+        except Exception as error:  # the outer edge: a provider's library may raise anything
+            raise NotDraftedError(describe_model_error(error)) from error
+        finally:
+            self._thread_ids.discard(thread_id)
+
+    async def _ask(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
+        model, question = await self.blocking.run(self._load, thread_id, messages)
+        request: list[AnyMessage] = [SystemMessage(CONCLUSION_PROMPT), HumanMessage(question)]
+        limits = Limits(idle_seconds=MAX_CONCLUSION_SECONDS, max_answer_chars=MAX_CONCLUSION_ANSWER_CHARS)
+        answer = await collect_answer(model.chat, request, limits)
+        text = str(answer.text).strip()
+        if not text:
+            raise NotDraftedError("The model wrote nothing. You can ask again, or write it yourself.")
+        return DraftedConclusion(text, model.spec, dict(readable_usage(answer.usage_metadata) or {}))
+
+    def _load(self, thread_id: str, messages: Sequence[Message]) -> tuple[ChosenModel, str]:
+        settings = ThreadSettings.from_thread(self.store.get_thread(thread_id))
+        model = settings.resolve_helper_model(self.catalog, str(MAX_CONCLUSION_TOKENS))
+        window = find_window(model.chat, self.limits.max_window_tokens)
+        return model, build_conclusion_question(messages, min(MAX_CONCLUDED_CHARS, 2 * window.max_request_tokens))
+
+
+def build_conclusion_question(messages: Sequence[Message], max_chars: int) -> str:
+    """Build the question: the end of a branch as JSON between two tags that the JSON cannot contain."""
+    entries: list[str] = []
+    left = max_chars
+    for stored in reversed(messages):
+        if stored.agent == MAIN and not stored.damaged:
+            entry = encode_entry(describe_message(stored, min(MAX_CONCLUDED_MESSAGE_CHARS, max_chars // 2)))
+            left -= len(entry)
+            if entries and left < 0:
+                break
+            entries.insert(0, entry)
+    return wrap_entries(entries, CONVERSATION, CONVERSATION_END)

@@ -1,0 +1,78 @@
+"""Excerpts: messages or the conclusion of another branch, as a note in the current one. The model reads it as data."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_core.messages import HumanMessage
+
+from agent.fence import Fence, clean_line
+from agent.marks import ExcerptMark
+from agent.time_travel.moves import find_sources
+from checkpoints import MAIN, Message, MessageStatus, NewMessage, StateError, serde
+
+MAX_CONCLUSION_CHARS = 20_000
+MAX_EXCERPT_MESSAGES = 50
+MAX_EXCERPT_CHARS = 100_000  # of the whole note
+MAX_ORIGIN_CHARS = 120
+_FENCE = Fence("excerpt from another branch")
+_HEADING = "The user brought this note here from another place of the conversation: {origin}."
+_SPEAKERS = {"human": "User", "ai": "Assistant"}
+
+
+class ExcerptRefusedError(StateError, ValueError):
+    """There is no excerpt to make. Nothing was changed. The text gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExcerptRequest:
+    """A person's choice for an excerpt: a conclusion in their words, and messages to quote."""
+
+    conclusion: str = ""
+    message_ids: Sequence[str] = ()
+
+
+def build_excerpt(request: ExcerptRequest, origin: str, messages: Sequence[Message]) -> NewMessage:
+    """Build the note from messages that only the other branch has. Raises `ExcerptRefusedError`."""
+    conclusion = request.conclusion.strip()
+    if not messages:
+        raise ExcerptRefusedError("That place has no messages of its own.")
+    if len(conclusion) > MAX_CONCLUSION_CHARS:
+        raise ExcerptRefusedError(f"The conclusion is longer than {MAX_CONCLUSION_CHARS:,} characters.")
+    if not conclusion and not request.message_ids:
+        raise ExcerptRefusedError("Write a conclusion, or select messages.")
+    quotes = [_quote_message(message) for message in _select_messages(messages, request.message_ids)]
+    body = "\n\n".join(filter(None, [conclusion, *quotes]))
+    last = messages[-1]
+    mark = ExcerptMark(clean_line(origin, MAX_ORIGIN_CHARS), last.hash, last.depth, find_sources(messages))
+    text = serde.sanitize_text(_FENCE.wrap(body, _HEADING.format(origin=mark.origin)))
+    if len(text) > MAX_EXCERPT_CHARS:
+        raise ExcerptRefusedError(f"The note is longer than {MAX_EXCERPT_CHARS:,} characters: select fewer messages.")
+    return NewMessage(serde.to_body(HumanMessage(text, additional_kwargs=mark.to_kwargs())))
+
+
+def _select_messages(messages: Sequence[Message], message_ids: Sequence[str]) -> list[Message]:
+    if len(message_ids) > MAX_EXCERPT_MESSAGES:
+        raise ExcerptRefusedError(f"An excerpt has at most {MAX_EXCERPT_MESSAGES} messages.")
+    chosen = [message for message in messages if message.id in message_ids and is_quotable(message)]
+    if len(chosen) < len(set(message_ids)):
+        raise ExcerptRefusedError("One of these messages cannot be quoted. Reload the page and try again.")
+    return chosen
+
+
+def is_quotable(message: Message) -> bool:
+    """Return whether an excerpt can quote a message: one of the user or the assistant with a text."""
+    is_spoken = message.agent == MAIN and not message.damaged and message.type in _SPEAKERS
+    return is_spoken and bool(str(message.langchain.text).strip())
+
+
+def _quote_message(message: Message) -> str:
+    cut_off = " (cut off)" if message.status is MessageStatus.PARTIAL else ""
+    return f"**{_SPEAKERS[message.type]}{cut_off}:**\n\n{str(message.langchain.text).strip()}"
+
+
+def extract_excerpt(text: str, mark: ExcerptMark) -> str | None:
+    """Return the note's own text; None for a text that is not exactly ours: a file may hold any mark."""
+    before = f"{_HEADING.format(origin=mark.origin)}\n{_FENCE.opening}\n"
+    match = re.fullmatch(f"{re.escape(before)}(.*)\n{re.escape(_FENCE.closing)}", text, re.DOTALL)
+    return match[1] if match and _FENCE.closing not in match[1] else None

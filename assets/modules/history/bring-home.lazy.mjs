@@ -1,0 +1,129 @@
+/** Bring the conclusion of another place, or messages of it, into the current branch as a note. */
+import { createOperationId } from "../lib/actions.mjs";
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
+import { formatDollars, formatUsage } from "../lib/format.mjs";
+import { findSeenVersion } from "../lib/socket.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+
+const GONE_TEXT = "This place no longer exists.";
+const NO_ANSWER_TEXT = "The server does not answer. Your text is kept here; please try again.";
+const MAX_CONCLUSION_CHARS = 20_000;
+const SPEAKER_NAMES = { user: "You", assistant: "Waymark" };
+
+loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
+
+/**
+ * @typedef {{id: string, role: "user"|"assistant", text: string}} QuotableMessage
+ * @param {{data: import("../lib/types.mjs").HistoryData, place: string, onClose: () => void}} props
+ */
+export function BringHome({ data, place, onClose }) {
+  const { thread } = data;
+  const { content, status } = useFetch(`/api/threads/${thread}/excerpts?${new URLSearchParams({ place })}`, GONE_TEXT);
+  const [text, setText] = useState("");
+  const [chosen, setChosen] = useState(/** @type {string[]} */ ([]));
+  const draft = useDraft(thread, place, setText);
+  const note = useNote(data, place, onClose);
+  const problem = note.problem ?? draft.problem;
+  const isEmpty = text.trim() === "" && chosen.length === 0;
+  const add = h(
+    "button",
+    { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || note.isSending, onClick: () => !isEmpty && note.add(text, chosen) },
+    note.isSending ? "Adding…" : "Add note",
+  );
+  return h(
+    ReadingDialog,
+    { title: "Bring home", className: "bring-home", buttons: add, onClose },
+    h("p", { role: "status" }, status ?? `A note from ${content.name} is added to the current branch. The model reads it as data.`),
+    h(Conclusion, { text, setText, draft }),
+    content && h(MessageChoice, { messages: content.messages, chosen, setChosen }),
+    problem && h("p", { className: "settings-problem", role: "alert" }, problem),
+  );
+}
+
+function Conclusion({ text, setText, draft }) {
+  const id = useId();
+  return h(
+    "div",
+    { className: "bring-conclusion" },
+    h("label", { className: "form-label", htmlFor: id }, "Conclusion"),
+    h("textarea", { id, className: "form-control", rows: 6, maxLength: MAX_CONCLUSION_CHARS, value: text, placeholder: "In your own words", onChange: (event) => setText(event.target.value) }),
+    h(
+      "p",
+      { className: "bring-draft" },
+      h("button", { type: "button", className: "quiet-button", "aria-disabled": draft.isPending, onClick: () => draft.start(text) }, draft.isPending ? "The model is writing…" : "Draft with the model"),
+      h("span", { className: "quiet", role: "status" }, draft.about),
+    ),
+  );
+}
+
+/** @param {{messages: QuotableMessage[], chosen: string[], setChosen: (ids: string[]) => void}} props */
+function MessageChoice({ messages, chosen, setChosen }) {
+  const toggle = (id) => setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]);
+  if (messages.length === 0) return h("p", { className: "quiet" }, "There are no messages to quote.");
+  return h(
+    "fieldset",
+    { className: "bring-messages" },
+    h("legend", null, "Messages to quote"),
+    messages.map(({ id, role, text }) =>
+      h(
+        "label",
+        { key: id },
+        h("input", { type: "checkbox", className: "form-check-input", checked: chosen.includes(id), onChange: () => toggle(id) }),
+        h("span", null, h("strong", null, `${SPEAKER_NAMES[role]}: `), text),
+      ),
+    ),
+  );
+}
+
+/** @returns {Promise<{reply: object|null, problem: string|null}>} */
+async function post(address, body, signal) {
+  try {
+    const reply = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+    return reply.ok ? { reply: await reply.json(), problem: null } : { reply: null, problem: await reply.text() };
+  } catch {
+    return { reply: null, problem: NO_ANSWER_TEXT };
+  }
+}
+
+/** Ask the model for a draft. What a person has written stays: the draft follows it. */
+function useDraft(thread, place, setText) {
+  const [state, setState] = useState({ isPending: false, problem: null, about: "" });
+  const controller = useRef(null);
+  useEffect(() => () => controller.current?.abort(), []);
+  const start = async () => {
+    if (state.isPending) return;
+    const { signal } = (controller.current = new AbortController());
+    setState({ isPending: true, problem: null, about: "" });
+    const { reply, problem } = await post(`/api/threads/${thread}/conclusion`, { place }, signal);
+    if (signal.aborted) return;
+    if (reply) setText((written) => [written.trimEnd(), reply.text].filter(Boolean).join("\n\n").slice(0, MAX_CONCLUSION_CHARS));
+    setState({ isPending: false, problem, about: reply ? describeDraft(reply) : "" });
+  };
+  return { ...state, start };
+}
+
+/** "openai:gpt-5 · 1.2k tokens in, 80 tokens out · $0.0012" */
+function describeDraft({ model, usage }) {
+  const tokens = usage.input + usage.output > 0 && formatUsage(usage);
+  return [model, tokens, usage.cost !== null && formatDollars(usage.cost)].filter(Boolean).join(" · ");
+}
+
+/** Add the note. The same note again has the same operation id, so that it is added once. */
+function useNote({ thread, version }, place, onClose) {
+  const [state, setState] = useState({ isSending: false, problem: null });
+  const last = useRef({ content: "", op: "" });
+  const add = async (text, messages) => {
+    if (state.isSending) return;
+    const content = JSON.stringify([text, messages]);
+    if (last.current.content !== content) last.current = { content, op: createOperationId() };
+    setState({ isSending: true, problem: null });
+    const body = { place, text, messages, op: last.current.op, version: findSeenVersion(thread, version) };
+    const { reply, problem } = await post(`/api/threads/${thread}/excerpts`, body);
+    setState({ isSending: false, problem });
+    if (reply) onClose(); // the banner says that it was added
+  };
+  return { ...state, add };
+}

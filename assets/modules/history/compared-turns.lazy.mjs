@@ -1,0 +1,48 @@
+/** The turns of two positions in pairs; in one column where only one of them has messages. */
+import { formatCount } from "../lib/format.mjs";
+import { ReadOnlyMessage } from "../message/read-only-message.lazy.mjs";
+import { FiguresLine } from "./figures-line.lazy.mjs";
+
+const { Fragment, createElement: h } = window.React;
+
+const SIDES = ["one", "other"];
+const DIFFERENCE_TEXTS = {
+  same: "The same text",
+  lines: "Compared line by line",
+  rewritten: "Few words in common",
+  long: "Too long to compare word by word",
+};
+
+/** @param {{names: Record<string, string>, comparison: Record<string, import("./compare.lazy.mjs").SideView>}} props */
+export function ComparedTurns({ names, comparison }) {
+  const sides = SIDES.filter((side) => comparison[side].length > 0);
+  const count = Math.max(0, ...sides.map((side) => comparison[side].turns.length));
+  const turns = Array.from({ length: count }, (_, number) =>
+    h(
+      "div",
+      { key: number, className: "compare-turn", "data-columns": sides.length },
+      sides.map((side) => h(Turn, { key: side, side, name: names[side], number, turn: comparison[side].turns[number], isOnly: count === 1 })),
+    ),
+  );
+  const isCut = sides.some((side) => comparison[side].more > 0);
+  const rest = sides.map((side) => h("p", { key: side, className: "quiet" }, comparison[side].more > 0 && `… and ${formatCount(comparison[side].more, "message")} more.`));
+  return h(Fragment, null, turns, isCut && h("div", { className: "compare-turn", "data-columns": sides.length }, rest));
+}
+
+/** @param {{side: string, name: string, number: number, isOnly: boolean, turn?: import("./compare.lazy.mjs").TurnView}} props */
+function Turn({ side, name, number, isOnly, turn }) {
+  return h(
+    "div",
+    { className: "compare-cell", "data-side": side, role: "group", "aria-label": `${name}, turn ${number + 1}` },
+    h("p", { className: "compare-cell-name", "aria-hidden": true }, name),
+    !turn && h("p", { className: "quiet" }, "No turn here."),
+    turn?.messages.map((message) => h(ComparedMessage, { key: message.id, message })),
+    turn?.figures.answers > 0 && !isOnly && h(FiguresLine, { figures: turn.figures }),
+  );
+}
+
+/** @param {{message: import("./compare.lazy.mjs").ComparedMessage}} props */
+function ComparedMessage({ message }) {
+  const text = message.role === "assistant" && DIFFERENCE_TEXTS[message.difference];
+  return h(Fragment, null, h(ReadOnlyMessage, { message }), text && h("p", { className: "compare-difference" }, text));
+}

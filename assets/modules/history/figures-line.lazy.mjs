@@ -1,0 +1,25 @@
+/** The figures of some messages in one line: tokens, cost, tools, answers, time, and each model where there are several. */
+import { formatCount, formatDollars, formatDuration, formatModelUsage, formatUsage } from "../lib/format.mjs";
+
+const { createElement: h } = window.React;
+
+/** @param {{figures: import("./compare.lazy.mjs").FiguresView}} props */
+export function FiguresLine({ figures }) {
+  return h(
+    "p",
+    { className: "figures-line" },
+    listFigures(figures).map((figure) => h("span", { key: figure }, figure)),
+  );
+}
+
+/** @param {import("./compare.lazy.mjs").FiguresView} figures @returns {string[]} */
+function listFigures(figures) {
+  const { answers, input, output, cost, unpriced, models, tools, duration_ms: duration } = figures;
+  const list = [formatCount(answers, "answer")];
+  if (input + output > 0) list.push(formatUsage(figures));
+  if (cost !== null) list.push(unpriced > 0 ? `${formatDollars(cost)} (without ${formatCount(unpriced, "answer")} of unknown price)` : formatDollars(cost));
+  list.push(...(models.length === 1 ? models.map(({ spec }) => spec).filter(Boolean) : models.map(formatModelUsage)));
+  if (tools.length > 0) list.push(tools.map(({ name, count }) => (count > 1 ? `${name} ×${count}` : name)).join(", "));
+  if (duration > 0) list.push(formatDuration(duration));
+  return list;
+}

@@ -1,0 +1,131 @@
+"""Excerpts: the draft of a branch's conclusion, the note with it and with quoted messages, and the place of its origin."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Required
+
+from fastapi import FastAPI, Request
+from pydantic import Field
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from agent.context.prices import count_usage
+from agent.marks import ExcerptMark
+from agent.time_travel.excerpts import MAX_EXCERPT_MESSAGES, ExcerptRequest, build_excerpt, is_quotable
+from checkpoints import Caller, Message, MessageNotFoundError, NewMessage, OperationDetail, Store
+from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.text import find_plain_line, shorten, shorten_line
+from checkpoints.tree_reader import find_message_id
+from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
+from components.routes.search import describe_place
+from components.services import Services
+from components.shapes import Count, MalformedRequestError, check_shape
+from components.views.comparison_view import read_cost
+
+MAX_OFFERED_MESSAGES = 200  # to be quoted, the last of the place
+MAX_BEGINNING_CHARS = 160
+
+
+class _Body(TypedDict, total=False):
+    place: Required[str]
+    op: str
+    version: Count | None
+    text: str
+    messages: Annotated[list[str], Field(max_length=MAX_EXCERPT_MESSAGES)]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place that an excerpt comes from: words for it, and the messages that only it has."""
+
+    name: str
+    messages: list[Message]
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    store = services.store
+
+    @server.get("/api/threads/{thread_id}/excerpts")
+    async def list_quotable(thread_id: str, place: str = "") -> Response:
+        """Return the messages of a place that an excerpt can quote. The guard has checked the request."""
+        origin = await services.read_snapshot(read_origin, store, thread_id, place)
+        return JSONResponse(describe_origin(origin))
+
+    @server.post("/api/threads/{thread_id}/conclusion")
+    async def draft_conclusion(thread_id: str, request: Request) -> Response:
+        """Let the model draft the conclusion of a place. It changes nothing."""
+        body = await _read_body(request)
+        origin = await services.read_snapshot(read_origin, store, thread_id, body["place"])
+        drafted = await services.runner.conclusions.draft(thread_id, origin.messages)
+        usage = count_usage(drafted.usage, drafted.spec, services.prices)
+        counts = {"input": usage.input, "cached": usage.cached, "output": usage.output, "reasoning": usage.reasoning}
+        return JSONResponse({"text": drafted.text, "model": drafted.spec, "usage": {**counts, "cost": read_cost(usage)}})
+
+    @server.post("/api/threads/{thread_id}/excerpts")
+    async def add_excerpt(thread_id: str, request: Request) -> Response:
+        """Add an excerpt after the current position. The same request again does nothing."""
+        body = await _read_body(request)
+        note, detail = await services.read_snapshot(_build_note, services, thread_id, body)
+        caller = Caller(request_id=_require_op(body), expected_version=body.get("version"))
+        receipt = await services.apply_change(store.append, thread_id, [note], detail=detail, caller=caller)
+        return JSONResponse({"version": receipt.version, "message": receipt.result})
+
+    @server.get("/api/threads/{thread_id}/excerpts/{message_id}/place")
+    async def get_origin(thread_id: str, message_id: str) -> Response:
+        """Return the message at which the page shows the origin of an excerpt."""
+        return JSONResponse(await services.read_snapshot(_locate_origin, store, thread_id, message_id))
+
+
+async def _read_body(request: Request) -> _Body:
+    """Raises `MalformedRequestError`."""
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise MalformedRequestError("body") from None
+    body: _Body = check_shape(_Body, given, "body")
+    return body
+
+
+def _require_op(body: _Body) -> str:
+    if not body.get("op"):
+        raise MalformedRequestError("op")
+    return body["op"]
+
+
+def read_origin(store: Store, thread_id: str, place: str) -> Origin:
+    """Read the messages that a place has and the current position has not. Raises `NotFoundError`."""
+    ends = find_place_end(store, thread_id, place), find_place_end(store, thread_id, "")
+    parted = store.compare_paths(thread_id, *ends, max_messages=MAX_COUNTED_MESSAGES, max_values=MAX_READ_VALUES)
+    return Origin(name_place(store, thread_id, place), parted.left)
+
+
+def describe_origin(origin: Origin) -> Mapping[str, Any]:
+    offered = [message for message in origin.messages if is_quotable(message)][-MAX_OFFERED_MESSAGES:]
+    return {
+        "name": origin.name,
+        "messages": [
+            {"id": each.id, "role": "user" if each.type == "human" else "assistant", "text": _quote_beginning(each)}
+            for each in offered
+        ],
+    }
+
+
+def _quote_beginning(message: Message) -> str:
+    """Return the first line with words, without marks of Markdown."""
+    text = str(message.langchain.text)
+    return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)
+
+
+def _build_note(services: Services, thread_id: str, body: _Body) -> tuple[NewMessage, OperationDetail]:
+    services.runner.inputs.require_no_waiting_call(thread_id)
+    origin = read_origin(services.store, thread_id, body["place"])
+    note = build_excerpt(ExcerptRequest(body.get("text", ""), body.get("messages", [])), origin.name, origin.messages)
+    return note, OperationDetail(subject="excerpt", name=origin.name)
+
+
+def _locate_origin(store: Store, thread_id: str, message_id: str) -> Mapping[str, Any]:
+    mark = ExcerptMark.of(store.get_message(thread_id, message_id).intact)
+    if mark is None:
+        raise MessageNotFoundError(message_id)
+    return describe_place(store.locate_message(thread_id, find_message_id(store, thread_id, mark.depth, mark.last)))

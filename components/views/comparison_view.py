@@ -1,0 +1,150 @@
+"""Two continuations of a conversation side by side, turn by turn, with their figures. Pure: values in, plain JSON out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypedDict
+
+from agent.context.path_figures import PathFigures, measure_figures, split_turns
+from agent.context.prices import Prices, Usage
+from checkpoints import Message
+from checkpoints.limits import MAX_LABEL_CHARS
+from components.views.message_view import MessageExtras, MessageView, describe_messages
+from components.views.word_differences import DifferenceKind, Mark
+
+MAX_SHOWN_TOOLS = 20  # of the names of tools, and of models
+
+
+class ToolCount(TypedDict):
+    name: str
+    count: int
+
+
+class ModelFigures(TypedDict):
+    spec: str  # empty: not known
+    answers: int  # whose provider reported their usage
+    cost: float | None
+
+
+class FiguresView(TypedDict):
+    answers: int
+    input: int
+    cached: int
+    output: int
+    reasoning: int
+    cost: float | None  # US dollars; None: no answer has a price
+    unpriced: int  # answers without a price beside those that have one
+    models: list[ModelFigures]
+    tools: list[ToolCount]
+    duration_ms: int
+
+
+class ComparedMessage(MessageView):
+    difference: DifferenceKind | None  # from the message beside it; None: there is none
+
+
+class TurnView(TypedDict):
+    messages: list[ComparedMessage]
+    figures: FiguresView
+
+
+class SideView(TypedDict):
+    length: int  # messages of the position after the shared ones
+    counted: int  # of them in the figures
+    more: int  # messages that are not shown
+    figures: FiguresView
+    turns: list[TurnView]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One continuation: the messages to show, all that were read, and the number of all."""
+
+    shown: Sequence[Message]
+    counted: Sequence[Message]
+    length: int
+    extras: MessageExtras
+
+
+def describe_sides(
+    one: Side, other: Side, calling_messages: Sequence[Message], prices: Prices, mark: Mark
+) -> list[SideView]:
+    """Describe two continuations. Turns are paired in their order, and so are the messages of a pair."""
+    sides = [_describe_turns(side, calling_messages, prices) for side in (one, other)]
+    for turn, other_turn in zip_longest(*sides):
+        if turn and other_turn:
+            _mark_pairs(turn["messages"], other_turn["messages"], mark)
+    return [
+        {
+            "length": side.length,
+            "counted": len(side.counted),
+            "more": side.length - len(side.shown),
+            "figures": describe_figures(measure_figures(side.counted, prices)),
+            "turns": turns,
+        }
+        for side, turns in zip((one, other), sides, strict=True)
+    ]
+
+
+def _describe_turns(side: Side, calling_messages: Sequence[Message], prices: Prices) -> list[TurnView]:
+    """Describe the turns of a side. A shared call comes first, where one of its results is this side's alone."""
+    views = describe_messages([*calling_messages, *side.shown], side.extras) if side.shown else []
+    numbers: dict[str, int] = {}
+    turns = split_turns(side.shown)
+    for number, turn in enumerate(turns):
+        numbers.update((message.id, number) for message in turn)
+    described: list[TurnView] = [
+        {"messages": [], "figures": describe_figures(measure_figures(turn, prices))} for turn in turns
+    ]
+    for view in views:
+        described[numbers.get(view["id"], 0)]["messages"].append({**view, "difference": None})
+    return described
+
+
+def _mark_pairs(one: list[ComparedMessage], other: list[ComparedMessage], mark: Mark) -> None:
+    """Mark the differences of the questions of two turns, and of their last answers."""
+    for first, second in _pair_messages(one, other):
+        marked = mark(first["html"], second["html"])
+        first["html"], second["html"] = marked.one, marked.other
+        first["difference"] = second["difference"] = marked.kind
+
+
+def _pair_messages(
+    one: list[ComparedMessage], other: list[ComparedMessage]
+) -> Iterator[tuple[ComparedMessage, ComparedMessage]]:
+    if one and other and one[0]["role"] == other[0]["role"] != "assistant":
+        yield one[0], other[0]
+    answers = [[each for each in side if each["role"] == "assistant" and each["html"]] for side in (one, other)]
+    if all(answers):
+        yield answers[0][-1], answers[1][-1]
+
+
+def describe_figures(figures: PathFigures) -> FiguresView:
+    usage = figures.usage
+    return {
+        "answers": figures.answers,
+        "input": usage.input,
+        "cached": usage.cached,
+        "output": usage.output,
+        "reasoning": usage.reasoning,
+        "cost": read_cost(usage),
+        "unpriced": usage.answers - usage.priced,
+        "models": describe_models(figures),
+        "tools": [
+            {"name": name[:MAX_LABEL_CHARS], "count": count} for name, count in list(figures.calls.items())[:MAX_SHOWN_TOOLS]
+        ],
+        "duration_ms": round(1000 * figures.seconds),
+    }
+
+
+def describe_models(figures: PathFigures) -> list[ModelFigures]:
+    """Describe the models of the answers, each with its cost."""
+    return [
+        {"spec": spec[:MAX_LABEL_CHARS], "answers": usage.answers, "cost": read_cost(usage)}
+        for spec, usage in list(figures.usage_by_model.items())[:MAX_SHOWN_TOOLS]
+    ]
+
+
+def read_cost(usage: Usage) -> float | None:
+    """Return the cost of the answers that have a price; None without any."""
+    return usage.cost if usage.priced else None

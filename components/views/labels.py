@@ -1,0 +1,42 @@
+"""The label above a message: a move, a note, a question to an agent, or an answer of a model without tools."""
+
+from collections.abc import Sequence
+
+from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.marks import ExcerptMark, MoveMark, QuestionMark
+from checkpoints import MAIN, Message, pluralize
+from components.views.tool_cards import list_sources
+
+WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
+
+
+def build_label(stored: Message, *, is_note: bool) -> str | None:
+    """Return the label of a message: a move, a note, its author, or a model without tools."""
+    if (mark := MoveMark.of(stored)) is not None:
+        return _build_move_label(mark)
+    if (excerpt := ExcerptMark.of(stored)) is not None:
+        return f"note from {excerpt.origin}{_name_sources(excerpt.sources)}"
+    if is_note:
+        return "note"
+    if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
+        return WITHOUT_TOOLS_LABEL
+    return _build_question_label(stored)
+
+
+def _build_question_label(stored: Message) -> str | None:
+    """Return the label of a question to an agent: its author."""
+    mark = QuestionMark.of(stored)
+    if mark is None:
+        return None
+    return "asked by the main agent" if mark.call.agent == MAIN else f"asked by {mark.call.agent}"
+
+
+def _build_move_label(mark: MoveMark) -> str:
+    """Return the label of a move: its effect, and the sources that the agent had read before."""
+    did = "replaced an answer at this point" if mark.kind == "rewind" else "went back to this point"
+    return f"the agent {did} · {pluralize(mark.removed, 'message')} removed{_name_sources(mark.sources)}"
+
+
+def _name_sources(sources: Sequence[str]) -> str:
+    read = list_sources(sources)
+    return f" · after reading {', '.join(read)}" if read else ""
