@@ -222,6 +222,14 @@ class Page:
         self.notice.get_by_role("button", name="Undo").click()
         expect(self.notice).to_have_count(0)
 
+    def press_in_menu(self, name: str) -> None:
+        """Press an item of the bar's menu."""
+        self.open_menu().get_by_role("button", name=name, exact=True).click()
+
+    def open_menu(self) -> Locator:
+        self.tab.get_by_role("button", name="Conversation menu").click()
+        return self.tab.get_by_role("group", name="Conversation menu")
+
     # Branches, and the log of what was done
 
     @property
@@ -243,7 +251,7 @@ class Page:
 
     def log_lines(self) -> list[str]:
         """Open the log, read it, newest first, and close it."""
-        self.tab.get_by_role("button", name="History of changes").click()
+        self.press_in_menu("History of changes")
         lines = self.dialog.get_by_test_id("change")
         expect(lines.first).to_be_visible()
         texts = lines.locator(".change-text").all_text_contents()
@@ -266,7 +274,7 @@ class Page:
 
     def ask_to_export(self) -> Locator:
         """Open the dialog."""
-        self.tab.get_by_role("button", name="Export", exact=True).click()
+        self.press_in_menu("Export")
         self.dialog.wait_for()
         return self.dialog
 
@@ -284,5 +292,5 @@ class Page:
     def choose_import(self, path: Path) -> None:
         """Choose a file to import; a preview or a refusal follows."""
         with self.tab.expect_file_chooser() as chooser:
-            self.tab.get_by_role("button", name="Import", exact=True).click()
+            self.press_in_menu("Import")
         chooser.value.set_files(path)
