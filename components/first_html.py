@@ -25,13 +25,8 @@ def render_html(part: Any, files: str) -> str:
         return "".join(render_html(each, files) for each in part)
     if isinstance(part, Icon):
         return _render_icon(part.name, files)  # type: ignore[attr-defined]
-    if isinstance(part, PaneButton):
-        return _render_pane_button(part.name, files)  # type: ignore[attr-defined]
-    if isinstance(part, BranchChip):
-        return ""  # the branch is data
-    if type(part) in _MENU_ITEMS:
-        icon, name = _MENU_ITEMS[type(part)]
-        return f'<button class="menu-item">{_render_icon(icon, files)}<span>{name}</span></button>'
+    if isinstance(part, BranchChip | ImportButton | PaneButton | SettingsButton):
+        return _render_widget(part, files)
     described = part.to_plotly_json()
     tag, props = described["type"].lower(), described["props"]
     attributes = "".join(_render_attribute(name, value) for name, value in props.items() if name != "children")
@@ -43,6 +38,15 @@ def _render_attribute(name: str, value: Any) -> str:
         return ""
     name = _ATTRIBUTES.get(name, name)
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
+
+
+def _render_widget(part: Any, files: str) -> str:
+    if isinstance(part, BranchChip):
+        return ""  # the branch is data
+    if isinstance(part, PaneButton):
+        return _render_pane_button(part.name, files)  # type: ignore[attr-defined]
+    icon, name = _MENU_ITEMS[type(part)]
+    return f'<button class="menu-item">{_render_icon(icon, files)}<span>{name}</span></button>'
 
 
 def _render_pane_button(name: str, files: str) -> str:
