@@ -16,7 +16,7 @@ ALL_SCRIPTS, DASH = "**/waymark.mjs", "**/dash_renderer*"
 PLACES = [
     ".topbar",
     "#theme",
-    "#thread-title",
+    ".topbar-title",
     "#open-palette",
     "#undo",
     "#show-more",

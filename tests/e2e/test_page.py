@@ -11,7 +11,11 @@ from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-LINES_OF_TEXT = "hint => { const text = new Range(); text.selectNodeContents(hint); return text.getClientRects().length }"
+LINES_OF_TEXT = """hint => {
+  const text = new Range();
+  text.selectNodeContents(hint);
+  return new Set(Array.from(text.getClientRects(), ({ top, height }) => Math.round((top + height / 2) / 4))).size;
+}"""
 FITS = "field => field.scrollHeight <= field.clientHeight"
 
 

@@ -128,6 +128,14 @@ class Page:
         """A button of the message that holds this text."""
         return self.message(text).get_by_role("button", name=name, exact=True)
 
+    def press_at(self, text: str, name: str) -> None:
+        """Press a button of the message that holds this text. Where there is little room, it is in the message's menu."""
+        if self.tab.evaluate("matchMedia('(hover: none), (width < 64em)').matches"):
+            self.message(text).first.get_by_role("button", name="More", exact=True).click()
+            self.tab.get_by_role("menuitem", name=name, exact=True).click()
+        else:
+            self.button_of(text, name).click()
+
     @property
     def editor(self) -> Locator:
         """The field in which a message is being changed, with its buttons."""
@@ -135,7 +143,7 @@ class Page:
 
     def edit(self, text: str, new: str, *, button: str = "Send") -> None:
         """Put another text in the place of a message."""
-        self.button_of(text, "Edit message").click()
+        self.press_at(text, "Edit message")
         self.editor.get_by_role("textbox").fill(new)
         self.editor.get_by_role("button", name=button).click()
 
@@ -245,7 +253,7 @@ class Page:
 
     def ask_to_branch(self, text: str) -> Locator:
         """Open the dialog at the message that holds this text."""
-        self.button_of(text, "Branch from here").click()
+        self.press_at(text, "Branch from here")
         self.dialog.wait_for()
         return self.dialog
 
