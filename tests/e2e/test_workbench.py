@@ -65,6 +65,7 @@ def test_a_pane_folds_by_key_and_button_and_stays_folded_without_a_flash(shared_
     expect(threads_pane(page)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_an_edge_is_dragged_and_moved_by_keys_and_its_place_is_kept(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     edge = page.tab.get_by_role("separator", name="Width of History")
@@ -86,6 +87,7 @@ def test_an_edge_is_dragged_and_moved_by_keys_and_its_place_is_kept(shared_serve
     expect(history_pane(page)).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_in_a_small_window_history_begins_folded_and_the_chat_has_room(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, viewport=SMALL)
     expect(history_pane(page)).to_be_hidden()
@@ -96,6 +98,7 @@ def test_in_a_small_window_history_begins_folded_and_the_chat_has_room(shared_se
     expect_accessible(page, "both panes in a small window")
 
 
+@pytest.mark.slow
 def test_at_400_percent_and_with_a_large_font_the_conversation_can_be_read(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, viewport={"width": 320, "height": 256})
     page.say("Hello")
@@ -108,6 +111,7 @@ def test_at_400_percent_and_with_a_large_font_the_conversation_can_be_read(share
     assert measure(page.log)["width"] > 1200
 
 
+@pytest.mark.slow
 def test_f6_goes_from_part_to_part_and_back_to_where_one_was(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("Hello")
@@ -126,6 +130,7 @@ def test_f6_goes_from_part_to_part_and_back_to_where_one_was(shared_server: Serv
     expect(page.composer).to_be_focused()
 
 
+@pytest.mark.slow
 def test_links_skip_to_the_message_field_and_to_history(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     link = page.tab.get_by_role("link", name="Skip to the message field")
@@ -141,6 +146,7 @@ def test_links_skip_to_the_message_field_and_to_history(shared_server: Server, v
     assert page.tab.url == f"{shared_server.origin}/"
 
 
+@pytest.mark.slow
 def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("Hello")
@@ -169,6 +175,7 @@ def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Serve
     expect(page.tab.get_by_role("combobox")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_the_bar_names_the_branch_and_its_length(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     chip = page.tab.locator(".branch-chip")
@@ -186,6 +193,7 @@ def test_an_address_without_a_conversation_says_so(shared_server: Server, visit:
     expect(page.log).to_contain_text("Where shall we start?")
 
 
+@pytest.mark.slow
 def test_a_turn_has_one_foot_and_no_line_is_kept_for_what_is_hidden(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("What is 6 * 7?")
@@ -202,6 +210,7 @@ def test_a_turn_has_one_foot_and_no_line_is_kept_for_what_is_hidden(shared_serve
     expect(copy).to_have_text("Copy")
 
 
+@pytest.mark.slow
 def test_by_touch_a_question_has_its_actions_in_its_menu(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page.say("Hello")
@@ -222,6 +231,7 @@ def test_the_font_is_served_and_its_second_half_only_where_it_is_needed(shared_s
     assert manifest.json()["name"] == "Waymark"
 
 
+@pytest.mark.slow
 def test_a_checkbox_can_be_seen(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, color_scheme="light")
     page.say("Hello")
