@@ -113,7 +113,7 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
-function MoreActions({ id, act, others }) {
+function MoreActions({ message: { id }, act, others }) {
   const [isOpen, setOpen] = useState(false);
   const items = () => [
     ...(matchMedia(LITTLE_ROOM).matches ? others : []),
@@ -158,7 +158,7 @@ function Actions({ message, act, announce, onEdit }) {
       : h(ActionButton, { name: "Answer again", word: "Again", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", word: isUser ? null : "Branch", className: "fork-button", "data-testid": "fork", onClick: fork }),
-    h(MoreActions, { id, act, others }),
+    h(MoreActions, { message, act, others }),
   );
 }
 
