@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := run
-.PHONY: run test test-slow test-again test-long check bench setup setup-dev browser whole-browser lock sbom clean
+.PHONY: run test test-slow test-again test-long check bench font setup setup-dev browser whole-browser lock sbom clean
 
 run: setup
 	@$(BIN)/python app.py
@@ -95,6 +95,10 @@ lock: setup-dev
 	@$(compile) requirements.txt --output-file constraints.txt
 	@$(compile) requirements-dev.txt --constraints constraints.txt --output-file constraints-dev.txt \
 	  $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' constraints.txt)
+
+# Builds the page's font files again, which are in the repository: the script names its own packages.
+font: setup-dev
+	@$(BIN)/uv run --quiet --script supply/font.py
 
 # A bill of materials in CycloneDX's format: build/waymark.cdx.json.
 sbom: setup-dev

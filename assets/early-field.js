@@ -60,7 +60,6 @@
     queued.textContent = text;
   }
 
-  document.getElementById("export").hidden = thread === ""; // else the buttons beside it would move
   setText(read("draft") || "");
   field.addEventListener("input", function () {
     showText();

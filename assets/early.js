@@ -1,6 +1,6 @@
 /* Runs before the first paint, as an inline script in <head>: a file would delay the first request for data.
  *
- * 1. Sets the theme, so that a dark page never flashes white.
+ * 1. Sets the theme and the side panes, so that a dark page never flashes white and no pane moves.
  * 2. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
  * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
  * 4. Puts stand-ins on window.waymark. Whichever is first, Dash or our modules, a stand-in waits for the module and then
@@ -15,8 +15,23 @@
     choice = "system"; // storage is blocked: follow the system
   }
   var dark = choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  document.documentElement.setAttribute("data-bs-theme", dark ? "dark" : "light");
-  document.documentElement.setAttribute("data-theme-choice", choice);
+  var root = document.documentElement;
+  root.setAttribute("data-bs-theme", dark ? "dark" : "light");
+  root.setAttribute("data-theme-choice", choice);
+  root.toggleAttribute("data-mac", /Mac|iP(hone|ad)/.test(navigator.platform)); // for the names of keys
+  var themeColor = document.querySelector("meta[name=theme-color]");
+  themeColor.content = dark ? themeColor.dataset.dark : themeColor.dataset.light;
+
+  // The same keys and names as in assets/modules/page/panes.mjs.
+  ["threads", "history"].forEach(function (name) {
+    try {
+      var pane = JSON.parse(localStorage.getItem("waymark.pane." + name)) || {};
+      if (pane.state === "open" || pane.state === "folded") root.setAttribute("data-" + name, pane.state);
+      if (typeof pane.width === "number") root.style.setProperty("--" + name + "-width", pane.width + "rem");
+    } catch (error) {
+      // storage is blocked: as at first
+    }
+  });
 
   var originalFetch = window.fetch;
   var earlyReplies = {};
@@ -60,7 +75,7 @@
   });
 
   var panels = ["Threads", "Transcript", "Composer", "History"];
-  panels.concat(["Log", "Settings", "OutageBanner", "Icon", "ImportButton", "Slot"]).forEach(function (name) {
+  panels.concat(["Log", "Settings", "OutageBanner", "Icon", "ImportButton", "PaneButton", "BranchChip", "Slot"]).forEach(function (name) {
     waymark[name] = function (props) {
       var state = React.useState(false);
       // Not in the first render, even if the module is there: Dash shows no change of another component (a toast, for
@@ -76,7 +91,7 @@
     };
   });
 
-  ["cycleTheme", "focusInDialog", "toggleSheet", "navigate", "closeDialog", "requestLog", "readPanels", "showUpdateToast"].forEach(function (name) {
+  ["cycleTheme", "focusInDialog", "navigate", "closeDialog", "requestLog", "readPanels", "showUpdateToast"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

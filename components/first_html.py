@@ -4,10 +4,14 @@ import re
 from html import escape
 from typing import Any
 
-from components.widgets import Icon, ImportButton, SettingsButton
+from components.widgets import BranchChip, Icon, ImportButton, PaneButton, SettingsButton
 
 EARLY_SCRIPTS = ("/deps/react@", "/deps/react-dom@")  # scripts that the page's own modules need
-_BUTTON_ICONS = {SettingsButton: "sliders", ImportButton: "upload"}  # buttons of our own components
+_MENU_ITEMS = {SettingsButton: ("sliders", "Conversation settings"), ImportButton: ("upload", "Import")}  # of our own
+_PANE_ICONS = {
+    "threads": (("layout-sidebar", ""),),
+    "history": (("layout-sidebar-reverse", "when-wide"), ("diamond-fill", "when-narrow")),
+}
 _ATTRIBUTES = {"className": "class"}
 _SOURCE = re.compile(r'<script src="([^"]+)"></script>')
 _THEME_ICONS = (("sun", "light"), ("moon-stars", "dark"), ("circle-half", "system"))
@@ -21,8 +25,8 @@ def render_html(part: Any, files: str) -> str:
         return "".join(render_html(each, files) for each in part)
     if isinstance(part, Icon):
         return _render_icon(part.name, files)  # type: ignore[attr-defined]
-    if type(part) in _BUTTON_ICONS:
-        return f'<button class="btn">{_render_icon(_BUTTON_ICONS[type(part)], files)}</button>'
+    if isinstance(part, BranchChip | ImportButton | PaneButton | SettingsButton):
+        return _render_widget(part, files)
     described = part.to_plotly_json()
     tag, props = described["type"].lower(), described["props"]
     attributes = "".join(_render_attribute(name, value) for name, value in props.items() if name != "children")
@@ -36,9 +40,27 @@ def _render_attribute(name: str, value: Any) -> str:
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
 
 
+def _render_widget(part: Any, files: str) -> str:
+    if isinstance(part, BranchChip):
+        return ""  # the branch is data
+    if isinstance(part, PaneButton):
+        return _render_pane_button(part.name, files)  # type: ignore[attr-defined]
+    icon, name = _MENU_ITEMS[type(part)]
+    return f'<button class="menu-item">{_render_icon(icon, files)}<span>{name}</span></button>'
+
+
+def _render_pane_button(name: str, files: str) -> str:
+    signs = (f'<span class="pane-sign {shown}">{_render_icon(sign, files)}</span>' for sign, shown in _PANE_ICONS[name])
+    return f'<button id="show-{name}">{"".join(signs)}</button>'
+
+
 def _render_icon(name: str, files: str) -> str:
     if name == "theme":
-        shown = "".join(_render_icon_as(icon, files, f"icon theme-{choice}") for icon, choice in _THEME_ICONS)
+        shown = "".join(
+            _render_icon_as(icon, files, f"icon theme-{choice}")
+            + f'<span class="visually-hidden theme-{choice}">Theme: {choice}</span>'
+            for icon, choice in _THEME_ICONS
+        )
         return f'<span class="theme-icons">{shown}</span>'
     return _render_icon_as(name, files, "icon")
 

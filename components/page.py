@@ -36,10 +36,11 @@ from components.replies import to_json
 from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
-from components.widgets import TRANSCRIPT_ID, Icon, Slot
+from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item
 
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
+SUMMARISE_COMMAND = "Summarise the conversation"  # of the palette: assets/modules/lib/commands.mjs
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     history.PANEL,
@@ -110,10 +111,7 @@ class Page(Dash):
 
 def build_index(frame: str, files: str) -> str:
     """Fill the page's frame (assets/index.html). `files` is the start of the addresses of the page's own files."""
-    bars = {"topbar": _build_topbar(), "conversation-bar": _build_conversation_bar()}
-    for name, bar in bars.items():
-        frame = frame.replace(f"{{%{name}%}}", first_html.render_html(bar, files))
-    return frame.replace("{%assets%}", files)
+    return frame.replace("{%topbar%}", first_html.render_html(_build_topbar(), files)).replace("{%assets%}", files)
 
 
 def layout() -> Component:
@@ -122,7 +120,6 @@ def layout() -> Component:
         [
             page_state.layout(),
             Slot(_build_topbar(), name="topbar"),
-            Slot(_build_conversation_bar(), name="conversation-bar"),
             threads.layout(),
             chat.layout(),
             history.layout(),
@@ -132,23 +129,46 @@ def layout() -> Component:
 
 
 def _build_topbar() -> list[Component]:
+    """Build the bar: the conversation, the search, undo and redo, and everything else in words in a menu."""
+    brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
+    keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
+    find = [Icon(name="search"), html.Span("Search everything"), keys]
+    theme: Any = {"title": "Change the theme", "data-command": "Change the theme", "className": "when-roomy"}
+    names: Any = {"aria-expanded": "false", "aria-controls": "more", "title": "More", **_aria_label("Conversation menu")}
     return [
-        html.Button(Icon(name="list"), id="show-threads", className="only-narrow", **_aria_label("Conversations")),
-        html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand"),
-        html.Div(className="topbar-space"),
-        html.Button(Icon(name="person"), id="sessions", title="Sessions", **_aria_label("Sessions")),
-        html.Button(Icon(name="theme"), id="theme", title="Theme: light, dark or system", **_aria_label("Theme")),
-        html.Button(Icon(name="signpost-split"), id="show-history", className="only-narrow", **_aria_label("History")),
+        html.Div([PaneButton(name="threads"), brand], className="topbar-start"),
+        html.Div([html.H1(id=chat.Ids.TITLE), BranchChip()], className="topbar-title"),
+        html.Button(find, id="open-palette", className="find", **_aria_label("Search everything")),
+        *undo_redo.bar_buttons(),
+        html.Div(
+            [
+                html.Button(Icon(name="three-dots"), id="show-more", **names),
+                html.Div(_build_menu(), id="more", role="group", **_aria_label("Conversation menu")),
+            ],
+            className="bar-menu",
+        ),
+        html.Button(Icon(name="theme"), id="theme", **theme),
+        PaneButton(name="history"),
     ]
 
 
-def _build_conversation_bar() -> list[Component]:
-    """Build the conversation's bar. On a phone, a menu holds the buttons that are seldom needed."""
-    undo, redo, clear = undo_redo.buttons()
-    more = [clear, *(button for panel in PANELS for button in panel.buttons())]
-    names: Any = {"aria-expanded": "false", "aria-controls": "more", **_aria_label("Conversation menu")}
-    show = html.Button(Icon(name="three-dots"), id="show-more", className="btn only-phone", **names)
-    return [html.H1(id=chat.Ids.TITLE), undo, redo, html.Div(more, id="more"), show]
+def _build_menu() -> list[Component]:
+    """Build the items of the menu. On a phone, some press a button that has no room in the bar."""
+    for_phones: Any = [
+        {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
+    ]
+    command: Any = {"data-run": SUMMARISE_COMMAND}
+    return [
+        html.Button([Icon(name="arrow-clockwise"), html.Span("Redo")], **for_phones[0]),
+        *(button for panel in PANELS for button in panel.buttons()),
+        build_menu_item("text-wrap", "Summarise…", "summarise", **command),
+        html.Hr(),
+        build_menu_item("person", "Sessions", "sessions"),
+        build_menu_item("keyboard", "Keys", "keys"),
+        html.Button([Icon(name="circle-half"), html.Span("Change the theme")], **for_phones[1]),
+        html.Hr(),
+        undo_redo.build_clear_item(),
+    ]
 
 
 def _aria_label(name: str) -> Any:
@@ -229,10 +249,4 @@ def register(app: Page, services: Services) -> None:
         Output("theme", "key"),
         Input("theme", "n_clicks"),
         State("theme", "key"),
-    )
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "toggleSheet"),
-        Output("show-threads", "key"),
-        Input("show-threads", "n_clicks"),
-        Input("show-history", "n_clicks"),
     )

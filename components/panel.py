@@ -31,7 +31,7 @@ class Panel:
 
     register: Callable[[Dash, Services], None] = _register_nothing
     dialogs: Callable[[], Sequence[Component]] = _build_nothing
-    buttons: Callable[[], Sequence[Component]] = _build_nothing  # in the menu of the conversation bar
+    buttons: Callable[[], Sequence[Component]] = _build_nothing  # in the bar's menu
     shown: tuple[tuple[str, str], ...] = ()
     show: Callable[[Services, PageLocation], tuple[Any, ...]] = lambda *_: ()
     show_turn: Callable[[Services, Turn], TurnChanges] = _change_nothing

@@ -6,6 +6,7 @@ every element would cost seconds at a thousand messages.
 
 from typing import Any
 
+from dash import html
 from dash.development.base_component import Component
 
 TRANSCRIPT_ID = "transcript"  # the ids of the lists whose actions several panels handle
@@ -55,6 +56,18 @@ class ImportButton(_Widget):
     _type = "ImportButton"
 
 
+class PaneButton(_Widget):
+    """The button that shows and hides a side pane, by its name: threads or history."""
+
+    _type = "PaneButton"
+
+
+class BranchChip(_Widget):
+    """The branch beside the title."""
+
+    _type = "BranchChip"
+
+
 class OutageBanner(_Widget):
     _type = "OutageBanner"
 
@@ -72,3 +85,8 @@ class Slot(_Widget):
 
     def __init__(self, children: list[Component], *, name: str) -> None:
         super().__init__(children=children, name=name)
+
+
+def build_menu_item(icon: str, name: str, identifier: str, **options: Any) -> Component:
+    """Build a button of the bar's menu, with its name in words."""
+    return html.Button([Icon(name=icon), html.Span(name)], id=identifier, className="menu-item", **options)

@@ -33,7 +33,7 @@ def build_security_policy(script_hashes: Iterable[str]) -> str:
     """
     scripts = " ".join(["script-src 'self'", *script_hashes])
     rest = "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-    shown = "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'"
+    shown = "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; manifest-src 'self'"
     return f"default-src 'none'; {scripts}; {shown}; {rest}"
 
 

@@ -18,7 +18,14 @@ _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
 # The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
 ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "history", "threads")
-_MEDIA_TYPES = {"mjs": "text/javascript", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml; charset=utf-8"}
+_MEDIA_TYPES = {
+    "mjs": "text/javascript",
+    "js": "text/javascript",
+    "css": "text/css",
+    "svg": "image/svg+xml; charset=utf-8",
+    "webmanifest": "application/manifest+json; charset=utf-8",
+    "woff2": "font/woff2",
+}
 _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
 
 
@@ -50,20 +57,21 @@ def load_frame() -> str:
 @cache
 def load_page_files() -> PageFiles:
     """Read and build all files, once in a process: a changed file shows after a restart."""
-    contents = _build_contents()
-    whole = "\0".join(f"{path}\0{contents[path]}" for path in sorted(contents))
-    files = {path: StaticFile.build(text.encode(), _MEDIA_TYPES[path.rpartition(".")[2]]) for path, text in contents.items()}
-    return PageFiles(hashlib.sha256(whole.encode()).hexdigest()[:16], files)
+    contents = {path: text.encode() for path, text in _build_texts().items()}
+    contents |= {path.relative_to(_ASSETS).as_posix(): path.read_bytes() for path in sorted(_ASSETS.rglob("*.woff2"))}
+    whole = b"\0".join(path.encode() + b"\0" + contents[path] for path in sorted(contents))
+    files = {path: StaticFile.build(content, _MEDIA_TYPES[path.rpartition(".")[2]]) for path, content in contents.items()}
+    return PageFiles(hashlib.sha256(whole).hexdigest()[:16], files)
 
 
-def _build_contents() -> dict[str, str]:
-    """Build each file's text by its path. Lazy files keep their paths in `assets/`: they name each other relatively."""
+def _build_texts() -> dict[str, str]:
+    """Build each text by its path. Lazy files keep their paths in `assets/`: they name each other relatively."""
     modules = {path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_ASSETS.rglob("*.mjs"))}
     return {
         ENTRY: build_bundle(modules),
         "waymark.css": build_stylesheet(),
         "icons.svg": build_icon_sprite(),
-        **{name: (_ASSETS / name).read_text() for name in ("favicon.svg", "sign-in.js")},
+        **{name: (_ASSETS / name).read_text() for name in ("favicon.svg", "sign-in.js", "manifest.webmanifest")},
         **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
         **{path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_MODULES.rglob("*.lazy.css"))},
     }

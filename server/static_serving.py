@@ -32,7 +32,7 @@ class StaticFile:
         headers = {"ETag": self.etag, "Vary": "Accept-Encoding"}
         if request.get("if-none-match") == self.etag:
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-        if "gzip" not in request.get("accept-encoding", ""):
+        if "gzip" not in request.get("accept-encoding", "") or self.media_type.startswith("font/"):  # compressed already
             return Response(self.content, headers=headers, media_type=self.media_type)
         return Response(self.compressed, headers=headers | {"Content-Encoding": "gzip"}, media_type=self.media_type)
 

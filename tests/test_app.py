@@ -311,7 +311,7 @@ def test_the_policy_lets_in_this_server_and_known_scripts_and_nothing_else(tmp_p
         assert sources - hashes == {"'none'", "'self'", "data:", "blob:"}
         assert rules["style-src"] == "'self' 'unsafe-inline'"
         assert (rules["default-src"], rules["img-src"]) == ("'none'", "'self' data: blob:")
-    assert re.findall(r'(?:src|href)="(?!/)[^"]*"', page.text) == []
+    assert re.findall(r'(?:src|href)="(?![/#])[^"]*"', page.text) == []
 
 
 def test_health_is_told_to_everybody_and_is_degraded_when_the_store_is(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ SUGGESTIONS = (
     "What is 12 * (3 + 4)?",
     "Show me a piece of Python",
 )
+NEW_TITLE = "New conversation"  # in the bar, which always has a heading
+MISSING_TITLE = "Conversation not found"
 _NO_THREAD: dict[str, Any] = {"thread": None, "version": 0}
 
 
@@ -66,7 +68,7 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     composer = _read_composer(services, location.thread_id) | {"fill": location.last_update.get("fill")}
-    return transcript, composer, str(transcript["title"])
+    return transcript, composer, str(transcript["title"]) or NEW_TITLE
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
@@ -147,7 +149,7 @@ def _build_deleted_page(store: Store, thread_id: str) -> dict[str, Any]:
     """Build the page of an unlisted conversation: the start page, with Undo if the conversation was deleted."""
     last = store.get_last_operation(thread_id)
     if last is None:
-        return build_start_page()
+        return {**build_start_page(), "title": MISSING_TITLE, "missing": True}
     notice = {"op": str(last.version), "text": "This conversation was deleted"}
     return {**build_start_page(), "version": last.version, "notice": notice, "suggestions": []}
 

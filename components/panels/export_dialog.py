@@ -1,7 +1,6 @@
 """The export dialog: the format, and the parts to leave out."""
 
 from enum import StrEnum
-from typing import Any
 from urllib.parse import quote
 
 from dash import Dash, Input, Output, html
@@ -13,7 +12,7 @@ from components import dialog, page_state
 from components.panel import Panel
 from components.routes.export_download import EXPORT_FORMATS
 from components.services import Services
-from components.widgets import Icon
+from components.widgets import build_menu_item
 
 REDACTION_TEXT = (
     "* matches the rest of a word. Capitals, accents, other dashes and quotes, line breaks between words and invisible "
@@ -36,9 +35,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    name: Any = {"aria-label": "Export"}
-    sign = Icon(name="download")
-    return [html.Button(sign, id=Ids.BUTTON, className="btn", title="Export this conversation", hidden=True, **name)]
+    return [build_menu_item("download", "Export", Ids.BUTTON, title="Export this conversation", hidden=True)]
 
 
 def dialogs() -> list[Component]:

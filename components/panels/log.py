@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 from typing_extensions import TypedDict
@@ -17,7 +17,7 @@ from components.panel import Panel
 from components.services import Services
 from components.shapes import Count
 from components.views import operations
-from components.widgets import Icon, Log
+from components.widgets import Log, build_menu_item
 
 DIALOG_TITLE = "History of changes"
 MAX_QUESTION_CHARS = 80  # of a question that a line shows
@@ -36,9 +36,8 @@ class WantedLog(TypedDict):
 
 
 def buttons() -> list[Component]:
-    """Build the buttons of the conversation bar."""
-    named: Any = {"aria-label": DIALOG_TITLE}
-    return [html.Button(Icon(name="clock-history"), id=Ids.BUTTON, className="btn", title=DIALOG_TITLE, **named)]
+    """Build the button of the bar's menu."""
+    return [build_menu_item("clock-history", DIALOG_TITLE, Ids.BUTTON)]
 
 
 def dialogs() -> list[Component]:

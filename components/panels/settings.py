@@ -1,4 +1,4 @@
-"""The settings of one conversation: the button in its bar, and the data of its dialog.
+"""The settings of one conversation: the item of the bar's menu, and the data of its dialog.
 
 The browser builds the dialog when it is first opened. Settings chosen before the first message stay in the browser and are
 sent with that message.
@@ -32,7 +32,7 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    """Build the buttons of the conversation bar."""
+    """Build the button of the bar's menu."""
     return [SettingsButton(id=Ids.SETTINGS)]
 
 

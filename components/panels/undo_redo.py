@@ -1,4 +1,4 @@
-"""Undo and redo of every change, and clearing the conversation: the buttons in its bar."""
+"""Undo and redo of every change, and clearing the conversation: the buttons in the bar and its menu."""
 
 import secrets
 from enum import StrEnum
@@ -14,7 +14,7 @@ from components.properties import Properties
 from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import operations
-from components.widgets import Icon
+from components.widgets import Icon, build_menu_item
 
 STOP_FIRST_HINT = "Stop the running answer first"
 
@@ -27,18 +27,20 @@ class Ids(StrEnum):
     SHOWN_STATE = "undo-state"  # the thread and the version whose changes the buttons name
 
 
-def buttons() -> list[Component]:
-    """Build the buttons of the conversation bar."""
-    return [
-        _icon_button("arrow-counterclockwise", Ids.UNDO, "Undo last change"),
-        _icon_button("arrow-clockwise", Ids.REDO, "Redo"),
-        _icon_button("eraser", Ids.CLEAR_BUTTON, "Clear conversation"),
-    ]
+def bar_buttons() -> list[Component]:
+    """Build the buttons of the bar itself."""
+    undo = _build_button("arrow-counterclockwise", Ids.UNDO, "Undo last change")
+    return [undo, _build_button("arrow-clockwise", Ids.REDO, "Redo", class_name="when-roomy")]
 
 
-def _icon_button(icon: str, identifier: str, name: str) -> Component:
+def _build_button(icon: str, identifier: str, name: str, class_name: str | None = None) -> Component:
     named: Any = {"aria-label": name}
-    return html.Button(Icon(name=icon), id=identifier, className="btn", title=name, disabled=True, **named)
+    return html.Button(Icon(name=icon), id=identifier, className=class_name, title=name, disabled=True, **named)
+
+
+def build_clear_item() -> Component:
+    """Build the last item of the bar's menu."""
+    return build_menu_item("trash3", "Clear conversation", Ids.CLEAR_BUTTON, disabled=True)
 
 
 def dialogs() -> list[Component]:

@@ -242,7 +242,7 @@ def test_axe_finds_nothing_serious_in_the_field_and_the_arrows(
     page.edit("Hello", "Hello you", button="Only change the text")
     page.alternatives("2 of 2").wait_for()
     expect_accessible(page, "alternatives")
-    page.message("Hello").first.get_by_role("button", name="Edit message").click()
+    page.press_at("Hello", "Edit message")
     expect_accessible(page, "editing")
 
 

@@ -13,7 +13,17 @@ from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
 ALL_SCRIPTS, DASH = "**/waymark.mjs", "**/dash_renderer*"
-PLACES = [".topbar", "#theme", ".conversation-bar", "#undo", "#more", ".transcript", ".message-field", ".send-button"]
+PLACES = [
+    ".topbar",
+    "#theme",
+    ".topbar-title",
+    "#open-palette",
+    "#undo",
+    "#show-more",
+    ".transcript",
+    ".message-field",
+    ".send-button",
+]
 RANDOM_ID = re.compile(r'"end_id":"[^"]*"')  # Dash's, another one in each answer
 MEASURE = """selectors => selectors.map(selector => {
   const { x, y, width, height } = document.querySelector(selector).getBoundingClientRect();

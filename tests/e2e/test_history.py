@@ -197,9 +197,8 @@ def test_the_log_reads_like_the_story(page: Page) -> None:
         "Wrote 1 message",
         "Asked “Hello”",
     ]
-    button = page.tab.get_by_role("button", name="History of changes")
-    expect(button).to_be_focused()
-    button.click()
+    expect(page.tab.get_by_role("button", name="Conversation menu")).to_be_focused()
+    page.press_in_menu("History of changes")
     expect(page.dialog.get_by_test_id("change").nth(1)).to_contain_text("undone")
     page.dialog.get_by_role("button", name="Redo restoring The sum").click()
     expect(page.dialog.get_by_test_id("change").first).to_contain_text("Redid restoring The sum")
@@ -236,7 +235,7 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     page.tab.get_by_role("button", name="Redo").click()
     expect(checkpoints.first).to_have_attribute("aria-setsize", "250")
 
-    page.tab.get_by_role("button", name="History of changes").click()
+    page.press_in_menu("History of changes")
     lines = page.dialog.get_by_test_id("change")
     expect(lines).to_have_count(200)
     page.dialog.get_by_role("button", name="Show more").click()
@@ -328,9 +327,9 @@ def test_on_a_phone_branches_dialog_and_log_are_accessible(theme: str, shared_se
     expect_accessible(page, "branches and checkpoints")
     page.tab.keyboard.press("Escape")  # closes the card
     page.tab.keyboard.press("Escape")
-    page.tab.get_by_role("button", name="Conversation menu").click()
+    menu = page.open_menu()
     expect_accessible(page, "the menu of the conversation")
-    page.tab.get_by_role("button", name="History of changes").click()
+    menu.get_by_role("button", name="History of changes").click()
     expect(page.tab.get_by_role("button", name="Export")).to_be_hidden()
     expect(page.dialog.get_by_test_id("change").first).to_be_visible()
     expect_accessible(page, "the log")

@@ -25,7 +25,7 @@ def test_the_meter_follows_the_conversation_and_tells_what_it_took_and_cost(
     expect(meter).to_have_count(0)
     fake_openai.reply(Say("Hello."), Say("word " * 1_700), Say("Again."))
     page.say("hello")
-    expect(page.tab.locator(".usage")).to_have_text(re.compile(r"^\d+ → 1 · \$0\.\d{3}"))
+    expect(page.tab.locator(".usage")).to_have_text(re.compile(r"^\d+ in · 1 out · \$0\.\d{3}"))
     expect(meter).to_have_attribute("data-level", "calm")
     expect(meter).to_have_text(re.compile(r"^Context: \d+ % of 4\.0k tokens$"))
     page.say("much")

@@ -157,12 +157,14 @@ def test_an_import_is_cancelled_while_its_file_is_uploaded(held_server: HeldServ
 def test_a_file_is_dropped_on_the_import_button(held_server: HeldServer, visit: Visit, tmp_path: Path) -> None:
     content = write_file(held_server, tmp_path / "long.json").read_text()
     page = visit(held_server)
-    page.tab.locator("#upload").evaluate(DRAGGED, [content, ["dragenter", "dragover"]])
+    page.tab.locator(".bar-menu").evaluate(DRAGGED, [content, ["dragenter"]])
     button = page.tab.get_by_role("button", name="Import", exact=True)
+    expect(button).to_be_visible()
+    page.tab.locator("#upload").evaluate(DRAGGED, [content, ["dragenter", "dragover"]])
     expect(button).to_have_attribute("data-dropping", "true")
     page.tab.locator("#upload").evaluate(DRAGGED, [content, ["drop"]])
     expect(page.dialog).to_contain_text("300 messages")
-    expect(button).not_to_have_attribute("data-dropping", "true")
+    expect(page.tab.locator("#upload button")).not_to_have_attribute("data-dropping", "true")
 
 
 def test_a_long_export_shows_how_far_it_is_and_still_downloads(

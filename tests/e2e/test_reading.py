@@ -168,7 +168,7 @@ def test_questions_are_shown_as_markdown_if_this_browser_wants_it(page: Page, fa
     expect(question).to_have_text("Is **this** $x^2$?")
 
     def choose() -> None:
-        page.tab.get_by_role("button", name="Conversation settings").click()
+        page.press_in_menu("Conversation settings")
         page.tab.get_by_label("Show my questions as Markdown").click()
         page.tab.get_by_role("button", name="Cancel").click()
 

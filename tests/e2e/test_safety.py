@@ -125,9 +125,9 @@ def test_an_unknown_path_is_not_found(path: str, shared_server: Server, signed_i
     assert answer.status_code == 404
 
 
-def test_the_address_of_no_conversation_begins_a_new_one(shared_server: Server, visit: Visit) -> None:
+def test_one_can_begin_a_conversation_at_the_address_of_none(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, "/t/no-such-thread")
-    expect(page.tab.get_by_text("Where shall we start?")).to_be_visible()
+    expect(page.tab.get_by_text("This conversation is not here.")).to_be_visible()
     page.say("Hello")
     page.expect_messages(2)
     assert page.tab.url != f"{shared_server.origin}/t/no-such-thread"

@@ -51,7 +51,7 @@ def test_other_sessions_are_seen_and_ended(page: Page, other_tab: Tab) -> None:
     page.say("Hello")
     other_tab.goto(page.tab.url)
     expect(other_tab.get_by_role("log")).to_contain_text("Hello")
-    page.tab.get_by_role("button", name="Sessions").click()
+    page.press_in_menu("Sessions")
     lines = page.dialog.get_by_test_id("session")
     expect(lines).to_have_count(2)
     expect(lines.filter(has_text="This browser")).to_have_text(re.compile("Chrome.*Signed in .*, last seen now"))
@@ -67,7 +67,7 @@ def test_a_page_without_a_conversation_is_left_when_its_session_ends(page: Page,
     page.say("A secret")
     other_tab.reload()
     expect(other_tab.get_by_text("A secret")).to_be_visible()  # its title, in the list of conversations
-    page.tab.get_by_role("button", name="Sessions").click()
+    page.press_in_menu("Sessions")
     page.dialog.get_by_role("button", name="Sign all others out").click()
     expect_signed_out(other_tab)
     expect(other_tab.get_by_text("A secret")).to_have_count(0)
@@ -76,7 +76,7 @@ def test_a_page_without_a_conversation_is_left_when_its_session_ends(page: Page,
 def test_signing_out_leaves_nothing_that_opens_the_door(page: Page) -> None:
     page.expected.append("401")
     cookies = page.tab.context.cookies()
-    page.tab.get_by_role("button", name="Sessions").click()
+    page.press_in_menu("Sessions")
     page.dialog.get_by_role("button", name="Sign out").click()
     expect_signed_out(page.tab)
     assert page.tab.context.cookies() == []

@@ -17,7 +17,7 @@ ELSEWHERE = "These settings were changed elsewhere in the meantime."
 
 def settings(page: Page) -> Locator:
     """The dialog, opened."""
-    page.tab.get_by_role("button", name="Conversation settings").click()
+    page.press_in_menu("Conversation settings")
     page.dialog.wait_for()
     return page.dialog
 
@@ -63,7 +63,7 @@ def test_a_change_is_told_with_undo_and_the_demo_says_that_it_is_one(
     dialog.get_by_label("Model").select_option("demo")
     page.confirm("Save")
     expect(page.tab.get_by_text("Demo model: it makes things up.")).to_be_visible()
-    expect(page.tab.get_by_role("button", name="Conversation settings")).to_be_focused()
+    expect(page.tab.get_by_role("button", name="Conversation menu")).to_be_focused()
     expect(page.toast).to_contain_text("Set the model to demo")
     page.toast.get_by_role("button", name="Undo").click()
     expect(answering(page)).to_have_text("openai:fake-model")
@@ -135,6 +135,5 @@ def test_on_a_phone_the_focus_stays_on_the_page_when_the_dialog_is_closed(
     shared_openai_server: Server, visit: Visit
 ) -> None:
     page = visit(shared_openai_server, viewport={"width": 390, "height": 844})
-    page.tab.get_by_role("button", name="Conversation menu").click()
     settings(page).get_by_role("button", name="Cancel").click()
-    expect(page.composer).to_be_focused()
+    expect(page.tab.get_by_role("button", name="Conversation menu")).to_be_focused()

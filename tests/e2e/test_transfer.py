@@ -360,6 +360,7 @@ def test_a_file_can_be_chosen_with_the_keyboard(shared_server: Server, visit: Vi
     file = tmp_path / "talk.json"
     file.write_text(_valid())
     with page.tab.expect_file_chooser() as chooser:
+        page.tab.get_by_role("button", name="Conversation menu").press("Enter")
         page.tab.get_by_role("button", name="Import", exact=True).press("Enter")
     chooser.value.set_files(file)
     page.confirm("Cancel")

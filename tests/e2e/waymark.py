@@ -128,6 +128,14 @@ class Page:
         """A button of the message that holds this text."""
         return self.message(text).get_by_role("button", name=name, exact=True)
 
+    def press_at(self, text: str, name: str) -> None:
+        """Press a button of the message that holds this text. Where there is little room, it is in the message's menu."""
+        if self.tab.evaluate("matchMedia('(hover: none), (width < 64em)').matches"):
+            self.message(text).first.get_by_role("button", name="More", exact=True).click()
+            self.tab.get_by_role("menuitem", name=name, exact=True).click()
+        else:
+            self.button_of(text, name).click()
+
     @property
     def editor(self) -> Locator:
         """The field in which a message is being changed, with its buttons."""
@@ -135,7 +143,7 @@ class Page:
 
     def edit(self, text: str, new: str, *, button: str = "Send") -> None:
         """Put another text in the place of a message."""
-        self.button_of(text, "Edit message").click()
+        self.press_at(text, "Edit message")
         self.editor.get_by_role("textbox").fill(new)
         self.editor.get_by_role("button", name=button).click()
 
@@ -222,6 +230,14 @@ class Page:
         self.notice.get_by_role("button", name="Undo").click()
         expect(self.notice).to_have_count(0)
 
+    def press_in_menu(self, name: str) -> None:
+        """Press an item of the bar's menu."""
+        self.open_menu().get_by_role("button", name=name, exact=True).click()
+
+    def open_menu(self) -> Locator:
+        self.tab.get_by_role("button", name="Conversation menu").click()
+        return self.tab.get_by_role("group", name="Conversation menu")
+
     # Branches, and the log of what was done
 
     @property
@@ -237,13 +253,13 @@ class Page:
 
     def ask_to_branch(self, text: str) -> Locator:
         """Open the dialog at the message that holds this text."""
-        self.button_of(text, "Branch from here").click()
+        self.press_at(text, "Branch from here")
         self.dialog.wait_for()
         return self.dialog
 
     def log_lines(self) -> list[str]:
         """Open the log, read it, newest first, and close it."""
-        self.tab.get_by_role("button", name="History of changes").click()
+        self.press_in_menu("History of changes")
         lines = self.dialog.get_by_test_id("change")
         expect(lines.first).to_be_visible()
         texts = lines.locator(".change-text").all_text_contents()
@@ -266,7 +282,7 @@ class Page:
 
     def ask_to_export(self) -> Locator:
         """Open the dialog."""
-        self.tab.get_by_role("button", name="Export", exact=True).click()
+        self.press_in_menu("Export")
         self.dialog.wait_for()
         return self.dialog
 
@@ -284,5 +300,5 @@ class Page:
     def choose_import(self, path: Path) -> None:
         """Choose a file to import; a preview or a refusal follows."""
         with self.tab.expect_file_chooser() as chooser:
-            self.tab.get_by_role("button", name="Import", exact=True).click()
+            self.press_in_menu("Import")
         chooser.value.set_files(path)

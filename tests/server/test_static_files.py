@@ -12,6 +12,8 @@ from server.headers import hash_script
 from server.static_files import build_highlight_css, build_icon_sprite, load_frame, load_inline_scripts, load_page_files
 from tests.app_process import ROOT
 
+MAX_FONT_BYTES = 120_000
+
 
 def _luminance(colour: str) -> float:
     wide = "".join(digit * 2 for digit in colour) if len(colour) == 3 else colour
@@ -32,8 +34,15 @@ def test_every_colour_of_code_can_be_read(dark: bool, background: str) -> None:
 
 
 def test_every_file_names_its_encoding() -> None:
-    responses = {path: file.respond(Headers()) for path, file in load_page_files().files.items()}
+    texts = {path: file for path, file in load_page_files().files.items() if not path.endswith(".woff2")}
+    responses = {path: file.respond(Headers()) for path, file in texts.items()}
     assert [path for path, response in responses.items() if "charset=utf-8" not in response.headers["content-type"]] == []
+
+
+def test_the_fonts_are_small_and_not_compressed_again() -> None:
+    fonts = [file for path, file in load_page_files().files.items() if path.endswith(".woff2")]
+    assert sum(len(font.content) for font in fonts) <= MAX_FONT_BYTES
+    assert [font.respond(Headers({"accept-encoding": "gzip"})).body for font in fonts] == [font.content for font in fonts]
 
 
 def test_highlighting_sets_no_background_and_no_frame() -> None:
@@ -75,7 +84,8 @@ def test_a_changed_file_changes_the_addresses(name: str, assets: Path) -> None:
 
 def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:
     eager = {path for path in load_page_files().files if ".lazy." not in path}
-    assert eager == {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "sign-in.js"}
+    fonts = {"fonts/inter-latin.woff2", "fonts/inter-latin-ext.woff2"}
+    assert eager == {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "sign-in.js", "manifest.webmanifest", *fonts}
     lazy = {path.relative_to(ROOT / "assets").as_posix() for path in (ROOT / "assets").rglob("*.lazy.*")}
     assert set(load_page_files().files) - eager == lazy
 

@@ -156,4 +156,4 @@ function ComposerFoot({ data, tokens }) {
   );
 }
 
-const KeysHint = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line", h("span", { className: "composer-more" }, ", Ctrl + K finds the rest"));
+const KeysHint = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line");

@@ -10,7 +10,7 @@ const { flushSync } = window.ReactDOM;
 
 const STEP_ROWS = 10; // the rows in the page change by as many
 const MARGIN_ROWS = 20; // above and below those in view
-const LARGE_ROWS = "(pointer: coarse), (max-width: 1023.98px)";
+const LARGE_ROWS = "(pointer: coarse), (width < 64em)";
 const ROW_REMS = { large: 2.75, small: 1.875 };
 
 /**

@@ -4,9 +4,10 @@ import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { setShownBranch } from "../lib/shown-branch.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
-import { closeSheets, isNarrow, openSheet } from "../page/shell.mjs";
+import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { Filters, useFilter } from "./filters.mjs";
 import { HistoryList } from "./history-list.mjs";
@@ -44,6 +45,7 @@ export function History(props) {
   const bringing = useOpenPlace(data.thread);
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
+  useBranchName(data);
   useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, portion));
   return h(
     "div",
@@ -57,6 +59,12 @@ export function History(props) {
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onBring: bringing.start, onClose: comparing.end }), document.body),
     bringing.place !== null && createPortal(h(BringHome, { key: bringing.place, data, place: bringing.place, onClose: bringing.end }), document.body),
   );
+}
+
+/** Name the current branch in the bar. */
+function useBranchName({ branches }) {
+  const { name, messages } = branches.find(({ current }) => current) ?? {};
+  useEffect(() => setShownBranch(name === undefined ? null : { name, messages }), [name, messages]);
 }
 
 /** The rows and the card of the selected one. */
@@ -104,7 +112,7 @@ function useForm({ thread, save }) {
   useEffect(() => setOpen(false), [thread]);
   const open = () => {
     if (save.enabled) {
-      openSheet("history");
+      showPane("history");
       setOpen(true);
     } else if (save.reason) showToast(save.reason);
   };
@@ -137,7 +145,7 @@ function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCom
     ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
     ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
-    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (openSheet("history"), showEarlier()) }] : []),
+    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
     ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
   ];
 }

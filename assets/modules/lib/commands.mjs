@@ -2,6 +2,7 @@
 const { useEffect, useRef } = window.React;
 
 export const GO_BACK = "Go back to";
+export const SUMMARISE_COMMAND = "Summarise the conversation"; // the bar's menu names it, too
 const commandsByOwner = new Map();
 
 /**

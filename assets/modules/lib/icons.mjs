@@ -1,13 +1,13 @@
 /** Icons are Bootstrap Icons, served as one sprite from an installed package. */
-const { createElement: h } = window.React;
+const { Fragment, createElement: h } = window.React;
 
 /** Every icon that the page uses, by its name in the sprite. */
 export const ICONS = [
   "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "box-arrow-up-right", "check-lg",
   "chevron-right", "circle-half", "clock-history", "copy", "diamond-fill", "diagram-2", "download", "eraser",
   "exclamation-circle", "exclamation-triangle", "filetype-csv", "gear", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
-  "hand-thumbs-up-fill", "layout-split", "list", "markdown", "moon-stars",
-  "paperclip", "pencil", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "shield-check", "signpost-2", "signpost-split", "sliders", "stop-circle", "stop-fill",
+  "hand-thumbs-up-fill", "keyboard", "layout-sidebar", "layout-sidebar-reverse", "layout-split", "list", "markdown", "moon-stars",
+  "paperclip", "pencil", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "search", "shield-check", "signpost-2", "signpost-split", "sliders", "stop-circle", "stop-fill",
   "sun", "text-wrap", "three-dots", "trash3", "upload", "x-lg",
 ];
 
@@ -28,8 +28,10 @@ export function icon(name, className = "") {
   );
 }
 
+const THEMES = [["sun", "light"], ["moon-stars", "dark"], ["circle-half", "system"]];
+
 /**
- * A Dash component, because Dash's own html has no svg. The name "theme" shows the sign of the chosen theme.
+ * A Dash component, because Dash's own html has no svg. The name "theme" shows the sign and the name of the chosen theme.
  * @param {{name: string}} props
  */
 export function Icon({ name }) {
@@ -37,8 +39,6 @@ export function Icon({ name }) {
   return h(
     "span",
     { className: "theme-icons" },
-    icon("sun", "theme-light"),
-    icon("moon-stars", "theme-dark"),
-    icon("circle-half", "theme-system"),
+    THEMES.map(([sign, choice]) => h(Fragment, { key: choice }, icon(sign, `theme-${choice}`), h("span", { className: `visually-hidden theme-${choice}` }, `Theme: ${choice}`))),
   );
 }

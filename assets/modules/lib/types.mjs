@@ -26,7 +26,7 @@
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string}} Notice  describes the last operation
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
- *   run: RunView|null, notice: Notice|null, suggestions: string[]}} TranscriptData
+ *   run: RunView|null, notice: Notice|null, suggestions: string[], missing?: boolean}} TranscriptData  `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView

@@ -27,9 +27,13 @@ export function mountDialog(Dialog, props) {
   flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
 }
 
-/** Open the palette on Ctrl+K, the list of keys on ?, and the positions to go back to on Escape twice in an empty field. */
+/** Open the palette on Ctrl+K or by its button, the list of keys on ?, and the positions to go back to on Escape twice in an empty field. */
 export function watchKeys() {
   let lastEscape = -Infinity;
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest?.("#open-palette")) showDialog(Palette);
+    if (target.closest?.("#keys")) showDialog(KeysHelp);
+  });
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
     if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field

@@ -17,6 +17,9 @@ const KEYS = [
   [["Shift", "Enter"], "begin a new line"],
   [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
   [[MODIFIER_KEY, "S"], "save a checkpoint"],
+  [[MODIFIER_KEY, "B"], "show or hide the conversations"],
+  [[MODIFIER_KEY, "Alt", "B"], "show or hide History"],
+  [["F6"], "go to the next part of the page; with Shift to the one before"],
   [["Esc"], "stop the answer, or close what is open"],
   [["↑"], "in the empty field: edit your last message"],
   [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
@@ -36,9 +39,9 @@ loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
 /** @returns {import("../lib/types.mjs").Command[]} commands for the enabled buttons of the page */
 function listButtons() {
-  const buttons = [...document.querySelectorAll(".conversation-bar button[aria-label]:not(#show-more), #sessions, #theme")];
+  const buttons = [...document.querySelectorAll(".topbar [data-command], #undo, #redo, #more button:not([data-press])")];
   const enabled = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
-  return enabled.map((button) => ({ group: "Actions", name: button.getAttribute("aria-label"), run: () => button.click() }));
+  return enabled.map((button) => ({ group: "Actions", name: button.dataset.command ?? button.getAttribute("aria-label") ?? button.textContent, run: () => button.click() }));
 }
 
 /** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */

@@ -1,6 +1,6 @@
 /** The heading of a side pane, with the button that closes the pane as a sheet. */
 import { icon } from "../lib/icons.mjs";
-import { closeSheets } from "./shell.mjs";
+import { closeSheets } from "./panes.mjs";
 
 const { createElement: h } = window.React;
 

@@ -3,7 +3,7 @@ import { formatAge } from "../lib/format.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { closeSheets } from "./shell.mjs";
+import { closeSheets } from "./panes.mjs";
 
 const { Fragment, createElement: h, useEffect, useState } = window.React;
 

@@ -55,7 +55,7 @@ export function ImportButton({ id }) {
   return h(
     "div",
     { id, onDragOver, onDragLeave: () => setOver(false), onDrop },
-    h("button", { type: "button", className: "btn", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload")),
+    h("button", { type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload"), h("span", null, "Import")),
     h("input", { type: "file", accept: ".json,application/json", hidden: true, ref: chooser, onChange }),
   );
 }

@@ -54,7 +54,7 @@ export function Settings(props) {
   return h(
     Fragment,
     null,
-    h("button", { type: "button", id: props.id, className: "btn", "aria-label": name, title: name, onClick: open }, icon("sliders")),
+    h("button", { type: "button", id: props.id, className: "menu-item", onClick: open }, icon("sliders"), h("span", null, name)),
     isOpen && createPortal(h(SettingsDialog, { title: name, data: props.data, reply: props.reply, keptChoice, keepChoice, act, onClose: () => setOpening(null) }), document.body),
   );
 }

@@ -7,7 +7,7 @@ import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
-import { closeSheets } from "../page/shell.mjs";
+import { closeSheets } from "../page/panes.mjs";
 import { useFilteredThreads, useListedThreads } from "./portions.mjs";
 import { Row } from "./row.mjs";
 import { SelectionBar, useSelection } from "./selection.mjs";

@@ -11,35 +11,36 @@ const { Fragment, createElement: h, useEffect, useRef, useState } = window.React
 
 const RETRY_AFTER_MS = 1000; // without an answer by then, an arrow may be clicked again
 const COPIED_FOR_MS = 1600;
+const LITTLE_ROOM = "(hover: none), (width < 64em)"; // the same as in message.css
 
 const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
 
-/** Copy a message's text, and show the result as an icon for a moment. */
-function CopyButton({ message, announce }) {
+/** Copy a message's text. @returns {Promise<boolean>} whether it was copied */
+async function copyMessage(message, announce) {
+  const text = await fetchWholeText(message);
+  const done = text !== null && (await copyText(text));
+  announce(done ? "Message copied" : "Copying was not allowed");
+  return done;
+}
+
+/** Copy a message's text, and show the result for a moment. */
+function CopyButton({ message, announce, hasWords }) {
   const [copied, setCopied] = useState(null);
   useEffect(() => {
     if (copied === null) return undefined;
     const timer = setTimeout(() => setCopied(null), COPIED_FOR_MS);
     return () => clearTimeout(timer);
   }, [copied]);
-  const copy = async () => {
-    const text = await fetchWholeText(message);
-    const done = text !== null && (await copyText(text));
-    setCopied(done);
-    announce(done ? "Message copied" : "Copying was not allowed");
-  };
   const sign = copied === null ? "copy" : copied ? "check-lg" : "exclamation-circle";
-  return h(
-    "button",
-    { type: "button", className: "icon-button", "aria-label": "Copy message", title: "Copy message", onClick: copy },
-    icon(sign),
-  );
+  const word = copied === null ? "Copy" : copied ? "Copied" : "Not copied";
+  return h(ActionButton, { name: "Copy message", sign, word: hasWords ? word : null, onClick: async () => setCopied(await copyMessage(message, announce)) });
 }
 
-/** @param {{name: string, sign: string, onClick: () => void}} props */
-function ActionButton({ name, sign, onClick, ...hooks }) {
+/** An action, in a word where there is room. @param {{name: string, sign: string, word?: string|null, onClick: () => void}} props */
+function ActionButton({ name, sign, word = null, onClick, className = "", ...hooks }) {
   const onSingleClick = (event) => event.detail < 2 && onClick(); // a double click is one request
-  return h("button", { type: "button", className: "icon-button", "aria-label": name, title: name, ...hooks, onClick: onSingleClick }, icon(sign));
+  const look = { className: `${word ? "text-button" : "icon-button"} ${className}`.trim(), title: name };
+  return h("button", { type: "button", "aria-label": name, ...look, ...hooks, onClick: onSingleClick }, word ?? icon(sign));
 }
 
 /** Switch between the alternatives of a message: its edits or its repeated answers. */
@@ -106,15 +107,16 @@ function Usage({ usage }) {
   return h(
     "span",
     { className: "usage", title },
-    h("span", { "aria-hidden": true }, `${formatNumber(usage.input)} → ${formatNumber(usage.output)}${cost}`),
+    h("span", { "aria-hidden": true }, `${formatNumber(usage.input)} in · ${formatNumber(usage.output)} out${cost}`),
     h("span", { className: "visually-hidden" }, title),
   );
 }
 
-/** Rarely needed actions, in a menu that is fetched when it opens. */
-function MoreActions({ id, act }) {
+/** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
+function MoreActions({ message: { id }, act, others }) {
   const [isOpen, setOpen] = useState(false);
-  const items = [
+  const items = () => [
+    ...(matchMedia(LITTLE_ROOM).matches ? others : []),
     ["Copy link", () => copyLink(getOpenThread(), { message: id })],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
@@ -128,12 +130,12 @@ function MoreActions({ id, act }) {
       { type: "button", className: "icon-button", "aria-label": name, title: name, "aria-haspopup": "menu", "aria-expanded": isOpen, onClick: () => setOpen(true) },
       icon("three-dots"),
     ),
-    isOpen && h(Menu, { name, items, onClose: () => setOpen(false) }),
+    isOpen && h(Menu, { name, items: items(), onClose: () => setOpen(false) }),
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function}} props */
-export function MessageFoot({ message, announce, act, onEdit }) {
+/** The actions of a message, and those that its menu has as well where there is little room. */
+function Actions({ message, act, announce, onEdit }) {
   const { id, role, text } = message;
   const isUser = role === "user";
   const edit = async () => {
@@ -141,21 +143,37 @@ export function MessageFoot({ message, announce, act, onEdit }) {
     const whole = await fetchWholeText(message);
     return whole === null ? announce("The text cannot be read right now") : onEdit({ ...message, text: whole });
   };
+  const fork = () => act("fork", { message: id });
+  const others = [
+    ...(isUser && text !== "" ? [["Copy message", () => copyMessage(message, announce)]] : []),
+    ...(isUser ? [["Edit message", edit]] : []),
+    ["Branch from here", fork],
+  ];
+  return h(
+    "span",
+    { className: "foot-actions" },
+    text !== "" && h(CopyButton, { message, announce, hasWords: !isUser }),
+    isUser
+      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "edit-button", onClick: edit })
+      : h(ActionButton, { name: "Answer again", word: "Again", onClick: () => act("regenerate", { message: id }) }),
+    message.trace !== null && h(Rating, { message, act }),
+    h(ActionButton, { name: "Branch from here", sign: "diagram-2", word: isUser ? null : "Branch", className: "fork-button", "data-testid": "fork", onClick: fork }),
+    h(MoreActions, { message, act, others }),
+  );
+}
+
+/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function}} props */
+export function MessageFoot({ message, announce, act, onEdit }) {
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
+  const actions = h(Actions, { message, act, announce, onEdit });
   return h(
     "footer",
     { className: "message-foot" },
     message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
-    !isUser && alternatives, // always visible, so it is at the edge, where the hidden buttons leave no gap
+    message.role !== "user" && alternatives,
     h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
     message.usage !== null && h(Usage, { usage: message.usage }),
-    text !== "" && h(CopyButton, { message, announce }),
-    isUser
-      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: edit })
-      : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
-    message.trace !== null && h(Rating, { message, act }),
-    h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
-    h(MoreActions, { id, act }),
-    isUser && alternatives,
+    actions,
+    message.role === "user" && alternatives,
   );
 }

@@ -1,6 +1,6 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { useActions } from "../lib/actions.mjs";
-import { GO_BACK, useCommands } from "../lib/commands.mjs";
+import { GO_BACK, SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
 import { runProseTool } from "../message/prose.mjs";
@@ -81,11 +81,12 @@ function useEarlier({ earlier }, firstId, act) {
   }, [earlier, firstId, act]);
 }
 
-/** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
+/** List the summary of the conversation, and the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
   const place = ({ id: message, text }) => ({ group: GO_BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("fork", { message }) });
-  return questions.map(place).reverse();
+  const summarise = { group: "Actions", name: SUMMARISE_COMMAND, run: () => act("summarise", { side: "all" }) };
+  return [...(questions.length > 0 ? [summarise] : []), ...questions.map(place).reverse()];
 }
 
 /** The scrolling part: the messages, the running answer, and the banners. */
@@ -112,7 +113,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       "div",
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
-      isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest }),
+      isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
       h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),

@@ -4,15 +4,19 @@ import { icon } from "../lib/icons.mjs";
 
 const { createElement: h, useRef } = window.React;
 
-/** @param {{suggestions: string[], onSuggest: (text: string, operation: string) => void}} props */
-export function Welcome({ suggestions, onSuggest }) {
+const GREETING = ["Good to see you. Where shall we start?", "Save a checkpoint when you like where things are. If the conversation goes off track, go back to it. You can undo that, too."];
+const MISSING = ["This conversation is not here.", "It may have been erased, or the address is not complete. You can begin a new conversation here."];
+
+/** @param {{suggestions: string[], isMissing?: boolean, onSuggest: (text: string, operation: string) => void}} props */
+export function Welcome({ suggestions, isMissing = false, onSuggest }) {
   const operation = useRef(createOperationId()); // a double click is one request
+  const [heading, text] = isMissing ? MISSING : GREETING;
   return h(
     "div",
     { className: "welcome" },
     h("span", { className: "welcome-mark" }, icon("signpost-split")),
-    h("h2", null, "Good to see you. Where shall we start?"),
-    h("p", null, "Save a checkpoint when you like where things are. If the conversation goes off track, go back to it. You can undo that, too."),
+    h("h2", null, heading),
+    h("p", null, text),
     h(
       "ul",
       { className: "suggestions", "aria-label": "Suggestions" },

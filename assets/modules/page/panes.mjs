@@ -1,0 +1,123 @@
+/**
+ * The side panes: beside the conversation, where they fold, and below 64 em sheets over it, with their focus. The browser
+ * remembers a fold and a width; early.js applies them before the first paint, with the same keys.
+ */
+const NARROW = "(width < 64em)";
+const SMALL = "(width < 75em)"; // History is folded at first
+const SHEETS = { threads: "show-threads", history: "show-history" };
+const FOCUSABLE = 'button:not([disabled]), a[href], input, [tabindex="0"]';
+
+const listeners = new Set();
+let opener = null;
+
+const findShell = () => document.getElementById("shell");
+const findPane = (name) => document.querySelector(`.pane-${name}`);
+const findButton = (name) => document.getElementById(`show-${name}`);
+const getStorageKey = (name) => `waymark.pane.${name}`;
+const notify = () => listeners.forEach((listener) => listener());
+
+/** @returns {boolean} whether the side panes are sheets now */
+export const isNarrow = () => matchMedia(NARROW).matches;
+
+/** @param {() => void} listener called when a pane is shown or hidden @returns {() => void} ends it */
+export function subscribeToPanes(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** @param {"threads"|"history"} name */
+export function isPaneShown(name) {
+  if (isNarrow()) return findShell().classList.contains(SHEETS[name]);
+  const state = document.documentElement.getAttribute(`data-${name}`);
+  return state ? state === "open" : name === "threads" || !matchMedia(SMALL).matches;
+}
+
+/** Keep the fold or the width of a pane in this browser. @param {"threads"|"history"} name @param {{state?: string, width?: number}} change */
+export function storePane(name, change) {
+  try {
+    const kept = JSON.parse(localStorage.getItem(getStorageKey(name)));
+    localStorage.setItem(getStorageKey(name), JSON.stringify({ ...kept, ...change }));
+  } catch {
+    // Storage is blocked: the choice lasts until the page is closed.
+  }
+}
+
+/** Block or allow clicks and Tab in the rest of the page. It is blocked while a sheet is open. */
+function setOthersInert(inert) {
+  for (const part of document.querySelectorAll(".skip-links, #shell > .topbar, #shell > .pane-chat")) part.inert = inert;
+}
+
+function ensureBackdrop() {
+  let element = document.querySelector(".backdrop");
+  if (!element) {
+    element = document.createElement("div");
+    element.className = "backdrop";
+    element.addEventListener("click", () => closeSheets());
+    document.body.append(element);
+  }
+  return element;
+}
+
+/** Close any sheet, and return the focus to the element that opened it. @returns {boolean} whether there was one */
+export function closeSheets({ restoreFocus = true } = {}) {
+  const root = findShell();
+  if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return false;
+  root.classList.remove(...Object.values(SHEETS));
+  ensureBackdrop().classList.remove("shown");
+  setOthersInert(false);
+  if (restoreFocus && opener?.isConnected) opener.focus({ preventScroll: true });
+  opener = null;
+  notify();
+  return true;
+}
+
+function openSheet(name) {
+  closeSheets({ restoreFocus: false });
+  opener = document.activeElement;
+  findShell().classList.add(SHEETS[name]);
+  ensureBackdrop().classList.add("shown");
+  setOthersInert(true);
+  const pane = findPane(name);
+  requestAnimationFrame(() => {
+    if (!pane.contains(document.activeElement)) pane.querySelector(FOCUSABLE)?.focus();
+  });
+}
+
+/** Fold or unfold a pane beside the conversation. The focus goes from a folded pane to its button. */
+function setFolded(name, isFolded) {
+  const state = isFolded ? "folded" : "open";
+  if (isFolded && findPane(name).contains(document.activeElement)) findButton(name)?.focus();
+  document.documentElement.setAttribute(`data-${name}`, state);
+  storePane(name, { state });
+}
+
+/** Show a pane, as a sheet or beside the conversation. @param {"threads"|"history"} name */
+export function showPane(name) {
+  if (isPaneShown(name)) return;
+  if (isNarrow()) openSheet(name);
+  else setFolded(name, false);
+  notify();
+}
+
+/** @param {"threads"|"history"} name */
+export function togglePane(name) {
+  if (!isPaneShown(name)) return showPane(name);
+  if (isNarrow()) return closeSheets();
+  setFolded(name, true);
+  return notify();
+}
+
+/** Toggle the conversations by Ctrl+B and History by Ctrl+Alt+B, and close sheets on Escape, unless a dialog is above. */
+function onKeyDown(event) {
+  if (document.querySelector(".modal.show") || event.defaultPrevented) return;
+  if (event.key === "Escape") closeSheets();
+  if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.repeat || event.code !== "KeyB") return;
+  event.preventDefault();
+  togglePane(event.altKey ? "history" : "threads");
+}
+
+export function watchPanes() {
+  document.addEventListener("keydown", onKeyDown);
+  matchMedia(NARROW).addEventListener("change", () => (closeSheets({ restoreFocus: false }), notify()));
+  matchMedia(SMALL).addEventListener("change", notify);
+}
