@@ -11,7 +11,17 @@ from checkpoints import history
 from checkpoints.changes import branches, undo
 from checkpoints.history import Place
 from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.model import Branch, Checkpoint, CheckpointPortion, Difference, ListPlace, Message, Removal, Thread
+from checkpoints.model import (
+    Branch,
+    Checkpoint,
+    CheckpointPortion,
+    Difference,
+    ListPlace,
+    Message,
+    Node,
+    Removal,
+    Thread,
+)
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.search.query import parse_query
@@ -28,6 +38,8 @@ from checkpoints.storage import (
 )
 from checkpoints.storage.database import Database
 
+MAX_RESULT_SEARCH_MESSAGES = 2_000
+_PORTION = 100  # messages of one read
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 
 
@@ -194,12 +206,22 @@ class Reader:
             return message_rows.select_message(connection, message_id, thread_id)
 
     def find_last_result(self, thread_id: str, message: Message) -> Message:
-        """Return the last result of a message's tool calls; the message itself if none follows it."""
-        calls = len(message.body["data"].get("tool_calls") or []) + len(message.body["data"].get("invalid_tool_calls") or [])
-        last = message
-        for following in self.list_messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
-            if following.type == "tool" and following.parent_id == last.id:
-                last = following
+        """Return the last result of a message's tool calls, also after the work of sub-agents; the message if none follows.
+
+        The first MAX_RESULT_SEARCH_MESSAGES after it are searched.
+        """
+        data = message.body["data"]
+        last = before = message
+        end = message.depth + (MAX_RESULT_SEARCH_MESSAGES if data.get("tool_calls") or data.get("invalid_tool_calls") else 0)
+        while before.depth < end:
+            portion = self.list_messages(thread_id, last=_PORTION, before=before.depth + 1 + _PORTION)
+            following = [each for each in portion if each.depth > before.depth]
+            for each in following:
+                if each.parent_id != before.id or (each.agent == message.agent and each.type != "tool"):
+                    return last
+                last, before = (each if each.agent == message.agent else last), each
+            if not following:
+                return last
         return last
 
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
@@ -353,13 +375,25 @@ class Reader:
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""
         with self.database.begin_read() as connection:
-            loaded, forks = (
-                thread_rows.load_thread(connection, thread_id),
-                thread_rows.select_segment_parents(connection, thread_id),
-            )
-            old = history.trace_path(loaded.head, forks)
-            target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
-            new = history.trace_path(target.node, forks)
-            removal = checkpoint_rows.count_removal(connection, loaded.thread, old, new, detached)
-            agents = checkpoint_rows.select_removed_agents(connection, old, new)
-            return replace(removal, agents=agents, last_prompt=message_rows.find_last_prompt(connection, old, new.length))
+            thread, old = thread_rows.load_current_path(connection, thread_id)
+            target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
+            return _preview_path(connection, thread, old, target.node, detached)
+
+    def preview_message_removal(self, thread_id: str, message_id: str | None) -> Removal:
+        """Return the same for a restore to a message of the current path (None: to before the first one).
+
+        Raises `MessageNotFoundError` for a message of another path.
+        """
+        with self.database.begin_read() as connection:
+            thread, old = thread_rows.load_current_path(connection, thread_id)
+            return _preview_path(connection, thread, old, thread_rows.select_path_node(connection, thread, old, message_id))
+
+
+def _preview_path(
+    connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
+) -> Removal:
+    """Return what moving the head from a path back to a message would remove."""
+    new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
+    removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
+    agents = checkpoint_rows.select_removed_agents(connection, old, new)
+    return replace(removal, agents=agents, first_prompt=message_rows.find_first_prompt(connection, old, new.length))

@@ -52,7 +52,7 @@ def register(app: Dash, services: Services) -> None:
         done = await services.apply_change(
             store.restore, thread_id, checkpoint_id, keep_future=keep_branch, caller=subject.caller
         )
-        return page_state.build_update(fill=page_state.fill_composer(thread_id, done.version, removal.last_prompt))
+        return page_state.build_update(fill=page_state.fill_composer(thread_id, done.version, removal.first_prompt))
 
     dialog.register_confirmation(app, Ids.DIALOG, confirm_restore, State(Ids.KEEP_BRANCH, "value"))
 

@@ -341,12 +341,12 @@ def test_what_a_restore_will_take_is_what_it_takes(store: Store, name: str) -> N
 
 def _preview_prompt(store: Store, thread_id: str, name: str) -> str:
     target = next(c.id for c in store.list_checkpoints(thread_id) if c.name == name)
-    return store.preview_removal(thread_id, target).last_prompt
+    return store.preview_removal(thread_id, target).first_prompt
 
 
-def test_a_preview_of_a_restore_carries_the_last_prompt_that_it_removes(memory_store: Store) -> None:
+def test_a_preview_of_a_restore_carries_the_first_prompt_that_it_removes(memory_store: Store) -> None:
     thread_id = talked(memory_store, *"abcdef")
-    assert _preview_prompt(memory_store, thread_id, "after b") == "e"
+    assert _preview_prompt(memory_store, thread_id, "after b") == "c"
     assert _preview_prompt(memory_store, thread_id, "after f") == ""
 
 
