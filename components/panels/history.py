@@ -96,14 +96,23 @@ async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
 
 
 async def _save_checkpoint(services: Services, action: Action) -> Answer:
-    """Save the current state, with the tokens of its context."""
-    thread_id, fields, inputs = action.thread_id, action.fields, services.runner.inputs
-    name, description = fields.get("name") or None, fields.get("description") or ""
-    tokens = await services.read_snapshot(inputs.count_tokens, thread_id)
-    await services.apply_change(
-        services.store.save, thread_id, name=name, description=description, tokens=tokens, caller=action.caller
-    )
+    """Save the current state, or that of an earlier message, with the tokens of its context."""
+    thread_id, fields, store, inputs = action.thread_id, action.fields, services.store, services.runner.inputs
+    saved: Any = {"name": fields.get("name") or "", "description": fields.get("description") or "", "caller": action.caller}
+    if "message" not in fields:
+        tokens = await services.read_snapshot(inputs.count_tokens, thread_id)
+        await services.apply_change(store.save, thread_id, tokens=tokens, **saved)
+        return Answer(page_state.build_update())
+    message_id, tokens = await services.read_snapshot(_read_saved_message, services, thread_id, fields["message"])
+    await services.apply_change(store.save_message, thread_id, message_id, tokens=tokens, **saved)
     return Answer(page_state.build_update())
+
+
+def _read_saved_message(services: Services, thread_id: str, message_id: str) -> tuple[str, int | None]:
+    """Return the last message that a message's checkpoint holds, with the results of its calls, and the tokens up to it."""
+    store = services.store
+    last = store.find_last_result(thread_id, store.get_message(thread_id, message_id))
+    return last.id, services.runner.inputs.count_tokens_at(thread_id, last.depth)
 
 
 async def _change_checkpoint(services: Services, action: Action) -> Answer:
