@@ -174,11 +174,13 @@ class Reader:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_visible_checkpoints(connection, thread, path, self.database)
 
-    def list_checkpoint_portion(self, thread_id: str, count: int, words: str = "") -> CheckpointPortion:
+    def list_checkpoint_portion(
+        self, thread_id: str, count: int, words: str = "", wanted: str | None = None
+    ) -> CheckpointPortion:
         """Return the newest of the checkpoints that the current branch shows, as `select_checkpoint_portion` does."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
-            return checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database)
+            return checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database, wanted)
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
         """Return the depths of the current branch's checkpoints, by name.

@@ -117,7 +117,7 @@ def _read_transcript(
         "title": thread.title,
         "messages": shown,
         "marks": time_marks.describe_marks(marks, messages, shown),
-        "removed": time_marks.describe_removed_part(removed),
+        "removed": time_marks.describe_removed_part(removed, thread_id),
         "earlier": earlier,
         "later": later,
         "run": list_rows.describe_run(run),

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Literal, TypedDict
+from urllib.parse import quote
 
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message
@@ -38,8 +39,8 @@ class RemovedMessageView(TypedDict):
 class RemovedPartView(TypedDict):
     messages: list[RemovedMessageView]
     count: int  # of all that were removed
-    end: str  # the last of them
     undoable: bool
+    address: str  # of all of them
 
 
 def describe_marks(
@@ -62,7 +63,7 @@ def describe_marks(
     return found
 
 
-def describe_removed_part(part: RemovedPart | None) -> RemovedPartView | None:
+def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPartView | None:
     """Describe the first removed messages in a few plain words. Nothing of them is formatted."""
     if part is None:
         return None
@@ -70,8 +71,8 @@ def describe_removed_part(part: RemovedPart | None) -> RemovedPartView | None:
     return {
         "messages": views[:MAX_REMOVED_MESSAGES],
         "count": part.count,
-        "end": part.end_id,
         "undoable": part.is_newest,
+        "address": f"/api/threads/{quote(thread_id)}/removed",
     }
 
 

@@ -1,5 +1,6 @@
 /** A small menu below the button that opened it: arrow keys go through it, Escape and a click elsewhere close it. */
 const { createElement: h, useLayoutEffect, useRef } = window.React;
+const { flushSync } = window.ReactDOM;
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
@@ -28,7 +29,7 @@ export function Menu({ name, items, onClose }) {
     event.stopPropagation();
   };
   const choose = (act) => () => {
-    onClose();
+    flushSync(onClose); // the button has the focus again: it is what the action returns the focus to
     act();
   };
   return h(

@@ -28,15 +28,16 @@ function ensureBackdrop() {
   return element;
 }
 
-/** Close any sheet, and return the focus to the element that opened it. */
+/** Close any sheet, and return the focus to the element that opened it. @returns {boolean} whether there was one */
 export function closeSheets({ restoreFocus = true } = {}) {
   const root = findShell();
-  if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return;
+  if (!root || !Object.values(SHEETS).some((name) => root.classList.contains(name))) return false;
   root.classList.remove(...Object.values(SHEETS));
   ensureBackdrop().classList.remove("shown");
   setOthersInert(false);
-  if (restoreFocus && opener?.isConnected) opener.focus();
+  if (restoreFocus && opener?.isConnected) opener.focus({ preventScroll: true });
   opener = null;
+  return true;
 }
 
 /** @param {"threads"|"history"} name the sheet to show; without effect where the panes are side by side */

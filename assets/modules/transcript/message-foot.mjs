@@ -1,6 +1,7 @@
 /** The line under a message: its time, its cost and its actions. */
 import { copyLink } from "../lib/addresses.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
+import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
@@ -112,9 +113,12 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. */
-function MoreActions({ id, act }) {
+function MoreActions({ message: { id, role, text }, act, isLast }) {
   const [isOpen, setOpen] = useState(false);
+  const isHere = isLast && role !== "user"; // a question is taken back: it returns to the field
   const items = [
+    ["Save checkpoint here", () => saveAtMessage({ message: id, quote: text })],
+    ...(isHere ? [] : [["Restore to here", () => act("restore", { message: id })]]),
     ["Copy link", () => copyLink(getOpenThread(), { message: id })],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
@@ -132,8 +136,8 @@ function MoreActions({ id, act }) {
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function}} props */
-export function MessageFoot({ message, announce, act, onEdit }) {
+/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean}} props */
+export function MessageFoot({ message, announce, act, onEdit, isLast }) {
   const { id, role, text } = message;
   const isUser = role === "user";
   const edit = async () => {
@@ -155,7 +159,7 @@ export function MessageFoot({ message, announce, act, onEdit }) {
       : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
-    h(MoreActions, { id, act }),
+    h(MoreActions, { message, act, isLast }),
     isUser && alternatives,
   );
 }

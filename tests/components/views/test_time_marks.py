@@ -38,7 +38,8 @@ def test_removed_messages_are_a_few_plain_words(memory_store: Store) -> None:
     target = memory_store.list_messages(thread_id)[1].id
     assert memory_store.preview_message_removal(thread_id, target).first_prompt.startswith("question")
     memory_store.restore_message(thread_id, target)
-    view = time_marks.describe_removed_part(read_removed_part(memory_store, thread_id, time_marks.READ_REMOVED_MESSAGES))
+    part = read_removed_part(memory_store, thread_id, time_marks.READ_REMOVED_MESSAGES)
+    view = time_marks.describe_removed_part(part, thread_id)
     assert view is not None
     assert (view["count"], view["undoable"]) == (5, True)
     assert [(each["role"], each["text"][:9], each["text"][-1]) for each in view["messages"]] == [
