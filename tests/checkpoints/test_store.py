@@ -371,6 +371,18 @@ def test_the_last_result_of_a_message_is_that_of_its_last_tool_call(memory_store
     ]
 
 
+def test_the_last_result_comes_after_the_work_of_a_sub_agent(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "ask")
+    calling = AIMessage("", tool_calls=[{"name": "ask_agent", "args": {}, "id": "x"}])
+    work = [NewMessage(each.body, agent="critic") for each in new(*map(str, range(150)))]
+    result, answer = ToolMessage("done", tool_call_id="x"), AIMessage("so")
+    messages = [calling, result, answer]
+    first, *last = [NewMessage(serde.to_body(each)) for each in messages]
+    memory_store.append(thread_id, [first, *work, *last])
+    path = memory_store.list_messages(thread_id)
+    assert memory_store.find_last_result(thread_id, path[1]).id == path[-2].id
+
+
 def test_a_branch_can_be_left_and_found_again(store: Store) -> None:
     thread_id = talked(store, "a", "b", "c", "d")
     store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)

@@ -1,5 +1,6 @@
 """The checkpoints beside messages, and the removed messages below them, as the page shows them."""
 
+import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.marks import SummaryMark
@@ -47,3 +48,20 @@ def test_removed_messages_are_a_few_plain_words(memory_store: Store) -> None:
         ("assistant", "Heading …", "…"),
         ("user", "more", "e"),
     ]
+
+
+def test_marks_and_removed_messages_take_as_many_statements_however_many_there_are(memory_store: Store) -> None:
+    statements: list[int] = []
+    sa.event.listen(memory_store.database.engine, "before_cursor_execute", lambda *_: statements.append(1))
+    counted = []
+    for length in (6, 300):
+        thread_id = talked(memory_store, *map(str, range(length)))
+        memory_store.restore_message(thread_id, memory_store.list_messages(thread_id)[1].id)
+        statements.clear()
+        with memory_store.database.begin_read():
+            read_marks(memory_store, thread_id, 0, length)
+            part = read_removed_part(memory_store, thread_id, time_marks.READ_REMOVED_MESSAGES)
+        counted.append(len(statements))
+        assert part is not None
+        assert len(part.messages) <= time_marks.READ_REMOVED_MESSAGES
+    assert counted[0] == counted[1]
