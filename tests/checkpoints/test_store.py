@@ -378,7 +378,10 @@ def test_the_last_result_comes_after_the_work_of_a_sub_agent(memory_store: Store
     result, answer = ToolMessage("done", tool_call_id="x"), AIMessage("so")
     messages = [calling, result, answer]
     first, *last = [NewMessage(serde.to_body(each)) for each in messages]
-    memory_store.append(thread_id, [first, *work, *last])
+    memory_store.append(thread_id, [first, *work])
+    path = memory_store.list_messages(thread_id)
+    assert memory_store.find_last_result(thread_id, path[1]).id == path[1].id
+    memory_store.append(thread_id, last)
     path = memory_store.list_messages(thread_id)
     assert memory_store.find_last_result(thread_id, path[1]).id == path[-2].id
 
