@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from checkpoints import history
 from checkpoints.changes import branches
-from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Node, RemovedPart
+from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
 from checkpoints.operation import Operation, OperationKind
 from checkpoints.reader import Reader
 from checkpoints.storage import thread_rows, tree_rows
@@ -91,11 +91,13 @@ def read_removed_part(reader: Reader, thread_id: str, count: int) -> RemovedPart
         return RemovedPart(messages, end.count, end.node.id, is_newest=end.is_newest)
 
 
-def read_marks(reader: Reader, thread_id: str, first: int, last: int) -> list[CheckpointMark]:
-    """Return the checkpoints of the current path between two depths, in one statement."""
+def read_marks(reader: Reader, messages: Sequence[Message]) -> list[CheckpointMark]:
+    """Return the checkpoints at these messages, which follow one another on the current path, in one statement."""
+    if not messages:
+        return []
     with reader.database.begin_read() as connection:
-        thread, path = thread_rows.load_current_path(connection, thread_id)
-        return tree_rows.select_marks(connection, thread, path, first, last)
+        thread, path = thread_rows.load_current_path(connection, messages[0].thread_id)
+        return tree_rows.select_marks(connection, thread, path, messages[0].depth, messages[-1].depth)
 
 
 def read_fork(reader: Reader, segment: int) -> tuple[int | None, int]:

@@ -98,7 +98,17 @@ class RemovedEnd:
 
 
 def select_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
-    """Return the end that the thread's last restore removed, until a message follows it or it is undone."""
+    """Return the end that the thread's last restore removed, until a message follows it or it is undone.
+
+    One view of the page asks twice: it is read once.
+    """
+    known: dict[str, RemovedEnd | None] = connection.get_execution_options().get("ends", {})
+    if thread.id not in known:
+        known[thread.id] = _read_removed_end(connection, thread, path)
+    return known[thread.id]
+
+
+def _read_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
     newest = operation_rows.select_operations(connection, thread.id, limit=_MAX_NEWEST_OPERATIONS, abridged=True)
     newest = [each for each in newest if each.actor != "judge"]
     last = next((each for each in newest if not each.undone and each.kind not in (*_REVERTING, *_KEEP_HEAD)), None)

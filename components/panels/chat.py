@@ -57,13 +57,10 @@ SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any], dict[str, Any], str]:
+    window = message_window.resolve_window(location.window, location.thread_id)
     try:
-        transcript = _read_transcript(
-            services,
-            location.thread_id,
-            message_window.resolve_window(location.window, location.thread_id),
-            location.last_update.get("closed"),
-        )
+        with services.store.database.begin_read():  # of one moment: its parts share what they read
+            transcript = _read_transcript(services, location.thread_id, window, location.last_update.get("closed"))
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     composer = _read_composer(services, location.thread_id) | {"fill": location.last_update.get("fill")}
@@ -109,7 +106,7 @@ def _read_transcript(
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
     shown = _describe_messages(services, thread_id, messages, state, portions)
-    marks = tree_reader.read_marks(store, thread_id, messages[0].depth, messages[-1].depth) if messages else []
+    marks = tree_reader.read_marks(store, messages)
     removed = None if later else tree_reader.read_removed_part(store, thread_id, time_marks.READ_REMOVED_MESSAGES)
     return {
         "thread": thread_id,

@@ -117,11 +117,12 @@ def test_marks_are_the_checkpoints_of_the_path_between_two_depths(store: Store) 
     store.fork(thread_id, path[2].id)
     store.append(thread_id, new("", "other")[1:])
     store.save(thread_id, name="here", caller=Caller(actor="judge"))
-    marks = read_marks(store, thread_id, 0, 3)
+    path = store.list_messages(thread_id)
+    marks = read_marks(store, path)
     assert [mark.name for mark in marks] == [*map(str, range(MAX_MESSAGE_MARKS)), "after b", "here"]
     assert [(mark.depth, mark.count, mark.created_by) for mark in marks[-3:]] == [
         (0, MAX_MESSAGE_MARKS + 5, "user"),
         (1, 1, "user"),
         (3, 1, "judge"),
     ]
-    assert [mark.name for mark in read_marks(store, thread_id, 1, 2)] == ["after b"]
+    assert [mark.name for mark in read_marks(store, path[1:3])] == ["after b"]

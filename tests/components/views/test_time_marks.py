@@ -21,7 +21,7 @@ def test_a_checkpoint_is_beside_the_last_shown_message_of_its_state(memory_store
     memory_store.save_message(thread_id, path[1].id, name="calling", caller=Caller(actor="agent"))
     memory_store.save_message(thread_id, path[2].id, name=INJECTION)
     shown = message_view.describe_messages(path)
-    marks = time_marks.describe_marks(read_marks(memory_store, thread_id, 0, 3), path, shown)
+    marks = time_marks.describe_marks(read_marks(memory_store, path), path, shown)
     assert {key: [mark["name"] for mark in each["checkpoints"]] for key, each in marks.items()} == {
         path[0].id: ["after ask"],
         path[1].id: ["calling", INJECTION],
@@ -59,7 +59,7 @@ def test_marks_and_removed_messages_take_as_many_statements_however_many_there_a
         memory_store.restore_message(thread_id, memory_store.list_messages(thread_id)[1].id)
         statements.clear()
         with memory_store.database.begin_read():
-            read_marks(memory_store, thread_id, 0, length)
+            read_marks(memory_store, memory_store.list_messages(thread_id))
             part = read_removed_part(memory_store, thread_id, time_marks.READ_REMOVED_MESSAGES)
         counted.append(len(statements))
         assert part is not None
