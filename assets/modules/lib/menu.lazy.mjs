@@ -35,6 +35,6 @@ export function Menu({ name, items, onClose }) {
   return h(
     "div",
     { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
-    items.map(([label, act]) => h("button", { key: label, type: "button", role: "menuitem", tabIndex: -1, onClick: choose(act) }, label)),
+    items.map(([label, act], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: -1, onClick: choose(act) }, label)),
   );
 }

@@ -30,7 +30,7 @@ function MessageMarks({ marks: { checkpoints, more } }) {
         ...menu,
         onClick: () => (hidden > 0 ? setOpen(true) : openCheckpoint(first.id)),
       },
-      h("span", { className: "mark-name" }, first.name, hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`)),
+      h("span", { className: "mark-text" }, h("span", { className: "mark-name" }, first.name), hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`)),
       icon(author === "milestone" ? "diamond" : "diamond-fill"),
     ),
     isOpen && h(Menu, { name: "Checkpoints", items, onClose: () => setOpen(false) }),
