@@ -136,6 +136,11 @@ class DamagedOperationError(StateError):
         self.version = version
 
 
+class NothingRemovedError(StateError):
+    def __init__(self) -> None:
+        super().__init__("The removed messages are not shown here any more. Undo brings them back.")
+
+
 class InvalidFileError(StateError, ValueError):
     """A file cannot be attached; the text says which, and why."""
 

@@ -232,6 +232,28 @@ class LeftBehind:
 
 
 @dataclass(frozen=True, slots=True)
+class RemovedPart:
+    """The beginning of the messages that the last restore removed, and the number of all of them."""
+
+    messages: list[Message]
+    count: int
+    end_id: str  # of the last of them
+    is_newest: bool  # the restore is the newest change: Undo brings the messages back
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointMark:
+    """A checkpoint of the current path, by its place and what names it."""
+
+    id: str
+    name: str
+    created_by: str
+    segment: int
+    depth: int
+    count: int  # of the checkpoints at its message
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """Two paths of one thread: the number of messages that both begin with, and the messages of each after these."""
 
@@ -264,7 +286,7 @@ class Removal:
     messages: int
     checkpoints: int
     agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
-    last_prompt: str = ""  # the text of the last message of the user among them
+    first_prompt: str = ""  # the text of the first message of the user among them
 
 
 @dataclass(frozen=True, slots=True)

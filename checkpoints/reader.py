@@ -19,6 +19,7 @@ from checkpoints.model import (
     ListPlace,
     Message,
     MessageSize,
+    Node,
     Removal,
     Thread,
 )
@@ -38,6 +39,8 @@ from checkpoints.storage import (
 )
 from checkpoints.storage.database import Database
 
+MAX_RESULT_SEARCH_MESSAGES = 2_000
+_PORTION = 100  # messages of one read
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 
 
@@ -180,11 +183,13 @@ class Reader:
             thread, path = thread_rows.load_current_path(connection, thread_id)
             return checkpoint_rows.select_visible_checkpoints(connection, thread, path, self.database)
 
-    def list_checkpoint_portion(self, thread_id: str, count: int, words: str = "") -> CheckpointPortion:
+    def list_checkpoint_portion(
+        self, thread_id: str, count: int, words: str = "", wanted: str | None = None
+    ) -> CheckpointPortion:
         """Return the newest of the checkpoints that the current branch shows, as `select_checkpoint_portion` does."""
         with self.database.begin_read() as connection:
             thread, path = thread_rows.load_current_path(connection, thread_id)
-            return checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database)
+            return checkpoint_rows.select_checkpoint_portion(connection, thread, path, count, words, self.database, wanted)
 
     def map_checkpoint_depths(self, thread_id: str) -> dict[str, int]:
         """Return the depths of the current branch's checkpoints, by name.
@@ -212,12 +217,22 @@ class Reader:
             return message_rows.select_message(connection, message_id, thread_id)
 
     def find_last_result(self, thread_id: str, message: Message) -> Message:
-        """Return the last result of a message's tool calls; the message itself if none follows it."""
-        calls = len(message.body["data"].get("tool_calls") or []) + len(message.body["data"].get("invalid_tool_calls") or [])
-        last = message
-        for following in self.list_messages(thread_id, last=calls, before=message.depth + 1 + calls) if calls else []:
-            if following.type == "tool" and following.parent_id == last.id:
-                last = following
+        """Return the last result of a message's tool calls, also after the work of sub-agents; the message if none follows.
+
+        The first MAX_RESULT_SEARCH_MESSAGES after it are searched.
+        """
+        data = message.body["data"]
+        last = before = message
+        end = message.depth + (MAX_RESULT_SEARCH_MESSAGES if data.get("tool_calls") or data.get("invalid_tool_calls") else 0)
+        while before.depth < end:
+            portion = self.list_messages(thread_id, last=_PORTION, before=before.depth + 1 + _PORTION)
+            following = [each for each in portion if each.depth > before.depth]
+            for each in following:
+                if each.parent_id != before.id or (each.agent == message.agent and each.type != "tool"):
+                    return last
+                last, before = (each if each.agent == message.agent else last), each
+            if not following:
+                return last
         return last
 
     def read_files(self, hashes: Collection[str]) -> dict[str, bytes]:
@@ -371,13 +386,25 @@ class Reader:
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""
         with self.database.begin_read() as connection:
-            loaded, forks = (
-                thread_rows.load_thread(connection, thread_id),
-                thread_rows.select_segment_parents(connection, thread_id),
-            )
-            old = history.trace_path(loaded.head, forks)
-            target, detached = checkpoint_rows.select_restore_target(connection, loaded.thread, checkpoint_id, old)
-            new = history.trace_path(target.node, forks)
-            removal = checkpoint_rows.count_removal(connection, loaded.thread, old, new, detached)
-            agents = checkpoint_rows.select_removed_agents(connection, old, new)
-            return replace(removal, agents=agents, last_prompt=message_rows.find_last_prompt(connection, old, new.length))
+            thread, old = thread_rows.load_current_path(connection, thread_id)
+            target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
+            return _preview_path(connection, thread, old, target.node, detached)
+
+    def preview_message_removal(self, thread_id: str, message_id: str | None) -> Removal:
+        """Return the same for a restore to a message of the current path (None: to before the first one).
+
+        Raises `MessageNotFoundError` for a message of another path.
+        """
+        with self.database.begin_read() as connection:
+            thread, old = thread_rows.load_current_path(connection, thread_id)
+            return _preview_path(connection, thread, old, thread_rows.select_path_node(connection, thread, old, message_id))
+
+
+def _preview_path(
+    connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
+) -> Removal:
+    """Return what moving the head from a path back to a message would remove."""
+    new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
+    removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
+    agents = checkpoint_rows.select_removed_agents(connection, old, new)
+    return replace(removal, agents=agents, first_prompt=message_rows.find_first_prompt(connection, old, new.length))

@@ -120,6 +120,41 @@ class Store(Reader):
             lambda change: checkpoint_edits.restore_head(change, checkpoint_id, keep_future=keep_future),
         )
 
+    def save_message(
+        self,
+        thread_id: str,
+        message_id: str,
+        *,
+        name: str = "",
+        description: str = "",
+        tokens: int | None = None,
+        caller: Caller = USER,
+    ) -> Receipt:
+        """Save a checkpoint of an earlier message of the current path; the result is its id. No head moves."""
+        checkpoint = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
+        return self._run_change(
+            thread_id,
+            OperationKind.SAVE,
+            caller,
+            lambda change: checkpoint_edits.save_message(change, checkpoint, message_id),
+            while_running=True,
+        )
+
+    def restore_message(
+        self, thread_id: str, message_id: str | None, *, keep_future: bool = False, caller: Caller = USER
+    ) -> Receipt:
+        """Move the head back to a message of the current path (None: to before the first), as `restore` does."""
+        return self._run_change(
+            thread_id,
+            OperationKind.RESTORE,
+            caller,
+            lambda change: checkpoint_edits.restore_message(change, message_id, keep_future=keep_future),
+        )
+
+    def keep_removed_messages(self, thread_id: str, *, caller: Caller = USER) -> Receipt:
+        """Keep the messages that the last restore removed in a branch; the result is its id. No head moves."""
+        return self._run_change(thread_id, OperationKind.FORK, caller, checkpoint_edits.keep_removed_messages)
+
     def switch(self, thread_id: str, branch_id: str, *, caller: Caller = USER) -> Receipt:
         """Make another branch the current one."""
         return self._run_change(

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.changes import branches
 from checkpoints.errors import MessageNotFoundError
-from checkpoints.model import Checkpoint, LeftBehind, Node
-from checkpoints.operation import Operation
+from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
+from checkpoints.operation import Operation, OperationKind
 from checkpoints.reader import Reader
 from checkpoints.storage import schema, thread_rows, tree_rows
 
@@ -79,6 +79,26 @@ def _select_alternatives(connection: sa.Connection, abandoned: Sequence[str], re
 
 def _build_fork(parent: int | None, depth: int, message_id: str) -> Fork | None:
     return None if parent is None else Fork(parent, depth + 1, message_id)
+
+
+def read_removed_part(reader: Reader, thread_id: str, count: int) -> RemovedPart | None:
+    """Return the first messages that the last restore removed, until a message follows it or it is undone."""
+    with reader.database.begin_read() as connection:
+        thread, path = thread_rows.load_current_path(connection, thread_id)
+        end = tree_rows.select_removed_end(connection, thread, path)
+        if end is None or end.operation.kind is not OperationKind.RESTORE or end.count == 0:
+            return None
+        messages = tree_rows.select_removed_messages(connection, end, count)
+        return RemovedPart(messages, end.count, end.node.id, is_newest=end.is_newest)
+
+
+def read_marks(reader: Reader, messages: Sequence[Message]) -> list[CheckpointMark]:
+    """Return the checkpoints at these messages, which follow one another on the current path, in one statement."""
+    if not messages:
+        return []
+    with reader.database.begin_read() as connection:
+        thread, path = thread_rows.load_current_path(connection, messages[0].thread_id)
+        return tree_rows.select_marks(connection, thread, path, messages[0].depth, messages[-1].depth)
 
 
 def read_fork(reader: Reader, segment: int) -> tuple[int | None, int]:

@@ -187,6 +187,13 @@ def measure_path_growth(path: Sequence[Message], overhead: int = 0) -> list[int]
     return sizes
 
 
+def measure_tokens_at(store: Store, thread_id: str, depth: int, system: str) -> int | None:
+    """Return the tokens of the path up to a depth; None if no provider counted one of the last answers before it."""
+    tail = store.list_messages(thread_id, last=TAIL_MESSAGES, before=depth + 1, max_values=MAX_READ_VALUES)
+    is_known = tail and (tail[0].depth == 0 or any(_count_stored_answer(each, is_tool_turn=False) for each in tail))
+    return measure_path_growth(tail, estimate_overhead(store, thread_id, tail, system))[-1] if is_known else None
+
+
 def _count_stored_answer(stored: Message, *, is_tool_turn: bool) -> int | None:
     """Return the context tokens of an answer that a run made here.
 

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.measurement import Context, estimate_overhead, measure_context, measure_path_growth
+from agent.context.measurement import Context, estimate_overhead, measure_context, measure_path_growth, measure_tokens_at
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import SYSTEM_PROMPT, compose_system_text
 from agent.context.recent_messages import RecentMessages
@@ -142,6 +142,10 @@ class RunInputs:
         """Count the tokens of the conversation as it is now, for a checkpoint of it."""
         context = self.load_context(thread_id)
         return context.tokens if context else None
+
+    def count_tokens_at(self, thread_id: str, depth: int) -> int | None:
+        """Count the tokens of the conversation up to a depth; None where that would take a long reading."""
+        return measure_tokens_at(self._store, thread_id, depth, _compose_system_text(self._store.get_thread(thread_id)))
 
     def require_message(self, thread_id: str) -> None:
         """Raise `NothingToAnswerError` for an empty path: another tab may have undone or cleared it."""

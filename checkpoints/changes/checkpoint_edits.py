@@ -1,15 +1,16 @@
 """Changes of checkpoints: save, restore, describe and delete."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checkpoints import serde
 from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import NothingToSaveError
+from checkpoints.errors import NothingRemovedError, NothingToSaveError
 from checkpoints.limits import MAX_DESCRIPTION_CHARS
 from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
+from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, message_rows, thread_rows
+from checkpoints.storage import checkpoint_rows, message_rows, thread_rows, tree_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,27 @@ def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | No
         _move_to_state(transaction, state)
     if transaction.head is None:
         raise NothingToSaveError
+    return _add_checkpoint(transaction, new, transaction.head)
+
+
+def save_message(transaction: Transaction, new: NewCheckpoint, message_id: str) -> str:
+    """Save a checkpoint of an earlier message of the path. No head moves."""
+    thread, path = transaction.thread, transaction.trace_current_path()
+    node = thread_rows.select_path_node(transaction.connection, thread, path, message_id)
+    assert node is not None
+    return _add_checkpoint(transaction, new, node)
+
+
+def _add_checkpoint(transaction: Transaction, new: NewCheckpoint, node: Node) -> str:
     checkpoint = Checkpoint(
         id="",
         name=serde.sanitize_text(new.name),
         timestamp=thread_rows.to_time(transaction.now),
-        message_count=transaction.head.depth + 1,
+        message_count=node.depth + 1,
         description=serde.sanitize_text(new.description),
         created_by=transaction.caller.actor,
         tokens=new.tokens,
-        node=transaction.head,
+        node=node,
         extra=new.extra,
     )
     saved = transaction.add_checkpoint(checkpoint)
@@ -71,17 +84,49 @@ def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: b
     """Move the head to a checkpoint. With `keep_future`, a new branch keeps the removed messages."""
     connection, thread, old = transaction.connection, transaction.thread, transaction.trace_current_path()
     target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
-    removal = checkpoint_rows.count_removal(connection, thread, old, transaction.trace_path(target.node), detached)
-    transaction.detail = OperationDetail(
-        name=target.name, messages=removal.messages, checkpoints=removal.checkpoints, future_kept=keep_future
-    )
-    future_id = None
-    if keep_future:
-        head_id = transaction.head.id if transaction.head else None
-        future_id = transaction.add_branch(f"Before restoring {target.name}", head_id).id
-    transaction.unlist_checkpoints(detached, to_branch=future_id)
-    transaction.move_head(target.node)
+    _move_back(transaction, target.node, OperationDetail(name=target.name, future_kept=keep_future), detached)
     return target.id
+
+
+def restore_message(transaction: Transaction, message_id: str | None, *, keep_future: bool) -> str | None:
+    """Move the head to an earlier message of the path (None: to before the first), as a checkpoint saved there now would."""
+    thread, path = transaction.thread, transaction.trace_current_path()
+    node = thread_rows.select_path_node(transaction.connection, thread, path, message_id)
+    detail = OperationDetail(subject="message", depth=node.depth if node else None, future_kept=keep_future)
+    _move_back(transaction, node, detail)
+    return message_id
+
+
+def _move_back(
+    transaction: Transaction, node: Node | None, detail: OperationDetail, detached: Sequence[Checkpoint] = ()
+) -> None:
+    old, new = transaction.trace_current_path(), transaction.trace_path(node)
+    removal = checkpoint_rows.count_removal(transaction.connection, transaction.thread, old, new, detached)
+    transaction.detail = replace(detail, messages=removal.messages, checkpoints=removal.checkpoints)
+    future_id = None
+    if detail.future_kept:
+        head_id = transaction.head.id if transaction.head else None
+        future_id = transaction.add_branch(name_kept_branch(detail), head_id).id
+    transaction.unlist_checkpoints(detached, to_branch=future_id)
+    transaction.move_head(node)
+
+
+def name_kept_branch(restore: OperationDetail) -> str:
+    """Return the name of a branch with the messages that a restore removed."""
+    place = "the beginning" if restore.depth is None else f"message {restore.depth + 1}"
+    return f"Before restoring {restore.name or place}"
+
+
+def keep_removed_messages(transaction: Transaction) -> str:
+    """Add a branch with the messages that the last restore removed. Raises `NothingRemovedError` once others follow it."""
+    end = tree_rows.select_removed_end(transaction.connection, transaction.thread, transaction.trace_current_path())
+    if end is None or end.operation.kind is not OperationKind.RESTORE:
+        raise NothingRemovedError
+    branch = transaction.add_branch(name_kept_branch(end.operation.detail), end.node.id)
+    transaction.detail = OperationDetail(subject="branch", name=branch.name, messages=end.count, future_kept=True)
+    unlisted = [each.id for each in end.operation.changes if each.table == "checkpoint" and each.before.get("detached")]
+    transaction.update_rows("checkpoint", unlisted, detached=True, branch_id=branch.id)
+    return branch.id
 
 
 def change_checkpoint(

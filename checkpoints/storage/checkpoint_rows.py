@@ -87,9 +87,15 @@ def select_visible_checkpoints(
 
 
 def select_checkpoint_portion(
-    connection: sa.Connection, thread: Thread, path: Path, count: int, words: str, database: Database
+    connection: sa.Connection,
+    thread: Thread,
+    path: Path,
+    count: int,
+    words: str,
+    database: Database,
+    also: str | None = None,
 ) -> CheckpointPortion:
-    """Return the newest checkpoints that the thread's branch shows and, without words, its pinned and its current one.
+    """Return the newest checkpoints that the thread's branch shows and, without words, its pinned, its current and one more.
 
     With words, only those count whose name or MAX_SEARCHED_CHARS of description contain them. Of all others only the columns
     that decide this are read.
@@ -108,7 +114,8 @@ def select_checkpoint_portion(
         shown = [row for row in shown if words.lower() in f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}".lower()]
     current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
     pinned = [row.id for row in shown if row.pinned]
-    wanted = {row.id for row in shown[-max(1, count) :]} | set(() if words else [*current, *pinned[-MAX_PINNED:]])
+    others = [] if words else [*current, *pinned[-MAX_PINNED:], *(row.id for row in shown if row.id == also)]
+    wanted = {row.id for row in shown[-max(1, count) :]} | set(others)
     found = select_checkpoints_by_id(connection, wanted, database)
     return CheckpointPortion(found, len(shown), next(iter(current), None))
 

@@ -189,7 +189,7 @@ class Database:
             yield outer
             return
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
-            self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={})
+            self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={}, ends={})
             try:
                 with limit_seconds(connection, seconds):
                     yield connection

@@ -196,14 +196,17 @@ def find_damage(connection: sa.Connection, path: Path) -> DamagedMessageError:
     return DamagedMessageError(damaged.thread_id, damaged.id, damaged.depth)
 
 
-def find_last_prompt(connection: sa.Connection, path: Path, start: int) -> str:
-    """Return the text of the user's last message of a path, from the depth `start` on; empty if it is damaged or missing.
+def find_first_prompt(connection: sa.Connection, path: Path, start: int) -> str:
+    """Return the text of the user's first message of a path, from the depth `start` on; empty if it is damaged or missing.
 
-    Only the last messages of the path are searched: there may be thousands.
+    Only the first messages are searched: there may be thousands.
     """
     count = min(path.length - start, _MAX_PROMPT_SEARCH_MESSAGES)
-    for message in reversed(select_messages(connection, path, last=count) if count > 0 else []):
-        if message.type == "human" and message.agent == MAIN:
+    for message in select_messages(connection, path, last=count, before=start + count) if count > 0 else []:
+        is_note = bool(
+            message.body["data"].get("additional_kwargs")
+        )  # of a move or a summary: a user's message has no marks
+        if message.type == "human" and message.agent == MAIN and not is_note:
             return "" if message.damaged else str(message.langchain.text)
     return ""
 

@@ -224,6 +224,14 @@ def select_nodes(connection: sa.Connection, message_ids: Collection[str]) -> dic
     return {row.id: Node(row.id, row.segment, row.depth) for row in rows}
 
 
+def select_path_node(connection: sa.Connection, thread: Thread, path: Path, message_id: str | None) -> Node | None:
+    """Return where a message of this path stands. Raises `MessageNotFoundError` for a message of another path."""
+    node = select_node(connection, message_id, thread.id)
+    if message_id is not None and node not in path:
+        raise MessageNotFoundError(message_id)
+    return node
+
+
 def load_current_path(connection: sa.Connection, thread_id: str) -> tuple[Thread, Path]:
     """A thread and the path to where it stands."""
     found = load_thread(connection, thread_id)

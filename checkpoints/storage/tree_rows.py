@@ -1,19 +1,23 @@
 """Reading the tree of a thread around its branches and checkpoints: forks, moves, and the end that a restore left behind."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from checkpoints import history
 from checkpoints.history import Path
-from checkpoints.model import Checkpoint, LeftBehind, Node, Thread
+from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
 from checkpoints.operation import Operation, OperationKind
-from checkpoints.storage import checkpoint_rows, operation_rows, schema, thread_rows
+from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, schema, thread_rows
 from checkpoints.storage.batches import select_in_batches
 from checkpoints.storage.database import Database
 
 MAX_MOVES = 100  # of a tree, the newest
 MAX_LEFT_CHECKPOINTS = 100  # of those that a restore removed, the newest
+MAX_MESSAGE_MARKS = 20  # checkpoints of one message that are named
+_MAX_MARKED_SEGMENTS = 500  # more than a window of messages has
 _MAX_NEWEST_OPERATIONS = 20  # that are looked through for the last restore
 _MAX_SCANNED_FACTOR = 5  # rows that are looked at for each checkpoint of another branch
 _MOVES = (OperationKind.GOTO, OperationKind.REWIND, OperationKind.COMPACT)
@@ -78,9 +82,35 @@ def select_moves(connection: sa.Connection, thread_id: str, reached: Mapping[int
     return [(each, node) for each, node in placed if node.depth <= reached.get(node.segment, -1)]
 
 
-def select_left_behind(connection: sa.Connection, thread: Thread, path: Path, database: Database) -> LeftBehind | None:
-    """Return the end that the thread's last restore removed, until a message follows it or it is undone."""
+@dataclass(frozen=True, slots=True)
+class RemovedEnd:
+    """The end of a path that a restore, or clearing, removed: its last message, and the messages that both paths share."""
+
+    operation: Operation
+    node: Node
+    path: Path
+    shared: int
+    is_newest: bool  # the operation is the newest one, without the judge's: Undo brings the messages back
+
+    @property
+    def count(self) -> int:
+        return self.path.length - self.shared
+
+
+def select_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
+    """Return the end that the thread's last restore removed, until a message follows it or it is undone.
+
+    One view of the page asks twice: it is read once.
+    """
+    known: dict[str, RemovedEnd | None] = connection.get_execution_options().get("ends", {})
+    if thread.id not in known:
+        known[thread.id] = _read_removed_end(connection, thread, path)
+    return known[thread.id]
+
+
+def _read_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
     newest = operation_rows.select_operations(connection, thread.id, limit=_MAX_NEWEST_OPERATIONS, abridged=True)
+    newest = [each for each in newest if each.actor != "judge"]
     last = next((each for each in newest if not each.undone and each.kind not in (*_REVERTING, *_KEEP_HEAD)), None)
     if last is None or last.kind not in _REMOVING or last.detail.future_kept:
         return None
@@ -92,8 +122,47 @@ def select_left_behind(connection: sa.Connection, thread: Thread, path: Path, da
     node = found[heads[0]]
     left = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
     shared = history.measure_common_length(path, left)
-    checkpoints = _select_left_checkpoints(connection, left, shared, database)
-    return LeftBehind(node, left.length - shared, checkpoints, is_newest=last is newest[0])
+    return RemovedEnd(whole, node, left, shared, is_newest=last is newest[0])
+
+
+def select_left_behind(connection: sa.Connection, thread: Thread, path: Path, database: Database) -> LeftBehind | None:
+    """Return the removed end with the newest checkpoints on it."""
+    end = select_removed_end(connection, thread, path)
+    if end is None:
+        return None
+    checkpoints = _select_left_checkpoints(connection, end.path, end.shared, database)
+    return LeftBehind(end.node, end.count, checkpoints, is_newest=end.is_newest)
+
+
+def select_removed_messages(connection: sa.Connection, end: RemovedEnd, count: int) -> list[Message]:
+    """Return the first messages of a removed end."""
+    count = min(count, end.count)
+    before = end.shared + count
+    return message_rows.select_messages(
+        connection, end.path, last=count, before=before, max_values=MAX_READ_VALUES, keeps_first=True
+    )
+
+
+def select_marks(connection: sa.Connection, thread: Thread, path: Path, first: int, last: int) -> list[CheckpointMark]:
+    """Return the checkpoints between two depths of a path: of each message the first MAX_MESSAGE_MARKS."""
+    table = schema.checkpoint.c
+    segments = [(segment, end) for segment, end in path.segments if end >= first]
+    ranked = (
+        sa.select(
+            *(table.id, table.name, table.created_by, table.segment, table.depth, table.position),
+            sa.func.row_number().over(partition_by=table.message_id, order_by=table.position).label("number"),
+            sa.func.count().over(partition_by=table.message_id).label("total"),
+        )
+        .where(table.thread_id == thread.id, table.deleted_at.is_(None), table.depth.between(first, last))
+        .where(table.segment.in_([segment for segment, _ in segments[:_MAX_MARKED_SEGMENTS]]))
+        .subquery()
+    )
+    query = sa.select(ranked).where(ranked.c.number <= MAX_MESSAGE_MARKS).order_by(ranked.c.depth, ranked.c.position)
+    return [
+        CheckpointMark(row.id, row.name, row.created_by, row.segment, row.depth, row.total)
+        for row in connection.execute(query)
+        if row.depth <= path.last[row.segment]
+    ]
 
 
 def _select_left_checkpoints(connection: sa.Connection, left: Path, shared: int, database: Database) -> list[Checkpoint]:

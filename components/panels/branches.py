@@ -141,6 +141,11 @@ async def _rename_branch(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update())
 
 
+async def _keep_removed_messages(services: Services, action: Action) -> Answer:
+    await services.apply_change(services.store.keep_removed_messages, action.thread_id, caller=action.caller)
+    return Answer(page_state.build_update())
+
+
 async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
     fork_point = await services.read_snapshot(_find_fork_point, services.store, thread_id, action.fields)
@@ -172,8 +177,9 @@ async def _open_prune_dialog(services: Services, action: Action) -> Answer:
 
 
 ACTIONS: Mapping[str, Handlers] = {
-    TRANSCRIPT_ID: {"fork": _open_fork_dialog, "switch": _switch_branch},
+    TRANSCRIPT_ID: {"fork": _open_fork_dialog, "switch": _switch_branch, "keep-removed": _keep_removed_messages},
     HISTORY_ID: {
+        "keep-removed": _keep_removed_messages,
         "fork": _open_fork_dialog,
         "switch": _switch_branch,
         "rename-branch": _rename_branch,

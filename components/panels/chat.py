@@ -16,6 +16,7 @@ from checkpoints import (
     Thread,
     ThreadNotFoundError,
     limits,
+    tree_reader,
 )
 from components import page_state
 from components.actions import Handlers
@@ -23,7 +24,7 @@ from components.panel import Panel
 from components.panels import approval, chat_actions
 from components.services import Services
 from components.turns import Turn, TurnChanges
-from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations
+from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations, time_marks
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
 
 SUGGESTIONS = (
@@ -51,20 +52,17 @@ def layout() -> Component:
 def build_start_page() -> dict[str, Any]:
     """Build the start page: a conversation that begins with its first message."""
     nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None}
-    return {**_NO_THREAD, **nothing, "suggestions": list(SUGGESTIONS)}
+    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
 
 
 SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children"))
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any], dict[str, Any], str]:
+    window = message_window.resolve_window(location.window, location.thread_id)
     try:
-        transcript = _read_transcript(
-            services,
-            location.thread_id,
-            message_window.resolve_window(location.window, location.thread_id),
-            location.last_update.get("closed"),
-        )
+        with services.store.database.begin_read():  # of one moment: its parts share what they read
+            transcript = _read_transcript(services, location.thread_id, window, location.last_update.get("closed"))
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     composer = _read_composer(services, location.thread_id) | {"fill": location.last_update.get("fill")}
@@ -79,6 +77,8 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     )
     notice = operations.describe_notice(first_operation)
     fields = {"version": version, "title": turn.thread.title, "run": list_rows.describe_run(run), "notice": notice}
+    if turn.operations:
+        fields["removed"] = None
     composer = _describe_run_state(services, turn.thread, run)
     return TurnChanges(
         {Ids.TITLE: {"children": turn.thread.title}},
@@ -107,11 +107,16 @@ def _read_transcript(
     portions = window["count"] // message_window.WINDOW_MESSAGES
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
+    shown = _describe_messages(services, thread_id, messages, state, portions)
+    marks = tree_reader.read_marks(store, messages)
+    removed = None if later else tree_reader.read_removed_part(store, thread_id, time_marks.READ_REMOVED_MESSAGES)
     return {
         "thread": thread_id,
         "version": thread.version,
         "title": thread.title,
-        "messages": _describe_messages(services, thread_id, messages, state, portions),
+        "messages": shown,
+        "marks": time_marks.describe_marks(marks, messages, shown),
+        "removed": time_marks.describe_removed_part(removed, thread_id),
         "earlier": earlier,
         "later": later,
         "run": list_rows.describe_run(run),

@@ -96,14 +96,23 @@ async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
 
 
 async def _save_checkpoint(services: Services, action: Action) -> Answer:
-    """Save the current state, with the tokens of its context."""
-    thread_id, fields, inputs = action.thread_id, action.fields, services.runner.inputs
-    name, description = fields.get("name") or None, fields.get("description") or ""
-    tokens = await services.read_snapshot(inputs.count_tokens, thread_id)
-    await services.apply_change(
-        services.store.save, thread_id, name=name, description=description, tokens=tokens, caller=action.caller
-    )
+    """Save the current state, or that of an earlier message, with the tokens of its context."""
+    thread_id, fields, store, inputs = action.thread_id, action.fields, services.store, services.runner.inputs
+    saved: Any = {"name": fields.get("name") or "", "description": fields.get("description") or "", "caller": action.caller}
+    if "message" not in fields:
+        tokens = await services.read_snapshot(inputs.count_tokens, thread_id)
+        await services.apply_change(store.save, thread_id, tokens=tokens, **saved)
+        return Answer(page_state.build_update())
+    message_id, tokens = await services.read_snapshot(_read_saved_message, services, thread_id, fields["message"])
+    await services.apply_change(store.save_message, thread_id, message_id, tokens=tokens, **saved)
     return Answer(page_state.build_update())
+
+
+def _read_saved_message(services: Services, thread_id: str, message_id: str) -> tuple[str, int | None]:
+    """Return the last message that a message's checkpoint holds, with the results of its calls, and the tokens up to it."""
+    store = services.store
+    last = store.find_last_result(thread_id, store.get_message(thread_id, message_id))
+    return last.id, services.runner.inputs.count_tokens_at(thread_id, last.depth)
 
 
 async def _change_checkpoint(services: Services, action: Action) -> Answer:
@@ -114,9 +123,12 @@ async def _change_checkpoint(services: Services, action: Action) -> Answer:
 
 
 async def _read_portion(services: Services, action: Action) -> Answer:
-    """Reply with as many portions as the page asks for; with a text, of the checkpoints that contain it."""
-    portions, words = action.fields["count"], action.fields["text"]
-    portion = await services.read_snapshot(_read_known_thread, services.store, action.thread_id, portions, words)
+    """Reply with as many portions as the page asks for; with a text, of the checkpoints that contain it.
+
+    Without a text, a checkpoint that the page names is among them.
+    """
+    portions, words, wanted = action.fields["count"], action.fields["text"], action.fields.get("checkpoint")
+    portion = await services.read_snapshot(_read_known_thread, services.store, action.thread_id, portions, words, wanted)
     return Answer(reply={**portion, "words": words})
 
 
@@ -145,17 +157,19 @@ def _describe_saving(thread: Thread) -> dict[str, Any]:
     return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
 
 
-def _read_known_thread(store: Store, thread_id: str, portions: int, words: str) -> dict[str, Any]:
-    return _describe_portion(store, store.get_thread(thread_id), max(1, portions), words)
+def _read_known_thread(store: Store, thread_id: str, portions: int, words: str, wanted: str | None = None) -> dict[str, Any]:
+    return _describe_portion(store, store.get_thread(thread_id), max(1, portions), words, wanted)
 
 
-def _describe_portion(store: Store, thread: Thread, portions: int, words: str = "") -> dict[str, Any]:
+def _describe_portion(
+    store: Store, thread: Thread, portions: int, words: str = "", wanted: str | None = None
+) -> dict[str, Any]:
     """Describe the newest branches and the current one, the newest checkpoints, and the tree around them."""
     count = portions * PORTION_CHECKPOINTS
     branches = store.list_branches(thread.id)
     first = len(branches) - portions * PORTION_BRANCHES
     shown = [branch for place, (branch, _) in enumerate(branches) if place >= first or branch.id == thread.branch_id]
-    own = store.list_checkpoint_portion(thread.id, count, words)
+    own = store.list_checkpoint_portion(thread.id, count, words, wanted)
     branch_ids = {branch.id for branch in shown}
     tree = read_tree(store, thread.id, branch_ids, own.checkpoints, count=count // 2, words=words)
     shared = store.count_shared_messages(thread.id)

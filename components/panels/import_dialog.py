@@ -20,8 +20,9 @@ from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
 from components.uploads import UploadGoneError
-from components.views import operations
 from components.widgets import ImportButton
+
+NOTHING_NEW_TEXT = "This conversation already contains the whole file. Nothing was changed."
 
 
 class Ids(StrEnum):
@@ -176,16 +177,9 @@ def _register_merge(app: Dash, services: Services) -> None:
             done = await services.apply_change(merge, thread_id, doc, report=get_report())
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, 0)), False
-        return page_state.build_update(toast=_build_merge_toast(thread_id, done)), False
-
-
-def _build_merge_toast(thread_id: str, receipt: Receipt) -> page_state.ToastMessage:
-    if receipt.repeated:
-        return {"text": "This conversation already contains the whole file. Nothing was changed.", "undo": None}
-    return {
-        "text": f"Merged {operations.describe_import(receipt.operation.detail)}.",
-        "undo": {"thread": thread_id, "version": receipt.version},
-    }
+        if done.repeated:
+            return page_state.report_problem(NOTHING_NEW_TEXT), False
+        return page_state.build_update(), False  # the banner says what was added, and has Undo
 
 
 PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons)

@@ -1,19 +1,26 @@
-"""The restore dialog: its question in numbers, and the restore of a checkpoint."""
+"""The restore dialog: its question in numbers, and the restore to a checkpoint or to a message."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from dash import Dash, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
-from checkpoints import Checkpoint, Removal, pluralize
+from checkpoints import Removal, Store, pluralize
+from checkpoints.text import shorten_line
 from components import dialog, page_state
 from components.actions import Action, Answer
 from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 from components.views import operations
-from components.widgets import HISTORY_ID
+from components.views.time_marks import is_question
+from components.widgets import HISTORY_ID, TRANSCRIPT_ID
+
+MAX_QUOTE_CHARS = 120  # of the message that the dialog names
 
 
 class Ids(StrEnum):
@@ -21,22 +28,54 @@ class Ids(StrEnum):
     KEEP_BRANCH = "restore-keep"
 
 
+@dataclass(frozen=True, slots=True)
+class RestoreTarget:
+    """The target of a restore: a checkpoint, or the last message that stays (None: none stays)."""
+
+    name: str  # of the checkpoint; of a message its text
+    messages: int  # that stay
+    checkpoint_id: str | None = None
+    message_id: str | None = None
+    is_asked_again: bool = False  # the user's message goes as well, and returns to the field
+
+    def preview_removal(self, store: Store, thread_id: str) -> Removal:
+        if self.checkpoint_id is not None:
+            return store.preview_removal(thread_id, self.checkpoint_id)
+        return store.preview_message_removal(thread_id, self.message_id)
+
+
 def dialogs() -> list[Component]:
     keep = Checkbox(id=Ids.KEEP_BRANCH, label="Keep the removed messages as a branch", value=False)
     return [dialog.build_confirmation(Ids.DIALOG, "Restore this checkpoint?", "Restore", keep)]
 
 
-def build_restore_question(checkpoint: Checkpoint, removal: Removal, *, running: bool) -> list[Component]:
+def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> RestoreTarget:
+    """Return the target that an action names. Of a user's message it is the message before it."""
+    if "checkpoint" in fields:
+        checkpoint = store.get_checkpoint(thread_id, fields["checkpoint"])
+        return RestoreTarget(checkpoint.name, checkpoint.message_count, checkpoint_id=checkpoint.id)
+    message = store.get_message(thread_id, fields["message"])
+    text = "" if message.damaged else shorten_line(str(message.langchain.text), MAX_QUOTE_CHARS)
+    if is_question(message):
+        return RestoreTarget(text, message.depth, message_id=message.parent_id, is_asked_again=True)
+    last = store.find_last_result(thread_id, message)
+    return RestoreTarget(text, last.depth + 1, message_id=last.id)
+
+
+def build_restore_question(target: RestoreTarget, removal: Removal, *, running: bool) -> list[Component]:
     """Describe the effect of restoring, in numbers from the store."""
     loss = (
         f"{operations.describe_removal(removal)} will be removed from the conversation."
         if removal.messages or removal.checkpoints
         else "No messages will be removed."
     )
+    place = "Go back to before your message “" if target.is_asked_again else "Go back to “"
+    stays = pluralize(target.messages, "message")
     return [
-        html.P(["Go back to “", html.Strong(checkpoint.name), f"” ({pluralize(checkpoint.message_count, 'message')})."]),
+        html.P([place, html.Strong(target.name or "(no text)"), f"” ({stays})."]),
         html.P(loss, className="loss"),
         *([html.P("The running answer will be stopped and removed as well.")] if running else []),
+        *([html.P("Your message returns to the field, if that is empty.")] if target.is_asked_again else []),
         html.P("Restoring can be undone, also after a reload.", className="quiet"),
     ]
 
@@ -46,30 +85,33 @@ def register(app: Dash, services: Services) -> None:
 
     async def confirm_restore(subject: dialog.Subject, keep_branch: bool) -> page_state.PageUpdate:
         """Stop a running answer first. Its text is no conflict with the restore."""
-        thread_id, checkpoint_id = subject.thread_id, subject.fields["checkpoint"]
+        thread_id, caller = subject.thread_id, subject.caller
         await services.runner.stop(thread_id)
-        removal = await services.read_snapshot(store.preview_removal, thread_id, checkpoint_id)
-        done = await services.apply_change(
-            store.restore, thread_id, checkpoint_id, keep_future=keep_branch, caller=subject.caller
-        )
-        return page_state.build_update(fill=page_state.fill_composer(thread_id, done.version, removal.last_prompt))
+        target, removal = await services.read_snapshot(_read_target, store, thread_id, subject.fields)
+        change: Any = store.restore_message if target.checkpoint_id is None else store.restore
+        place = target.checkpoint_id or target.message_id
+        done = await services.apply_change(change, thread_id, place, keep_future=keep_branch, caller=caller)
+        return page_state.build_update(fill=page_state.fill_composer(thread_id, done.version, removal.first_prompt))
 
     dialog.register_confirmation(app, Ids.DIALOG, confirm_restore, State(Ids.KEEP_BRANCH, "value"))
 
 
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:
-    thread_id, checkpoint_id = action.thread_id, action.fields["checkpoint"]
-    checkpoint, removal, running = await services.read_snapshot(_read_restore_preview, services, thread_id, checkpoint_id)
+    thread_id = action.thread_id
+    target, removal = await services.read_snapshot(_read_target, services.store, thread_id, action.fields)
+    running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
+    title = "Restore this checkpoint?" if target.checkpoint_id else "Restore to this message?"
+    set_properties(f"{Ids.DIALOG}-title", {"children": title})
     set_properties(Ids.KEEP_BRANCH, {"value": False})
-    question = build_restore_question(checkpoint, removal, running=running)
+    question = build_restore_question(target, removal, running=running)
     dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()
 
 
-def _read_restore_preview(services: Services, thread_id: str, checkpoint_id: str) -> tuple[Checkpoint, Removal, bool]:
-    checkpoint = services.store.get_checkpoint(thread_id, checkpoint_id)
-    removal = services.store.preview_removal(thread_id, checkpoint_id)
-    return checkpoint, removal, thread_id in services.runs.list_running_threads()
+def _read_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> tuple[RestoreTarget, Removal]:
+    target = find_target(store, thread_id, fields)
+    return target, target.preview_removal(store, thread_id)
 
 
-PANEL = Panel(register=register, dialogs=dialogs, actions={HISTORY_ID: {"restore": _open_restore_dialog}})
+_HANDLERS = {"restore": _open_restore_dialog}
+PANEL = Panel(register=register, dialogs=dialogs, actions={HISTORY_ID: _HANDLERS, TRANSCRIPT_ID: _HANDLERS})

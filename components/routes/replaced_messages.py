@@ -1,11 +1,15 @@
-"""The messages that a summary or the note of a move replaced, read-only. They remain off the path. A copy of the
+"""The messages that a summary, the note of a move or the last restore took off the path, read-only. A copy of the
 conversation may not have them.
 """
+
+from collections.abc import Callable
 
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from checkpoints import Message, MessageNotFoundError, Store
+from checkpoints.errors import NothingRemovedError
+from checkpoints.tree_reader import read_removed_part
 from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_mark
@@ -27,12 +31,29 @@ def read_replaced_messages(store: Store, thread_id: str, message_id: str) -> tup
     return found, length, mark.head
 
 
+def read_removed_messages(store: Store, thread_id: str) -> tuple[list[Message], int, str]:
+    """Return the same of the last restore. Raises `NothingRemovedError` when its messages are not shown as removed."""
+    part = read_removed_part(store, thread_id, 0)
+    if part is None:
+        raise NothingRemovedError
+    found = store.list_messages_to(thread_id, part.end_id, last=min(part.count, MAX_REPLACED_MESSAGES))
+    return found, part.count, part.end_id
+
+
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/threads/{thread_id}/summaries/{message_id}")
     async def get_full_text(thread_id: str, message_id: str) -> Response:
         """Return the replaced messages. The guard has checked the request."""
-        found, removed, head = await services.read_snapshot(read_replaced_messages, services.store, thread_id, message_id)
-        is_cut = removed > len(found)
-        extras = message_view.MessageExtras(to_html=services.renderer.page())
-        shown = await services.run_blocking(message_view.describe_messages, found, extras)
-        return JSONResponse({"head": head, "removed": removed, "is_cut": is_cut, "messages": shown})
+        return await _answer(services, read_replaced_messages, thread_id, message_id)
+
+    @server.get("/api/threads/{thread_id}/removed")
+    async def get_removed_messages(thread_id: str) -> Response:
+        """Return the messages that the last restore removed. The guard has checked the request."""
+        return await _answer(services, read_removed_messages, thread_id)
+
+
+async def _answer(services: Services, read: Callable[..., tuple[list[Message], int, str]], *place: str) -> Response:
+    found, removed, head = await services.read_snapshot(read, services.store, *place)
+    extras = message_view.MessageExtras(to_html=services.renderer.page())
+    shown = await services.run_blocking(message_view.describe_messages, found, extras)
+    return JSONResponse({"head": head, "removed": removed, "is_cut": removed > len(found), "messages": shown})

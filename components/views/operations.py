@@ -4,11 +4,11 @@ Every sentence is made here, from an operation's kind and detail. Nothing reads 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Final, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 from checkpoints import LONG_SETTINGS, Actor, Operation, OperationDetail, OperationKind, Removal, pluralize
+from components.views.sentences import choose_sentences
 
 _SETTING_LABELS: Final = {
     "instructions": "the instructions",
@@ -22,90 +22,29 @@ _SETTING_LABELS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentences:
-    """Sentences about one kind of operation; {} is its object (see `_describe_object`)."""
+class Notice(TypedDict):
+    """The banner about a thread's last change."""
 
-    log: str
-    undo: str  # follows “Undo” or “Undid”
-    notice: str | None = None  # None: no banner
-    unknown: str | None = None  # for an operation without a detail; None: the others need none
-
-
-_SENTENCES: Final[Mapping[OperationKind, _Sentences]] = {
-    OperationKind.APPEND: _Sentences("Wrote {}", "the last messages"),
-    OperationKind.EDIT: _Sentences("Asked instead", "the new answer", "What was here before was set aside"),
-    OperationKind.RETRY: _Sentences("Asked for another answer", "the new answer", "The earlier answer was set aside"),
-    OperationKind.REPLACE: _Sentences(
-        "Kept {} and changed a message to",
-        "the change of a text",
-        "The message was changed, {} kept",
-        "Changed a message to",
-    ),
-    OperationKind.SAVE: _Sentences("Saved checkpoint {}", "saving {}", unknown="Saved a checkpoint"),
-    OperationKind.RENAME: _Sentences("Renamed {}", "the change of {}", unknown="Changed a name or a description"),
-    OperationKind.PIN: _Sentences("Unpinned {}", "the pin of {}", unknown="Pinned or unpinned a checkpoint"),
-    OperationKind.ARCHIVE: _Sentences("Archived the {}", "archiving the {}", unknown="Archived a conversation"),
-    OperationKind.SETTINGS: _Sentences("Set {}", "setting {}", unknown="Changed the settings"),
-    OperationKind.FORK: _Sentences("Began {}", "the new {}", "You are on the new {}", "Branched off"),
-    OperationKind.RESTORE: _Sentences("Restored {}", "restoring {}", "Restored to {}", "Restored a checkpoint"),
-    OperationKind.GOTO: _Sentences(
-        "Went back to {}", "the agent's going back to {}", "The agent went back to {}", "Went back to an earlier message"
-    ),
-    OperationKind.REWIND: _Sentences(
-        "Replaced {}", "the agent's replacing of {}", "The agent replaced {}", "Replaced a message"
-    ),
-    OperationKind.COMPACT: _Sentences("Summarised {}", "the summary of {}", "{} summarised", "Summarised messages"),
-    OperationKind.SWITCH: _Sentences("Switched to {}", "switching to {}", unknown="Switched to another branch"),
-    OperationKind.DELETE: _Sentences("Deleted the {}", "deleting the {}", "Deleted the {}", "Deleted something"),
-    OperationKind.IMPORT: _Sentences("Imported {}", "the import", "Imported {}", "Imported a file"),
-    OperationKind.CLEAR: _Sentences("Cleared the {}", "clearing the {}", "Cleared the {}", "Cleared something"),
-    OperationKind.ERASE: _Sentences("Erased what only undo could bring back", "the erasing"),
-    OperationKind.UNDO: _Sentences("Undid {}", "the undo"),
-    OperationKind.REDO: _Sentences("Redid {}", "the redo"),
-}
-_TITLE_CHANGE: Final = _Sentences("Renamed the conversation to {}", "the new title")
-_TITLE_OF_MODEL: Final = _Sentences("Gave the conversation the title {}", "the title {}")
-_UNARCHIVING: Final = _Sentences("Unarchived the {}", "unarchiving the {}")
-_DESCRIPTION_CHANGE: Final = _Sentences("Described {}", "the change of {}")
-_PINNING: Final = _Sentences("Pinned {}", "the pin of {}")
-_THREAD_FORK: Final = _Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
-_EXCERPT: Final = _Sentences("Brought a note from {}", "the note from {}", "A note from {} was added")
-_AGENT_FORK: Final = _Sentences("Began {}", "the new {}", "The agent opened {}", "Branched off")
+    op: str
+    text: str
+    place: NotRequired[str]  # of a restore: it is in the text
+    keepable: NotRequired[bool]  # a restore removed messages that are on no branch
 
 
-def _choose_sentences(operation: Operation) -> _Sentences:
-    """Return the sentences of a kind, or of one of its variants."""
-    detail = operation.detail
-    match operation.kind:
-        case OperationKind.APPEND if detail.subject == "excerpt":
-            chosen = _EXCERPT
-        case OperationKind.RENAME if detail.subject == "thread":
-            chosen = _TITLE_OF_MODEL if operation.actor == "system" else _TITLE_CHANGE
-        case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:
-            chosen = _DESCRIPTION_CHANGE
-        case OperationKind.PIN if detail.pinned:
-            chosen = _PINNING
-        case OperationKind.ARCHIVE if detail.archived is False:
-            chosen = _UNARCHIVING
-        case OperationKind.FORK if detail.subject == "thread":
-            chosen = _THREAD_FORK
-        case OperationKind.FORK if operation.actor == "agent":
-            chosen = _AGENT_FORK
-        case kind:
-            chosen = _SENTENCES[kind]
-    return chosen
-
-
-def describe_notice(operation: Operation | None) -> dict[str, str] | None:
+def describe_notice(operation: Operation | None) -> Notice | None:
     """Return the banner about the thread's last change, if that removed messages or chose another path."""
     if operation is None or operation.undone:
         return None
-    sentences = _choose_sentences(operation)
+    sentences = choose_sentences(operation)
     if sentences.notice is None:
         return None
-    text = sentences.unknown if sentences.unknown and _is_unknown(operation) else _fill_notice(operation, sentences.notice)
-    return {"op": str(operation.version), "text": text}
+    op, detail = str(operation.version), operation.detail
+    if sentences.unknown and _is_unknown(operation):
+        return {"op": op, "text": sentences.unknown}
+    notice: Notice = {"op": op, "text": _fill_notice(operation, sentences.notice)}
+    if operation.kind is OperationKind.RESTORE and detail.future_kept is not None:
+        notice |= {"place": _name_restored_place(detail), "keepable": detail.messages > 0 and not detail.future_kept}
+    return notice
 
 
 def _fill_notice(operation: Operation, notice: str) -> str:
@@ -115,6 +54,9 @@ def _fill_notice(operation: Operation, notice: str) -> str:
             parts = [notice, detail.text or _describe_removed_checkpoints(detail)]
         case OperationKind.COMPACT if not detail.text:
             parts = [notice.format(pluralize(detail.messages, "message")), _describe_savings(detail)]
+        case OperationKind.RESTORE if detail.future_kept is not None:
+            removal = _describe_restored_removal(detail)
+            parts = [f"{notice.format(_name_restored_place(detail))}. {removal[0].upper()}{removal[1:]}."]
         case _:
             parts = [notice.format(_describe_object(operation))]
     return " · ".join(part for part in parts if part)
@@ -124,7 +66,7 @@ def describe_undo(operation: Operation | None) -> str | None:
     """Return words for an operation that Undo or Redo would revert."""
     if operation is None:
         return None
-    words = _choose_sentences(operation).undo
+    words = choose_sentences(operation).undo
     if "{}" not in words:
         return words
     if _is_unknown(operation):
@@ -167,8 +109,19 @@ def _describe_deletion(detail: OperationDetail) -> str:
 def _describe_restore(detail: OperationDetail) -> str:
     if detail.future_kept is None:  # the oldest operations recorded a name alone
         return detail.name
+    return f"{_name_restored_place(detail)} · {_describe_restored_removal(detail)}"
+
+
+def _describe_restored_removal(detail: OperationDetail) -> str:
     removal = describe_removal(Removal(detail.messages, detail.checkpoints))
-    return f"{detail.name} · {removal} {'kept as a branch' if detail.future_kept else 'removed'}"
+    return f"{removal} {'kept as a branch' if detail.future_kept else 'removed'}"
+
+
+def _name_restored_place(detail: OperationDetail) -> str:
+    """Return the name of the restored checkpoint, or the place of the restored message."""
+    if detail.subject != "message":
+        return detail.name
+    return "the beginning" if detail.depth is None else f"message {detail.depth + 1}"
 
 
 def describe_removal(removal: Removal) -> str:
@@ -282,7 +235,7 @@ def _log_group(operation: Operation) -> tuple[object, ...]:
 
 def _describe_operation(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
     """Return an operation's sentence for the log; of an undo or a redo with its target, if that is among `versions`."""
-    sentences = _choose_sentences(operation)
+    sentences = choose_sentences(operation)
     quoted = f" “{question}”" if question else ""
     match operation.kind:
         case OperationKind.APPEND if operation.detail.subject == "excerpt":

@@ -341,12 +341,12 @@ def test_what_a_restore_will_take_is_what_it_takes(store: Store, name: str) -> N
 
 def _preview_prompt(store: Store, thread_id: str, name: str) -> str:
     target = next(c.id for c in store.list_checkpoints(thread_id) if c.name == name)
-    return store.preview_removal(thread_id, target).last_prompt
+    return store.preview_removal(thread_id, target).first_prompt
 
 
-def test_a_preview_of_a_restore_carries_the_last_prompt_that_it_removes(memory_store: Store) -> None:
+def test_a_preview_of_a_restore_carries_the_first_prompt_that_it_removes(memory_store: Store) -> None:
     thread_id = talked(memory_store, *"abcdef")
-    assert _preview_prompt(memory_store, thread_id, "after b") == "e"
+    assert _preview_prompt(memory_store, thread_id, "after b") == "c"
     assert _preview_prompt(memory_store, thread_id, "after f") == ""
 
 
@@ -369,6 +369,21 @@ def test_the_last_result_of_a_message_is_that_of_its_last_tool_call(memory_store
         question.id,
         answer.id,
     ]
+
+
+def test_the_last_result_comes_after_the_work_of_a_sub_agent(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "ask")
+    calling = AIMessage("", tool_calls=[{"name": "ask_agent", "args": {}, "id": "x"}])
+    work = [NewMessage(each.body, agent="critic") for each in new(*map(str, range(150)))]
+    result, answer = ToolMessage("done", tool_call_id="x"), AIMessage("so")
+    messages = [calling, result, answer]
+    first, *last = [NewMessage(serde.to_body(each)) for each in messages]
+    memory_store.append(thread_id, [first, *work])
+    path = memory_store.list_messages(thread_id)
+    assert memory_store.find_last_result(thread_id, path[1]).id == path[1].id
+    memory_store.append(thread_id, last)
+    path = memory_store.list_messages(thread_id)
+    assert memory_store.find_last_result(thread_id, path[1]).id == path[-2].id
 
 
 def test_a_branch_can_be_left_and_found_again(store: Store) -> None:

@@ -1,7 +1,8 @@
 """The tree that History draws: what joins the shown places, the moves, and what a restore left behind."""
 
 from checkpoints import Caller, OperationDetail, OperationKind, Runs, RunState, Store
-from checkpoints.tree_reader import ConversationTree, read_fork, read_tree
+from checkpoints.storage.tree_rows import MAX_MESSAGE_MARKS
+from checkpoints.tree_reader import ConversationTree, read_fork, read_marks, read_removed_part, read_tree
 from tests.checkpoints.conversations import new, talked
 
 
@@ -77,3 +78,51 @@ def test_what_an_edit_set_aside_is_an_alternative_until_a_branch_contains_it(sto
     store.undo(thread_id)
     store.undo(thread_id)
     assert read(store, thread_id).alternatives == []
+
+
+def find_removed_texts(store: Store, thread_id: str, count: int = 2) -> list[object] | None:
+    part = read_removed_part(store, thread_id, count)
+    return part and [part.count, part.is_newest, *(message.langchain.text for message in part.messages)]
+
+
+def test_a_restore_shows_the_first_messages_that_it_removed_until_the_next_one(store: Store) -> None:
+    thread_id = talked(store, *"abcdefgh")
+    second = store.list_messages(thread_id)[1].id
+    store.restore_message(thread_id, second)
+    assert find_removed_texts(store, thread_id) == [6, True, "c", "d"]
+    store.save(thread_id, name="Again")
+    assert find_removed_texts(store, thread_id) == [6, False, "c", "d"]
+    store.append(thread_id, new("x"))
+    assert find_removed_texts(store, thread_id) is None
+    store.clear(thread_id)
+    assert find_removed_texts(store, thread_id) is None
+
+
+def test_a_kept_or_undone_end_is_not_shown_as_removed(store: Store) -> None:
+    thread_id = talked(store, *"abcd")
+    store.restore_message(thread_id, None, keep_future=True)
+    assert find_removed_texts(store, thread_id) is None
+    store.undo(thread_id)
+    store.restore_message(thread_id, None)
+    assert find_removed_texts(store, thread_id) == [4, True, "a", "b"]
+    store.undo(thread_id)
+    assert find_removed_texts(store, thread_id) is None
+
+
+def test_marks_are_the_checkpoints_of_the_path_between_two_depths(store: Store) -> None:
+    thread_id = talked(store, *"abcdef")
+    path = store.list_messages(thread_id)
+    for number in range(MAX_MESSAGE_MARKS + 5):
+        store.save_message(thread_id, path[0].id, name=f"{number}")
+    store.fork(thread_id, path[2].id)
+    store.append(thread_id, new("", "other")[1:])
+    store.save(thread_id, name="here", caller=Caller(actor="judge"))
+    path = store.list_messages(thread_id)
+    marks = read_marks(store, path)
+    assert [mark.name for mark in marks] == [*map(str, range(MAX_MESSAGE_MARKS)), "after b", "here"]
+    assert [(mark.depth, mark.count, mark.created_by) for mark in marks[-3:]] == [
+        (0, MAX_MESSAGE_MARKS + 5, "user"),
+        (1, 1, "user"),
+        (3, 1, "judge"),
+    ]
+    assert [mark.name for mark in read_marks(store, path[1:3])] == ["after b"]

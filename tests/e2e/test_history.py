@@ -322,6 +322,7 @@ def test_on_a_phone_branches_dialog_and_log_are_accessible(theme: str, shared_se
     page.tab.get_by_role("button", name="History", exact=True).click()
     expect(page.tab.get_by_role("complementary", name="History")).to_be_in_viewport()
     page.save("One")
+    page.tab.get_by_role("button", name="History", exact=True).click()  # a save closes the sheet
     page.press("One", "Pin One")
     expect(page.checkpoint("One")).to_contain_text("Pinned")
     expect_accessible(page, "branches and checkpoints")

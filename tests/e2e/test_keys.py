@@ -83,8 +83,8 @@ def test_escape_twice_lists_where_one_can_go_back_to_and_asks_first(talked: Page
     talked.expect_messages(4)
     go_back(talked)
     options(talked).filter(has_text="Green please").click()
-    expect(talked.dialog).to_contain_text("From message 3")
-    talked.confirm("Branch")
+    expect(talked.dialog).to_contain_text("Go back to before your message “Green please” (2 messages).")
+    talked.confirm("Restore")
     talked.expect_messages(2)
     expect(talked.composer).to_have_value("Green please")
 

@@ -137,7 +137,8 @@ def test_a_file_is_merged_into_the_open_conversation_once(server: Server, visit:
     page.choose_import(longer)
     expect(page.dialog).to_contain_text("2 of its 6 messages are already in this conversation.")
     page.confirm(MERGE)
-    expect(page.toast).to_contain_text("4 messages, 1 branch added")
+    expect(page.notice).to_contain_text("4 messages, 1 branch added")
+    expect(page.toast.locator(".toast.show")).to_have_count(0)
     expect(page.branches).to_have_count(2)
     page.expect_messages(2)  # the conversation stands where it stood
     expect(page.threads).to_have_count(2)
@@ -148,7 +149,7 @@ def test_a_file_is_merged_into_the_open_conversation_once(server: Server, visit:
     expect(page.branches).to_have_count(2)
 
 
-def test_a_merge_can_be_undone_from_its_word_in_the_corner(server: Server, visit: Visit, tmp_path: Path) -> None:
+def test_a_merge_can_be_undone_from_its_banner(server: Server, visit: Visit, tmp_path: Path) -> None:
     page = visit(server)
     page.say("Hello")
     file = tmp_path / "talk.json"
@@ -156,7 +157,7 @@ def test_a_merge_can_be_undone_from_its_word_in_the_corner(server: Server, visit
     page.choose_import(file)
     page.confirm(MERGE)
     expect(page.branches).to_have_count(2)
-    page.toast.get_by_role("button", name="Undo").click()
+    page.undo()
     expect(page.branches).to_have_count(0)  # one alone is not listed
 
 

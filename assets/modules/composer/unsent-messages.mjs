@@ -95,6 +95,7 @@ export function useFilledText(fill, { textarea, getText, setText }) {
     filled.current = fill;
     if (getText() !== "" && !isUntouched) return;
     if (getText() !== fill.text) setText(fill.text);
-    if (fill.text !== "") textarea.current.focus();
+    // Not on touch screens, where the focus would open the keyboard over the banner.
+    if (fill.text !== "" && matchMedia("(pointer: fine)").matches) textarea.current.focus();
   }, [fill]);
 }

@@ -5,10 +5,10 @@ const MAX_CHECKPOINT_NAME_CHARS = 120;
 const MAX_DESCRIPTION_CHARS = 500;
 
 /**
- * @param {{title: string, checkpoint?: {name: string, description: string},
+ * @param {{title: string, checkpoint?: {name: string, description: string}, quote?: string,
  *   onSave: (name: string, description: string) => void, onCancel: () => void}} props
  */
-export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
+export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
   const id = useId();
   const name = useRef(null);
   const description = useRef(null);
@@ -28,6 +28,7 @@ export function CheckpointForm({ title, checkpoint, onSave, onCancel }) {
   return h(
     "form",
     { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
+    quote !== undefined && h("p", { className: "form-quote" }, quote === "" ? "At the chosen message" : `At “${quote}”`),
     h(Field, { id: `${id}-name`, label: "Name", input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS, isOptional: !checkpoint }),
     h(Field, { id: `${id}-description`, label: "Description", kind: "textarea", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
     h(

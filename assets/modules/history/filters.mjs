@@ -19,7 +19,11 @@ export function useFilter({ thread, checkpoints, checkpoint_count: count, branch
   useEffect(() => searchEarlier(words), [words]);
   const chosen = kinds.includes(kind) ? kind : "all";
   const value = useMemo(() => ({ kind: chosen, words }), [chosen, words]);
-  return { value, kinds, setKind, query, setQuery, isSearched };
+  const clear = () => {
+    setKind("all");
+    setQuery("");
+  };
+  return { value, kinds, setKind, query, setQuery, isSearched, clear };
 }
 
 /** List the filters that would hide something. */

@@ -55,7 +55,8 @@ function drawMark({ key, kind, item, line }, x, y) {
   const classes = `graph-mark graph-at-${line}`;
   const dot = (name, r) => h("circle", { key, className: `${classes} mark-${name}`, cx: x, cy: y, r });
   if (kind === "checkpoint") {
-    const name = item.value.created_by === "judge" ? "milestone" : "checkpoint";
+    const { created_by: author } = item.value;
+    const name = author === "judge" ? "milestone" : author === "agent" ? "checkpoint mark-agent-checkpoint" : "checkpoint";
     const mark = h("path", { key, className: `${classes} mark-${name}`, d: diamond(x, y, 6.5) });
     return item.isMarked ? h("g", { key }, mark, h("path", { className: "mark-halo", d: diamond(x, y, 11.5) })) : mark;
   }

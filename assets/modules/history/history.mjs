@@ -2,6 +2,7 @@
 import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
+import { useHistoryRequests } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { setShownBranch } from "../lib/shown-branch.mjs";
@@ -12,6 +13,7 @@ import { CheckpointForm } from "./checkpoint-form.mjs";
 import { Filters, useFilter } from "./filters.mjs";
 import { HistoryList } from "./history-list.mjs";
 import { layOutHistory } from "./layout.mjs";
+import { useOpening } from "./opening.mjs";
 import { listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
 import { usePortion } from "./portion.mjs";
@@ -25,6 +27,7 @@ const EMPTY_HISTORY = {
   ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
   ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, save: { enabled: false, reason: null } },
 };
+const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", "The dialog could not be loaded. Please try again.");
@@ -46,7 +49,9 @@ export function History(props) {
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
   useBranchName(data);
-  useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, portion));
+  const opening = useOpening(layout, selection, filter, portion);
+  useHistoryRequests(opening.open, form.open);
+  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), comparing.start, portion));
   return h(
     "div",
     { id: props.id, className: "history" },
@@ -54,7 +59,7 @@ export function History(props) {
     h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
-    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, portion, onCompare: comparing.start, onBring: bringing.start }),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start, onBring: bringing.start }),
     comparing.place !== null &&
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onBring: bringing.start, onClose: comparing.end }), document.body),
     bringing.place !== null && createPortal(h(BringHome, { key: bringing.place, data, place: bringing.place, onClose: bringing.end }), document.body),
@@ -68,7 +73,7 @@ function useBranchName({ branches }) {
 }
 
 /** The rows and the card of the selected one. */
-function Places({ data, layout, filter, saving, act, selection, portion, onCompare, onBring }) {
+function Places({ data, layout, filter, saving, act, selection, opening, portion, onCompare, onBring }) {
   const { rows } = layout;
   const latest = useRef(null);
   const onShow = (row) => {
@@ -93,58 +98,56 @@ function Places({ data, layout, filter, saving, act, selection, portion, onCompa
   ];
   return [
     h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
-    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onClose: () => closeCard(selection) }),
+    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onClose: opening.close }),
   ];
 }
 
 const NO_ROWS = { rows: [], edges: [], lanes: 1 };
 const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
 
-/** Close the card, and return the focus to the row. */
-function closeCard({ selected, select }) {
-  document.querySelector(`[data-key="${CSS.escape(selected)}"] .place-jump`)?.focus({ preventScroll: true });
-  select(null);
-}
-
 /** Open and close the form for a new checkpoint: by its button, its key or the palette. */
 function useForm({ thread, save }) {
-  const [isOpen, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [thread]);
-  const open = () => {
+  const [place, setPlace] = useState(null); // the message of the checkpoint; {}: the end of the conversation
+  const opener = useRef(null);
+  useEffect(() => setPlace(null), [thread]);
+  const open = ({ message, quote } = {}) => {
     if (save.enabled) {
+      opener.current = message ? document.activeElement : null;
       showPane("history");
-      setOpen(true);
+      setPlace(message ? { message, quote: quote.slice(0, MAX_QUOTE_CHARS) } : {});
     } else if (save.reason) showToast(save.reason);
   };
-  useSaveKey(open);
+  useSaveKey(() => open());
   const close = () => {
-    setOpen(false);
-    // The closed form took the focus with it: return the focus to the button that replaces it.
-    requestAnimationFrame(() => document.querySelector('[data-testid="save"]')?.focus());
+    setPlace(null);
+    // The closed form took the focus with it: return the focus to the button that opened it, or that replaces it.
+    const button = opener.current?.isConnected && !isNarrow() ? opener.current : null;
+    requestAnimationFrame(() => (button ?? document.querySelector('[data-testid="save"]'))?.focus());
   };
-  return { isOpen, open, close };
+  return { place, open: (place) => open(place), close };
 }
 
 function SaveControl({ data, form, saving }) {
   const onSave = (name, description) => {
     form.close();
-    saving.save({ name, description });
+    saving.save({ name, description, message: form.place.message });
   };
-  return form.isOpen
-    ? h(CheckpointForm, { title: "Save checkpoint", onSave, onCancel: form.close })
-    : h(SaveButton, { save: data.save, onClick: form.open });
+  return form.place
+    ? h(CheckpointForm, { key: form.place.message ?? "", title: "Save checkpoint", quote: form.place.quote, onSave, onCancel: form.close })
+    : h(SaveButton, { save: data.save, onClick: () => form.open() });
 }
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
+  const head = branches.find(({ current }) => current)?.message;
   const others = branches.filter(({ current }) => !current);
   const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
   return [
     ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
-    ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...newest.filter(({ message }) => message !== head).map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
     ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
     ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
   ];

@@ -9,7 +9,7 @@
 export function listPlaceActions(row, rows, act, onCompare, onBring) {
   const { kind, item, message } = row;
   const own = kind === "checkpoint" && !item.isElsewhere ? item.value.id : null;
-  const isHere = item?.isHere ?? false;
+  const isHere = item?.isHere || (message !== null && message === rows.find((each) => each.item?.isHere)?.message);
   const place = own ? `checkpoint:${own}` : kind === "branch" ? `branch:${item.value.id}` : message && `message:${message}`;
   const branch = item?.isElsewhere ? findBranch(row, rows) : null;
   const chosen = kind === "alternative" ? { name: "this alternative", run: () => act("choose", { message }) } : null;

@@ -110,6 +110,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
     makeButton("Restore", "restore", restore, `Restore ${name}`, "btn btn-primary"),
     switchTo && makeButton("Switch", "switch", switchTo.run, `Switch to ${switchTo.name}`, "btn btn-primary"),
     kind === "removed" && item.value.undoable && makeButton("Undo", undefined, () => act("undo"), "Undo the restore", "btn btn-primary"),
+    kind === "removed" && item.value.undoable && makeButton("Keep as branch", undefined, () => act("keep-removed"), "Keep the removed messages as a branch"),
     makeButton("Show", "show", () => onShow(row), `Show ${name}`),
     makeButton("Branch", "fork", fork, `Branch from ${name}`),
     makeButton("Compare", "compare", compare, `Compare ${kind === "branch" ? "branch " : ""}${name} with the current position`),

@@ -18,20 +18,23 @@ export function usePortion(data, reply, act) {
   const last = useLastReply(reply, "segments");
   const [count, setCount] = useState(1); // portions that the page asked for
   const [words, setWords] = useState("");
+  const [wanted, setWanted] = useState(null); // a checkpoint that the conversation shows
   const isWhole = data.checkpoint_count === data.checkpoints.length && data.branch_count === data.branches.length;
   useEffect(() => {
     setCount(1);
     setWords("");
+    setWanted(null);
   }, [data.thread]);
   useEffect(() => {
-    if (isWhole || (count === 1 && words === "")) return undefined;
-    const timer = setTimeout(() => act("portion", { count, text: words }), words === "" ? 0 : SEARCH_AFTER_MS);
+    if (isWhole || (count === 1 && words === "" && wanted === null)) return undefined;
+    const place = wanted !== null && { checkpoint: wanted };
+    const timer = setTimeout(() => act("portion", { count, text: words, ...place }), words === "" ? 0 : SEARCH_AFTER_MS);
     return () => clearTimeout(timer);
-  }, [isWhole, count, words, data.version]);
-  const isWanted = !isWhole && last?.thread === data.thread && (words !== "" || (count > 1 && last.words === ""));
+  }, [isWhole, count, words, wanted, data.version]);
+  const isWanted = !isWhole && last?.thread === data.thread && (words !== "" || ((count > 1 || wanted !== null) && last.words === ""));
   const joined = useMemo(() => (isWanted ? joinPortion(last, data) : data), [isWanted && last, data]);
   const hidden = data.checkpoint_count + data.branch_count - joined.checkpoints.length - joined.branches.length;
-  return { data: joined, hidden, showEarlier: () => setCount(count + 1), search: setWords };
+  return { data: joined, hidden, showEarlier: () => setCount(count + 1), search: setWords, include: setWanted };
 }
 
 /** Join a portion and the data, which is newer than the portion until this was brought again. */

@@ -1,6 +1,7 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
 import { icon } from "../lib/icons.mjs";
 import { useRequest } from "../lib/request.mjs";
+import { closeSheets } from "../page/panes.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
 
@@ -25,10 +26,16 @@ export function useSaving(data, act) {
   const { pending, isLate, start, end } = useRequest({});
   const seen = useRef(data);
   useLayoutEffect(() => {
-    if (seen.current !== data) end();
+    if (seen.current !== data && pending !== null) {
+      end();
+      closeSheets(); // a sheet would cover the mark of the checkpoint
+    }
     seen.current = data;
   }, [data, end]);
-  const save = ({ name, description, op }) => start({ name, description, op: act("save", { name, description }, op) });
+  const save = ({ name, description, message, op }) => {
+    const place = message && { message };
+    start({ name, description, ...place, op: act("save", { name, description, ...place }, op) });
+  };
   return { pending, isLate, save, retry: () => save(pending) };
 }
 

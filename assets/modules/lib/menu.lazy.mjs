@@ -1,5 +1,6 @@
 /** A small menu below the button that opened it: arrow keys go through it, Escape and a click elsewhere close it. */
 const { createElement: h, useLayoutEffect, useRef } = window.React;
+const { flushSync } = window.ReactDOM;
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
@@ -28,12 +29,12 @@ export function Menu({ name, items, onClose }) {
     event.stopPropagation();
   };
   const choose = (act) => () => {
-    onClose();
+    flushSync(onClose); // the button has the focus again: it is what the action returns the focus to
     act();
   };
   return h(
     "div",
     { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
-    items.map(([label, act]) => h("button", { key: label, type: "button", role: "menuitem", tabIndex: -1, onClick: choose(act) }, label)),
+    items.map(([label, act], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: -1, onClick: choose(act) }, label)),
   );
 }

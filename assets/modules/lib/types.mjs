@@ -24,9 +24,15 @@
  *   time: string, tools: ToolView[], more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
  *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
- * @typedef {{op: string, text: string}} Notice  describes the last operation
+ * @typedef {{op: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
+ *   restore went, and `keepable` that it removed messages which no branch keeps
+ * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}} MarksView  the
+ *   first checkpoints at a message, and the number of the others
+ * @typedef {{messages: {id: string, role: "user"|"assistant", text: string}[], count: number, undoable: boolean, address: string}} RemovedPartView
+ *   the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
- *   run: RunView|null, notice: Notice|null, suggestions: string[], missing?: boolean}} TranscriptData  `missing`: no conversation has this address
+ *   run: RunView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, suggestions: string[],
+ *   missing?: boolean}} TranscriptData  `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView

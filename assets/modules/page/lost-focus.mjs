@@ -9,10 +9,11 @@ const isFocusFree = () => document.activeElement === document.body && document.q
 /** @returns {boolean} whether another part of the page may take the focus: nobody has put it where it is */
 export const isFocusUnclaimed = () => document.activeElement === document.body || document.activeElement === recovered;
 
-/** Focus the message field; on touch screens, where that opens the keyboard, the conversation. */
+/** Focus the open sheet, else the message field; on touch screens, where that opens the keyboard, the conversation. */
 function focusConversation() {
+  const sheet = document.querySelector(".backdrop.shown") && document.querySelector(".show-history .pane-history .sheet-close, .show-threads .pane-threads .sheet-close");
   const field = matchMedia("(pointer: fine)").matches && document.querySelector(".message-field textarea");
-  recovered = field || document.querySelector(".transcript .log");
+  recovered = sheet || field || document.querySelector(".transcript .log");
   recovered?.focus({ preventScroll: true });
 }
 

@@ -1,5 +1,6 @@
 /** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
+import { closeSheets } from "../page/panes.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
@@ -27,7 +28,10 @@ export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing
     if (isMounted.current && runningId !== null) jumpToEnd();
   }, [runningId, jumpToEnd]);
   useLayoutEffect(() => {
-    if (isMounted.current && notice && !isInPlace.current) jumpToEnd();
+    if (isMounted.current && notice && !isInPlace.current) {
+      jumpToEnd();
+      if (notice.place !== undefined) showRestore(stopFollowing);
+    }
     isInPlace.current = false;
     isMounted.current = true;
   }, [notice?.op, jumpToEnd]);
@@ -35,6 +39,16 @@ export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing
     isInPlace.current = true;
     stopFollowing();
   }, [stopFollowing]);
+}
+
+/** Show the banner of a restore: a sheet would cover it, and on a low screen the removed messages push it out of view. */
+function showRestore(stopFollowing) {
+  const [banner, scroller] = [document.querySelector(".notice"), document.querySelector("#transcript .log")];
+  if (closeSheets({ restoreFocus: false })) scroller.focus({ preventScroll: true }); // the opener may be far from the banner
+  const hidden = scroller.getBoundingClientRect().top - (banner?.getBoundingClientRect().top ?? Infinity);
+  if (hidden <= 0) return;
+  stopFollowing();
+  scroller.scrollTop -= hidden;
 }
 
 /** Move the focus after an edit to the message, or to its replacement: the closed field took the focus with it. */

@@ -1,6 +1,7 @@
 /** The line under a message: its time, its cost and its actions. */
 import { copyLink } from "../lib/addresses.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
+import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
@@ -113,10 +114,13 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
-function MoreActions({ message: { id }, act, others }) {
+function MoreActions({ message: { id, role, text }, act, others, isLast }) {
   const [isOpen, setOpen] = useState(false);
+  const isHere = isLast && role !== "user"; // a question is taken back: it returns to the field
   const items = () => [
     ...(matchMedia(LITTLE_ROOM).matches ? others : []),
+    ["Save checkpoint here", () => saveAtMessage({ message: id, quote: text })],
+    ...(isHere ? [] : [["Restore to here", () => act("restore", { message: id })]]),
     ["Copy link", () => copyLink(getOpenThread(), { message: id })],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
@@ -135,7 +139,7 @@ function MoreActions({ message: { id }, act, others }) {
 }
 
 /** The actions of a message, and those that its menu has as well where there is little room. */
-function Actions({ message, act, announce, onEdit }) {
+function Actions({ message, act, announce, onEdit, isLast }) {
   const { id, role, text } = message;
   const isUser = role === "user";
   const edit = async () => {
@@ -158,14 +162,14 @@ function Actions({ message, act, announce, onEdit }) {
       : h(ActionButton, { name: "Answer again", word: "Again", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", word: isUser ? null : "Branch", className: "fork-button", "data-testid": "fork", onClick: fork }),
-    h(MoreActions, { message, act, others }),
+    h(MoreActions, { message, act, others, isLast }),
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function}} props */
-export function MessageFoot({ message, announce, act, onEdit }) {
+/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean}} props */
+export function MessageFoot({ message, announce, act, onEdit, isLast }) {
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
-  const actions = h(Actions, { message, act, announce, onEdit });
+  const actions = h(Actions, { message, act, announce, onEdit, isLast });
   return h(
     "footer",
     { className: "message-foot" },

@@ -41,7 +41,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
     h(ShowAllCalls, { more: message.more_tools }),
-    hasFoot && !editing && h(MessageFoot, { message, announce, act, onEdit }),
+    hasFoot && !editing && h(MessageFoot, { message, announce, act, onEdit, isLast }),
   );
 }
 
@@ -49,7 +49,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast }) {
 const isSameMessage = (before, after) =>
   before.editing === after.editing &&
   before.act === after.act &&
-  (before.isLast === after.isLast || !after.editing) &&
+  before.isLast === after.isLast &&
   (before.message === after.message || JSON.stringify(before.message) === JSON.stringify(after.message));
 
 export const Message = memo(MessageArticle, isSameMessage);

@@ -49,21 +49,30 @@ function describeStop(run, isCut) {
 /** The last operation, if it removed messages, with its undo. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
 export function NoticeBanner({ notice, act }) {
   const operation = useRef(createOperationId()); // a double click is one request
+  const keeping = useRef(createOperationId());
   return h(
     "div",
     { className: "notice", role: "status" },
     icon("signpost-split"),
-    h("p", null, notice.text),
+    h(NoticeText, { notice }),
     h(
       "button",
       { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current) },
       icon("arrow-counterclockwise"),
       "Undo",
     ),
+    notice.keepable && h("button", { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed", {}, keeping.current) }, "Keep as branch"),
     h(
       "button",
       { type: "button", className: "icon-button", "aria-label": "Close notice", title: "Close", onClick: () => act("close-notice") },
       icon("x-lg"),
     ),
   );
+}
+
+/** The text, with the restored place in bold. */
+function NoticeText({ notice: { text, place } }) {
+  const start = place ? text.indexOf(place) : -1;
+  if (start < 0) return h("p", null, text);
+  return h("p", null, text.slice(0, start), h("strong", null, place), text.slice(start + place.length));
 }

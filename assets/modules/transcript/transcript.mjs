@@ -9,8 +9,10 @@ import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention
 import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { Live } from "./live.mjs";
+import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
+import { TimeEnd } from "./removed.mjs";
 import { useScrollToMessage } from "./scroll-to-message.mjs";
 import { useScrolling } from "./scrolling.mjs";
 import { useStream } from "./stream.mjs";
@@ -84,7 +86,7 @@ function useEarlier({ earlier }, firstId, act) {
 /** List the summary of the conversation, and the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
-  const place = ({ id: message, text }) => ({ group: GO_BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("fork", { message }) });
+  const place = ({ id: message, text }) => ({ group: GO_BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("restore", { message }) });
   const summarise = { group: "Actions", name: SUMMARISE_COMMAND, run: () => act("summarise", { side: "all" }) };
   return [...(questions.length > 0 ? [summarise] : []), ...questions.map(place).reverse()];
 }
@@ -93,7 +95,10 @@ function listPlaces(messages, act) {
 function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
-  const isEmpty = messages.length === 0 && !showLive;
+  const isFollowed = isRunning || messages.at(-1)?.id !== data.messages.at(-1)?.id; // the data does not have the next message yet
+  const removed = data.later || isFollowed ? null : data.removed;
+  const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;
+  const isEmpty = messages.length === 0 && !showLive && !removed;
   const onSuggest = (text, operation) => {
     expectThread(operation);
     act("suggest", { text, ...takeChoice(data.thread) }, operation);
@@ -114,29 +119,30 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
+      h(MessageRows, { messages, marks: data.marks, later: data.later, editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
-      !data.later && data.notice && h(NoticeBanner, { key: data.notice.op, notice: data.notice, act }),
+      h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),
     ),
   );
 }
 
-function MessageRows({ messages, later, editing, act, stayInPlace, announce }) {
+function MessageRows({ messages, marks, later, editing, act, stayInPlace, announce }) {
   const onAct = useCallback((type, fields) => {
     if (type === "choose") stayInPlace();
     act(type, fields);
   }, [act, stayInPlace]);
   const row = (message, place) =>
-    h(Message, {
-      key: message.siblings[0] ?? message.id, // alternatives share one element, so that the focus stays in it
-      message,
-      announce,
-      act: onAct,
-      onEdit: editing.open,
-      editing: editing.draft?.id === message.id ? editing : null,
-      isLast: !later && place === messages.length - 1,
-    });
+    h(
+      Fragment,
+      { key: message.siblings[0] ?? message.id }, // alternatives share one element, so that the focus stays in it
+      marks[message.id] && h(Marks, { marks: marks[message.id] }),
+      h(Message, {
+        ...{ message, announce, act: onAct, onEdit: editing.open },
+        editing: editing.draft?.id === message.id ? editing : null,
+        isLast: !later && place === messages.length - 1,
+      }),
+    );
   return h(Fragment, null, messages.map(row));
 }

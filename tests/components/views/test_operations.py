@@ -46,7 +46,8 @@ def test_the_banner_tells_what_a_restore_took_away_until_it_is_undone(store: Sto
     store.restore(thread_id, store.list_checkpoints(thread_id)[0].id)
     notice = operations.describe_notice(_last(store, thread_id))
     assert notice is not None
-    assert notice["text"] == "Restored to after b · 2 messages and 1 checkpoint removed"
+    assert notice["text"] == "Restored to after b. 2 messages and 1 checkpoint removed."
+    assert (notice["place"], notice["keepable"]) == ("after b", True)
     store.undo(thread_id)
     assert operations.describe_notice(_last(store, thread_id)) is None
 

@@ -1,0 +1,42 @@
+/** The checkpoints at a message: a diamond with a name beside it, or above it where there is no margin. */
+import { openCheckpoint } from "../lib/history-requests.mjs";
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+
+const { createElement: h, memo, useState } = window.React;
+
+const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
+
+/** @param {{marks: import("../lib/types.mjs").MarksView}} props */
+function MessageMarks({ marks: { checkpoints, more } }) {
+  const [isOpen, setOpen] = useState(false);
+  const [first, ...others] = checkpoints;
+  const hidden = others.length + more;
+  const items = checkpoints.map(({ id, name }) => [name, () => openCheckpoint(id)]);
+  const author = first.created_by === "judge" ? "milestone" : first.created_by === "agent" ? "agent" : "own";
+  const name = `${author === "milestone" ? "Milestone" : "Checkpoint"} ${first.name}${hidden > 0 ? ` and ${hidden} more` : ""}`;
+  const menu = hidden > 0 ? { "aria-haspopup": "menu", "aria-expanded": isOpen } : {};
+  return h(
+    "div",
+    { className: "marks" },
+    h(
+      "button",
+      {
+        type: "button",
+        className: `mark mark-${author}`,
+        "data-testid": "mark",
+        "aria-label": name,
+        title: name,
+        ...menu,
+        onClick: () => (hidden > 0 ? setOpen(true) : openCheckpoint(first.id)),
+      },
+      h("span", { className: "mark-text" }, h("span", { className: "mark-name" }, first.name), hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`)),
+      icon(author === "milestone" ? "diamond" : "diamond-fill"),
+    ),
+    isOpen && h(Menu, { name: "Checkpoints", items, onClose: () => setOpen(false) }),
+  );
+}
+
+const isSame = (before, after) => before.marks === after.marks || JSON.stringify(before.marks) === JSON.stringify(after.marks);
+
+export const Marks = memo(MessageMarks, isSame);

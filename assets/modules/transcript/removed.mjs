@@ -1,0 +1,35 @@
+/** The messages that the last restore removed, until the next message or Undo: a few plain words of the first ones. */
+import { formatCount } from "../lib/format.mjs";
+import { lazy } from "../lib/lazy.mjs";
+
+const { createElement: h, useState } = window.React;
+const { createPortal } = window.ReactDOM;
+
+const SPEAKERS = { user: "You said", assistant: "Waymark said" };
+
+const FullText = lazy(() => import("../message/full-text.lazy.mjs"), "FullText", "The removed messages could not be loaded. Please try again.");
+
+/** @param {{removed: import("../lib/types.mjs").RemovedPartView, act: Function}} props */
+export function RemovedPart({ removed: { messages, count, address }, act }) {
+  const [isOpen, setOpen] = useState(false);
+  const hidden = count - messages.length;
+  return h(
+    "div",
+    { className: "removed-part", role: "group", "aria-label": `${formatCount(count, "message")} removed`, "data-testid": "removed" },
+    messages.map(({ id, role, text }) =>
+      h("p", { key: id, className: `removed-message removed-${role}` }, h("span", { className: "visually-hidden" }, `Removed. ${SPEAKERS[role]}: `), text),
+    ),
+    h(
+      "p",
+      { className: "removed-more" },
+      hidden > 0 ? `${formatCount(hidden, messages.length > 0 ? "more message" : "message")}, until you write or undo` : "Until you write or undo",
+      h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, "Open"),
+    ),
+    isOpen && createPortal(h(FullText, { title: `${formatCount(count, "message")} removed`, address, act, onClose: () => setOpen(false) }), document.body),
+  );
+}
+
+/** The end of a conversation: the banner about its last change, and what this removed. */
+export function TimeEnd({ banner, removed, act }) {
+  return (banner || removed) && h("div", { className: "time-end" }, banner, removed && h(RemovedPart, { removed, act }));
+}

@@ -1,0 +1,94 @@
+"""Time in the conversation: the checkpoints beside its messages, and the beginning of what the last restore removed."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+from urllib.parse import quote
+
+from agent.marks import MoveMark, SummaryMark
+from checkpoints import MAIN, Message
+from checkpoints.model import CheckpointMark, RemovedPart
+from checkpoints.text import find_plain_line, shorten, shorten_line
+from components.views.message_view import MessageView
+
+READ_REMOVED_MESSAGES = 12  # of which the first that have a text are shown
+MAX_REMOVED_MESSAGES = 3  # shown
+MAX_REMOVED_CHARS = 160  # of a removed message
+_MAX_READ_CHARS = 2_000  # of a text whose first line is looked for
+
+
+class MarkView(TypedDict):
+    id: str
+    name: str
+    created_by: str
+
+
+class MessageMarksView(TypedDict):
+    """The checkpoints at a message: the first ones, and the number of the others."""
+
+    checkpoints: list[MarkView]
+    more: int
+
+
+class RemovedMessageView(TypedDict):
+    id: str
+    role: Literal["user", "assistant"]
+    text: str  # plain
+
+
+class RemovedPartView(TypedDict):
+    messages: list[RemovedMessageView]
+    count: int  # of all that were removed
+    undoable: bool
+    address: str  # of all of them
+
+
+def describe_marks(
+    marks: Sequence[CheckpointMark], messages: Sequence[Message], shown: Sequence[MessageView]
+) -> dict[str, MessageMarksView]:
+    """Describe the checkpoints by the shown message that they are at: the last one that their state contains."""
+    depths = {message.id: message.depth for message in messages}
+    places = [depths[view["id"]] for view in shown]
+    found: dict[str, MessageMarksView] = {}
+    known: set[tuple[int, int]] = set()
+    for mark in marks:
+        if (number := bisect_right(places, mark.depth) - 1) < 0:
+            continue
+        view = found.setdefault(shown[number]["id"], {"checkpoints": [], "more": 0})
+        if (mark.segment, mark.depth) not in known:
+            known.add((mark.segment, mark.depth))
+            view["more"] += mark.count
+        view["checkpoints"].append({"id": mark.id, "name": mark.name, "created_by": mark.created_by})
+        view["more"] -= 1
+    return found
+
+
+def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPartView | None:
+    """Describe the first removed messages in a few plain words. Nothing of them is formatted."""
+    if part is None:
+        return None
+    views = [view for message in part.messages if (view := _describe_removed_message(message))]
+    return {
+        "messages": views[:MAX_REMOVED_MESSAGES],
+        "count": part.count,
+        "undoable": part.is_newest,
+        "address": f"/api/threads/{quote(thread_id)}/removed",
+    }
+
+
+def is_question(message: Message) -> bool:
+    """Return whether a person wrote the message: it is no note of a move or a summary."""
+    is_note = MoveMark.of(message) is not None or SummaryMark.of(message) is not None
+    return message.type == "human" and message.agent == MAIN and not is_note
+
+
+def _describe_removed_message(message: Message) -> RemovedMessageView | None:
+    if message.damaged or message.agent != MAIN:
+        return None
+    text = str(message.langchain.text)[:_MAX_READ_CHARS] if message.type in ("human", "ai") else ""
+    if is_question(message) and (line := shorten_line(text, MAX_REMOVED_CHARS)):
+        return {"id": message.id, "role": "user", "text": line}
+    if message.type == "ai" and (line := find_plain_line(text)):
+        is_whole = len(text.split()) == len(line.split())
+        return {"id": message.id, "role": "assistant", "text": shorten(line if is_whole else f"{line} …", MAX_REMOVED_CHARS)}
+    return None
