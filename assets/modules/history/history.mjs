@@ -24,6 +24,7 @@ const EMPTY_HISTORY = {
   ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
   ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, save: { enabled: false, reason: null } },
 };
+const NOTHING_THERE = "There is no conversation yet.";
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
@@ -42,7 +43,7 @@ export function History(props) {
   const comparing = useComparing(data.thread);
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
-  useCommands("history", () => listHistoryCommands(data, act, form.open, comparing.start, portion));
+  useCommands("history", () => listHistoryCommands(data, act, form.open, saving.save, comparing.start, portion));
   return h(
     "div",
     { id: props.id, className: "history" },
@@ -125,17 +126,24 @@ function SaveControl({ data, form, saving }) {
 }
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
+function listHistoryCommands({ checkpoints, branches, save }, act, onOpenForm, onSave, onCompare, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
   const others = branches.filter(({ current }) => !current);
+  const head = branches.find(({ current }) => current)?.message;
   const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
+  const restorable = newest.filter(({ here }) => !here).map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
+  const switches = others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id })));
+  const saveNamed = (name) => (name ? (openSheet("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
-    ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
+    { group: "Actions", name: "Save checkpoint", word: "save", hint: "name", offReason: save.enabled ? null : save.reason ?? NOTHING_THERE, run: saveNamed },
+    { group: "Actions", name: "Restore a checkpoint", word: "restore", offReason: restorable.length > 0 ? null : "There is no checkpoint to go back to.", choices: () => restorable },
+    { group: "Actions", name: "Branch from here", word: "branch", hint: "name", offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }) },
+    { group: "Actions", name: "Switch to a branch", word: "switch", offReason: switches.length > 0 ? null : "There is no other branch.", choices: () => switches },
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
-    ...newest.map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...restorable,
     ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (openSheet("history"), showEarlier()) }] : []),
-    ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
+    ...switches,
   ];
 }
 

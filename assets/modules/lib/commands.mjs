@@ -1,4 +1,4 @@
-/** Commands of the palette. Each mounted component offers its own. */
+/** Commands of the palette and of the message field (`/`). Each mounted component offers its own. */
 const { useEffect, useRef } = window.React;
 
 export const GO_BACK = "Go back to";
@@ -6,7 +6,7 @@ const commandsByOwner = new Map();
 
 /**
  * @param {string} owner name of the component that offers
- * @param {() => Command[]} list called when the palette opens
+ * @param {() => Command[]} list called when the palette opens, and while a slash command is typed
  */
 export function useCommands(owner, list) {
   const latest = useRef(list);

@@ -111,7 +111,7 @@ function Selected({ selection, act, isArchive }) {
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
   const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, thread: id, detail: formatAge(updated, now), run: () => open("open", { thread: id }) });
-  return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
+  return [{ group: "Actions", name: "New conversation", word: "new", run: () => open("new") }, ...others.map(line)];
 }
 
 /** The scrolling part. */
