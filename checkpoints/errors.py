@@ -5,7 +5,8 @@ StateError
 │   ├── ThreadNotFoundError
 │   ├── CheckpointNotFoundError
 │   ├── MessageNotFoundError
-│   └── BranchNotFoundError
+│   ├── BranchNotFoundError
+│   └── PromptNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
 │   └── RequestReusedError   the request was used for another text before; nothing was done
@@ -16,6 +17,7 @@ StateError
 ├── TooManyValuesError       a message or a state of more values than can be imported
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
+├── InvalidPromptError       a prompt that cannot be saved
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
 ├── ExportTooLargeError      an export that would be too large
@@ -134,6 +136,14 @@ class DamagedOperationError(StateError):
         super().__init__(f"Change {version:,} of this conversation cannot be taken back: its record is damaged.")
         self.thread_id = thread_id
         self.version = version
+
+
+class InvalidPromptError(StateError):
+    """A prompt without a name or a text, one that is too long, or one too many."""
+
+
+class PromptNotFoundError(NotFoundError):
+    noun = "prompt"
 
 
 class InvalidFileError(StateError, ValueError):

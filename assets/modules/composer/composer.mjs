@@ -7,6 +7,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
 import { isOutageShown } from "../page/outage.mjs";
+import { listPromptCommands } from "../page/prompts.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
@@ -33,13 +34,12 @@ export function Composer(props) {
   const field = useMessageField(thread);
   const { sending, isSending, isRunning, queue, send, summarise } = useMessages(props, serverData, field);
   const slash = useSlash(field, sending.refuse);
-  useCommands("composer", () => [{ group: "Actions", name: "Summarise the conversation", word: "compact", hint: "what to keep", offReason: thread === null ? "There is nothing to summarise yet." : null, run: summarise }]);
+  useCommands("composer", () => [
+    { group: "Actions", name: "Summarise the conversation", word: "compact", hint: "what to keep", offReason: thread === null ? "There is nothing to summarise yet." : null, run: summarise },
+    ...listPromptCommands(field.getText(), field.insertText),
+  ]);
   useFilledText(data.fill, field);
-  useEffect(() => {
-    // Not on touch screens, where the focus would open the keyboard over the page.
-    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) field.textarea.current.focus();
-  }, [data.thread]);
-
+  useFocusAtStart(field, data.thread);
   const { pending } = sending;
   const { attachments } = field;
   useEscapeToStop(isRunning && pending?.type !== "stop", sending.stop);
@@ -64,6 +64,13 @@ export function Composer(props) {
       h(ComposerFoot, { data, tokens: field.tokens }),
     ),
   );
+}
+
+/** Focus the field of another conversation: not on touch screens, where the focus would open the keyboard over the page. */
+function useFocusAtStart({ textarea }, thread) {
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) textarea.current.focus();
+  }, [thread]);
 }
 
 /** Stop the answer on Escape, unless that closes something or is pressed in another field. */

@@ -16,7 +16,7 @@ const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Message
  * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
- *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void, changeText: (text: string) => void, takeMessage: () => Message,
+ *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void, changeText: (text: string) => void, insertText: (text: string) => void, takeMessage: () => Message,
  *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
  * @param {string|null} thread whose draft is stored
  * @returns {MessageFieldState}
@@ -34,6 +34,7 @@ export function useMessageField(thread) {
     fitHeight(textarea.current, MAX_FIELD_HEIGHT_PX);
     setBlank(textarea.current.value.trim() === "");
     setTokens(estimateTokens(textarea.current.value));
+    setFocused(document.activeElement === textarea.current); // a dialog that closes returns the focus without an event for React
     setSlashText(isSlashText(textarea.current.value) ? textarea.current.value : null);
   }, []);
   useEffect(() => {
@@ -44,7 +45,13 @@ export function useMessageField(thread) {
   const actions = useMemo(() => buildFieldActions(textarea, shownThread, measure, attachments), [measure, getFiles, prependFiles, removeFiles]);
   const isEmpty = (isBlank && files.length === 0) || isReading;
   const pasting = usePasting(textarea, attachments, actions.onInput);
-  return { textarea, attachments, pasting, isEmpty, tokens, slashText, isFocused, setFocused, ...actions };
+  const insertText = (text) => {
+    const { current: area } = textarea;
+    area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+    area.focus();
+    actions.onInput();
+  };
+  return { textarea, attachments, pasting, isEmpty, tokens, slashText, isFocused, setFocused, insertText, ...actions };
 }
 
 /** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */

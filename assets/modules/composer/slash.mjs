@@ -2,7 +2,7 @@
  * Slash commands: a text in the field that begins with "/" and names a command of the page. The commands are those of the palette
  * (lib/commands.mjs) that have a word.
  */
-import { listCommands } from "../lib/commands.mjs";
+import { listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { listBarCommands } from "../page/bar-commands.mjs";
 
 const { useRef, useState } = window.React;
@@ -63,6 +63,7 @@ export function useSlash(field, refuse) {
   const [selection, setSelection] = useState({ text: "", position: 0 });
   const isDismissed = useRef(false);
   const [, render] = useState(0);
+  useChoicesRevision();
   if (slashText === null) isDismissed.current = false;
   const { lines, isCommand } = slashText === null || isDismissed.current ? NO_LINES : listLines(slashText, [...listCommands(), ...listBarCommands()]);
   const selected = selection.text === slashText ? Math.min(selection.position, lines.length - 1) : 0;

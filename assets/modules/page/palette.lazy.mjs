@@ -1,5 +1,5 @@
 /** The palette finds positions and actions by a few letters, and every message by its words. This module also has the positions to go back to, and the list of keys. */
-import { GO_BACK, listCommands } from "../lib/commands.mjs";
+import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
@@ -70,7 +70,8 @@ export function Palette({ onlyBack = false, onClose }) {
   const id = useId();
   const dialog = useDialog(onClose);
   const [opened, setOpened] = useState(null); // the command whose choices are shown
-  const commands = useMemo(() => listPaletteCommands(opened, onlyBack), [opened]);
+  const revision = useChoicesRevision();
+  const commands = useMemo(() => listPaletteCommands(opened, onlyBack), [opened, revision]);
   const { matches, lines, selected, found, text, onType, onStep } = useLines(commands, dialog, onlyBack || opened !== null);
   const choose = (command) => {
     if (command.choices) return onType(""), setOpened(command);

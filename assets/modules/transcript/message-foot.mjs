@@ -6,6 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
+import { openPrompts } from "../page/prompts.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -112,10 +113,12 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. */
-function MoreActions({ id, act }) {
+function MoreActions({ id, act, readText }) {
   const [isOpen, setOpen] = useState(false);
+  const savePrompt = (text) => text !== null && openPrompts(text);
   const items = [
     ["Copy link", () => copyLink(getOpenThread(), { message: id })],
+    ["Save as a prompt", async () => savePrompt(await readText())],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
   ];
@@ -136,10 +139,15 @@ function MoreActions({ id, act }) {
 export function MessageFoot({ message, announce, act, onEdit }) {
   const { id, role, text } = message;
   const isUser = role === "user";
+  const readText = async () => {
+    const whole = message.more ? await fetchWholeText(message) : text;
+    if (whole === null) announce("The text cannot be read right now");
+    return whole;
+  };
   const edit = async () => {
     if (!message.more) return onEdit(message);
-    const whole = await fetchWholeText(message);
-    return whole === null ? announce("The text cannot be read right now") : onEdit({ ...message, text: whole });
+    const whole = await readText();
+    return whole !== null && onEdit({ ...message, text: whole });
   };
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
   return h(
@@ -155,7 +163,7 @@ export function MessageFoot({ message, announce, act, onEdit }) {
       : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
-    h(MoreActions, { id, act }),
+    h(MoreActions, { id, act, readText }),
     isUser && alternatives,
   );
 }
