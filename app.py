@@ -109,6 +109,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             search.SEARCH_PATH,
             thread_list.THREADS_PATH,
             model_connections.CONNECTIONS_PATH,
+            thread_list.RUNS_PATH,
             saved_prompts.PROMPTS_PATH,
             session_routes.SESSIONS_PATH,
         }

@@ -8,6 +8,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/shell.mjs";
+import { useOtherRuns } from "./other-runs.mjs";
 import { useFilteredThreads, useListedThreads } from "./portions.mjs";
 import { Row } from "./row.mjs";
 import { SelectionBar, useSelection } from "./selection.mjs";
@@ -33,6 +34,7 @@ export function Threads(props) {
     closeSheets({ restoreFocus: false });
   };
   const now = useNow();
+  useOtherRuns(data, shown.listed);
   useCommands("threads", () => listThreadCommands(shown.listed, data?.current, now, open));
   const show = (next) => {
     selection.stop();

@@ -3,9 +3,10 @@ import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
+import { showTitle } from "../lib/notices.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
-import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention.mjs";
+import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { Live } from "./live.mjs";
@@ -27,7 +28,7 @@ export function Transcript(props) {
   const thread = useShownThread(props.data, props.reply);
   const title = props.data?.title;
   useEffect(() => {
-    document.title = title ? `${title} · Waymark` : "Waymark";
+    showTitle(title ? `${title} · Waymark` : "Waymark");
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
   // A new key for another thread: no state of the old conversation may remain.
@@ -44,6 +45,7 @@ function Conversation({ id, thread, data, act, editing }) {
   const loadEarlier = useEarlier(data, firstId, act);
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
   useSpokenRun(run, announce);
+  useRunNotice(run, thread, data.title);
   const showLatest = useScrollToMessage(data, act, scrolling);
   const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice, { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
   useFocusAfterEdit(editing, messages);
