@@ -13,7 +13,7 @@ import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
 import { MessageField, useMessageField } from "./message-field.mjs";
-import { Meter } from "./meter.mjs";
+import { Meter, WindowNotice } from "./meter.mjs";
 import { PasteNotice } from "./pasting.mjs";
 import { useQueue } from "./queue.mjs";
 import { recoverSent, useSending } from "./sending.mjs";
@@ -52,6 +52,7 @@ export function Composer(props) {
       { className: "composer-column" },
       h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: retry }),
       queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
+      h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(

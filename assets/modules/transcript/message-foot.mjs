@@ -135,8 +135,8 @@ function MoreActions({ id, act, readText }) {
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function}} props */
-export function MessageFoot({ message, announce, act, onEdit }) {
+/** @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void, act: Function, onEdit: Function}} props */
+export function MessageFoot({ message, isUnanswered, announce, act, onEdit }) {
   const { id, role, text } = message;
   const isUser = role === "user";
   const readText = async () => {
@@ -161,6 +161,7 @@ export function MessageFoot({ message, announce, act, onEdit }) {
     isUser
       ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "icon-button edit-button", onClick: edit })
       : h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("regenerate", { message: id }) }),
+    isUnanswered && h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("retry") }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", "data-testid": "fork", onClick: () => act("fork", { message: id }) }),
     h(MoreActions, { id, act, readText }),

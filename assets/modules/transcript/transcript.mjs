@@ -115,7 +115,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest }),
-      h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
+      h(MessageRows, { messages, later: data.later, isAtRest: !showLive && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
@@ -124,7 +124,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   );
 }
 
-function MessageRows({ messages, later, editing, act, stayInPlace, announce }) {
+function MessageRows({ messages, later, isAtRest, editing, act, stayInPlace, announce }) {
   const onAct = useCallback((type, fields) => {
     if (type === "choose") stayInPlace();
     act(type, fields);
@@ -138,6 +138,7 @@ function MessageRows({ messages, later, editing, act, stayInPlace, announce }) {
       onEdit: editing.open,
       editing: editing.draft?.id === message.id ? editing : null,
       isLast: !later && place === messages.length - 1,
+      isUnanswered: isAtRest && !later && message.role === "user" && place === messages.length - 1,
     });
   return h(Fragment, null, messages.map(row));
 }
