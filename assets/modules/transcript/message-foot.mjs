@@ -118,9 +118,9 @@ function MoreActions({ id, act, readText }) {
   const savePrompt = (text) => text !== null && openPrompts(text);
   const items = [
     ["Copy link", () => copyLink(getOpenThread(), { message: id })],
-    ["Save as a prompt", async () => savePrompt(await readText())],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
+    ["Save as a prompt", async () => savePrompt(await readText())],
   ];
   const name = "More";
   return h(
