@@ -96,3 +96,20 @@ def test_the_palette_has_the_same_commands(shared_openai_server: Server, visit: 
     page.tab.keyboard.type("other")
     page.tab.keyboard.press("Enter")
     expect(page.tab.get_by_test_id("model")).to_have_text("Model: openai:other-model")
+
+
+@pytest.mark.slow
+def test_two_presses_on_a_slow_network_are_one_command(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    page.say("Red please")
+    network = page.tab.context.new_cdp_session(page.tab)
+    slow = {"offline": False, "latency": 400, "downloadThroughput": -1, "uploadThroughput": -1}
+    network.send("Network.emulateNetworkConditions", slow)
+    page.composer.fill("/save Once")
+    page.composer.press("Enter")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("")
+    page.expect_checkpoints(("Once", 2))
+    page.expect_messages(2)
