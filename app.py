@@ -53,6 +53,7 @@ from components.routes import (
     model_connections,
     replaced_messages,
     request_progress,
+    saved_prompts,
     search,
     thread_list,
     thread_usage,
@@ -96,6 +97,7 @@ ROUTES = (
     search,
     uploads,
     model_connections,
+    saved_prompts,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
@@ -110,10 +112,19 @@ ALLOWED_ROUTES = AllowedRoutes(
             search.SEARCH_PATH,
             thread_list.THREADS_PATH,
             model_connections.CONNECTIONS_PATH,
+            thread_list.RUNS_PATH,
+            saved_prompts.PROMPTS_PATH,
             session_routes.SESSIONS_PATH,
         }
     ),
-    prefixes=("/api/threads/", "/api/requests/", "/api/actions/", UPLOADS_PREFIX, f"{session_routes.SESSIONS_PATH}/"),
+    prefixes=(
+        "/api/threads/",
+        "/api/requests/",
+        "/api/actions/",
+        UPLOADS_PREFIX,
+        f"{session_routes.SESSIONS_PATH}/",
+        f"{saved_prompts.PROMPTS_PATH}/",
+    ),
     page_prefixes=("/t/",),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),

@@ -52,7 +52,7 @@
   function send() {
     var before = read("queue") || {};
     var text = [before.text, field.value].filter(Boolean).join("\n\n");
-    if (field.value.trim() === "" || before.files) return;
+    if (field.value.trim() === "" || before.files || field.value.trim()[0] === "/") return; // the composer knows the commands
     if (!store("queue", { text: text, op: before.op || createOperationId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
     setText("");
     store("draft", "");

@@ -5,7 +5,8 @@ StateError
 │   ├── ThreadNotFoundError
 │   ├── CheckpointNotFoundError
 │   ├── MessageNotFoundError
-│   └── BranchNotFoundError
+│   ├── BranchNotFoundError
+│   └── PromptNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
 │   └── RequestReusedError   the request was used for another text before; nothing was done
@@ -16,6 +17,7 @@ StateError
 ├── TooManyValuesError       a message or a state of more values than can be imported
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
+├── InvalidPromptError       a prompt that cannot be saved
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
 ├── ExportTooLargeError      an export that would be too large
@@ -139,6 +141,14 @@ class DamagedOperationError(StateError):
 class NothingRemovedError(StateError):
     def __init__(self) -> None:
         super().__init__("The removed messages are not shown here any more. Undo brings them back.")
+
+
+class InvalidPromptError(StateError):
+    """A prompt without a name or a text, one that is too long, or one too many."""
+
+
+class PromptNotFoundError(NotFoundError):
+    noun = "prompt"
 
 
 class InvalidFileError(StateError, ValueError):

@@ -41,6 +41,10 @@ MAX_EXTRA_BODY_CHARS = 4_000  # of further fields of each request, as JSON
 MAX_SETTING_CHARS = 1_000  # of a key, an address or a name in the form that connects a model
 MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
 
+# Saved prompts
+MAX_SAVED_PROMPTS = 500  # of one owner
+MAX_SAVED_PROMPT_CHARS = 20_000  # of the text of one
+
 # Documents
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000

@@ -271,6 +271,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
         f"{redacted_exports.MAX_WAITING} that wait",
+        "The library of prompts": f"{limits.MAX_SAVED_PROMPTS} prompts of {limits.MAX_SAVED_PROMPT_CHARS:,} characters",
         "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
         f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "

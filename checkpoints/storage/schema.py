@@ -175,6 +175,17 @@ run = sa.Table(
     ),
 )
 
+# Texts that a person inserts into messages. They belong to no thread.
+saved_prompt = sa.Table(
+    "saved_prompt",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False, index=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("updated_at", sa.BigInteger, nullable=False),
+)
+
 # What can be searched for: one row for each message, by its place, and for each listed checkpoint. See search_index.
 search_entry = sa.Table(
     "search_entry",

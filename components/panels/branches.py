@@ -153,7 +153,7 @@ async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     is_rephrased = fork_point.is_question and fork_point.checkpoint_name is None
     set_properties(Ids.LENGTH, {"options": build_length_options(fork_point), "value": "before" if is_rephrased else "with"})
     set_properties(Ids.DESTINATION, {"value": "branch"})
-    set_properties(Ids.NAME, {"value": ""})
+    set_properties(Ids.NAME, {"value": action.fields.get("name", "")})
     question = build_fork_question(fork_point, running=running)
     dialog.open_confirmation(Ids.FORK_DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()

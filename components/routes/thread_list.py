@@ -15,6 +15,7 @@ from components.shapes import MalformedRequestError
 from components.views.list_rows import describe_thread
 
 THREADS_PATH = "/api/threads"
+RUNS_PATH = "/api/runs"
 MAX_LISTED_THREADS = 100  # in one portion
 ARCHIVED_OF_VIEW = {"listed": False, "archived": True, "all": None}
 
@@ -29,6 +30,12 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def get_threads(request: Request) -> Response:
         """List conversations of a view (`listed`, `archived`, `all`), those with the words of `q` in their titles."""
         return JSONResponse(await services.read_snapshot(read_query, services.store, request.query_params))
+
+    @server.get(RUNS_PATH)
+    async def get_runs() -> Response:
+        """Name the conversations that are answered now. A page asks while it knows of one that it does not show."""
+        running = await services.read_snapshot(services.runs.list_running_threads)
+        return JSONResponse({"running": sorted(running)})
 
 
 def read_query(store: Store, query: QueryParams) -> ThreadPortion:

@@ -346,6 +346,25 @@ def test_open_details_take_the_width_of_the_error_box_and_its_icon_stays_at_the_
 
 
 @pytest.mark.slow
+def test_a_question_without_an_answer_is_answered_again_after_its_error_was_dismissed(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Fault("status", status=400), Say("Here I am."))
+    page.send("hello")
+    again = page.button_of("hello", "Answer again")
+    expect(page.tab.get_by_role("button", name="Retry")).to_be_visible()
+    expect(again).to_have_count(0)  # Retry is there
+    page.tab.get_by_role("button", name="Dismiss").click()
+    page.reload()
+    again.click()
+    page.wait_for_answer()
+    assert page.answer() == "Here I am."
+    expect(again).to_have_count(0)
+    page.expect_messages(2)
+
+
+@pytest.mark.slow
 def test_a_long_text_is_shown_in_part_and_edited_whole(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

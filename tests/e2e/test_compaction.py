@@ -122,7 +122,7 @@ def test_only_the_command_is_one(talked: Page, fake_openai: FakeOpenAI) -> None:
     assert "//compact" in [message.text for message in talked.messages()]
     talked.new_conversation()
     talked.composer.fill("/co")
-    expect(talked.tab.get_by_text("summarises the conversation")).to_be_visible()
+    expect(talked.tab.get_by_role("option")).to_contain_text("Summarise the conversation")
     command(talked, "/compact")
     expect(talked.tab.get_by_text("There is nothing to summarise yet.")).to_be_visible()
 

@@ -58,6 +58,17 @@ def read_path(page: Page) -> str:
     return page.tab.url.removeprefix(page.server.origin)
 
 
+@pytest.mark.slow
+def test_a_command_that_is_typed_before_the_scripts_is_not_sent_as_a_message(page: Page) -> None:
+    with holding(page, ALL_SCRIPTS, read_path(page)):
+        page.tab.keyboard.type("/save Early")
+        page.tab.keyboard.press("Enter")
+    expect(page.composer).to_have_value("/save Early")
+    page.composer.press("Enter")
+    page.expect_checkpoints(("Early", 2))
+    page.expect_messages(2)
+
+
 def test_text_that_is_typed_before_the_scripts_is_kept_with_its_caret(page: Page) -> None:
     with holding(page, ALL_SCRIPTS, read_path(page)):
         page.tab.keyboard.type("What a day")

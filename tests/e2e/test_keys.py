@@ -43,7 +43,7 @@ def test_a_place_or_an_action_is_found_by_a_few_letters(talked: Page) -> None:
     box = palette(talked)
     expect_accessible(talked, "the palette")
     box.fill("conv new")
-    expect(options(talked)).to_have_text(["New conversation"])
+    expect(options(talked)).to_have_text(["New conversation/new"])
     box.fill("no such thing")
     expect(talked.dialog).to_contain_text("No matches.")
     box.press("Enter")

@@ -1,25 +1,28 @@
 /** The composer of messages. Typed text stays in this component and this tab until it is sent. */
 import { useActions } from "../lib/actions.mjs";
+import { SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
 import { isOutageShown } from "../page/outage.mjs";
+import { listPromptCommands } from "../page/prompts.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
 import { MessageField, useMessageField } from "./message-field.mjs";
-import { Meter } from "./meter.mjs";
+import { Meter, WindowNotice } from "./meter.mjs";
 import { PasteNotice } from "./pasting.mjs";
 import { useQueue } from "./queue.mjs";
 import { recoverSent, useSending } from "./sending.mjs";
+import { useSlash } from "./slash.mjs";
 import { useDrafts, useFilledText } from "./unsent-messages.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
 
-const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .backdrop.shown";
+const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .backdrop.shown";
 
 const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
@@ -29,13 +32,14 @@ export function Composer(props) {
   const data = { ...serverData, ...useKeptChoice(serverData.thread) };
   const thread = serverData.thread ?? null;
   const field = useMessageField(thread);
-  const { sending, isSending, isRunning, queue, send } = useMessages(props, serverData, field);
+  const { sending, isSending, isRunning, queue, send, summarise } = useMessages(props, serverData, field);
+  const slash = useSlash(field, sending.refuse);
+  useCommands("composer", () => [
+    { group: "Actions", name: SUMMARISE_COMMAND, word: "compact", hint: "what to keep", offReason: thread === null ? "There is nothing to summarise yet." : null, run: summarise },
+    ...listPromptCommands(field.getText(), field.insertText),
+  ]);
   useFilledText(data.fill, field);
-  useEffect(() => {
-    // Not on touch screens, where the focus would open the keyboard over the page.
-    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) field.textarea.current.focus();
-  }, [data.thread]);
-
+  useFocusAtStart(field, data.thread);
   const { pending } = sending;
   const { attachments } = field;
   useEscapeToStop(isRunning && pending?.type !== "stop", sending.stop);
@@ -48,19 +52,26 @@ export function Composer(props) {
       { className: "composer-column" },
       h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: retry }),
       queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
-      field.isCommand && h("p", { className: "quiet", role: "status" }, h("code", null, "/compact"), " summarises the conversation; after it you can say what to keep."),
+      h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
         MessageField,
-        { field, onSend: send, onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
+        { field, slash, onSend: () => slash.runText() || send(), onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
         isRunning
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
-          : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: send }),
+          : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: () => slash.runText() || send() }),
       ),
       h(ComposerFoot, { data, tokens: field.tokens }),
     ),
   );
+}
+
+/** Focus the field of another conversation: not on touch screens, where the focus would open the keyboard over the page. */
+function useFocusAtStart({ textarea }, thread) {
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches && document.activeElement === document.body) textarea.current.focus();
+  }, [thread]);
 }
 
 /** Stop the answer on Escape, unless that closes something or is pressed in another field. */
@@ -108,7 +119,7 @@ function useMessages(props, data, field) {
     if (field.attachments.isReading) return;
     if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
     const { length } = field.getText();
-    if (length > data.max_chars) return sending.refuse(`This text has ${length.toLocaleString("en")} characters. A message has at most ${data.max_chars.toLocaleString("en")}: shorten it, or attach it as a file.`);
+    if (length > data.max_chars) return sending.refuse(describeExcess(length, data.max_chars));
     const isRepeated = sending.repeat();
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = field.takeMessage();
@@ -116,8 +127,15 @@ function useMessages(props, data, field) {
     if (isRepeated || isBusy()) queue.addToQueue(message, !isRunning && !isRepeated);
     else sending.send(message);
   };
-  return { sending, isSending, isRunning, queue, send };
+  const summarise = (focus = "") => { // the files of the field stay there
+    const message = { text: `/compact ${focus}`.trim(), files: [] };
+    if (isBusy()) queue.addToQueue(message, !isRunning);
+    else sending.send(message);
+  };
+  return { sending, isSending, isRunning, queue, send, summarise };
 }
+
+const describeExcess = (length, most) => `This text has ${length.toLocaleString("en")} characters. A message has at most ${most.toLocaleString("en")}: shorten it, or attach it as a file.`;
 
 function SendProblem({ problem, onRetry }) {
   if (!problem) return null;

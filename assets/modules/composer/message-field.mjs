@@ -1,20 +1,22 @@
 /** The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField` shows it. */
+import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 import { useAttachments } from "./attachments.mjs";
 import { AttachButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
+import { isSlashText } from "./slash.mjs";
 import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
 
-const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
+const { createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
 
 const MAX_FIELD_HEIGHT_PX = 240;
-const COMMAND = /^\s*\/(c(o(m(p(a(c(t(\s[^]*)?)?)?)?)?)?)?)?$/; // /compact, or a prefix of it
+const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
 
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Message
- * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, isCommand: boolean,
- *   onInput: () => void, getText: () => string, setText: (text: string) => void, takeMessage: () => Message,
+ * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
+ *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void, changeText: (text: string) => void, insertText: (text: string) => void, takeMessage: () => Message,
  *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
  * @param {string|null} thread whose draft is stored
  * @returns {MessageFieldState}
@@ -26,12 +28,14 @@ export function useMessageField(thread) {
   const attachments = useAttachments();
   const [isBlank, setBlank] = useState(true);
   const [tokens, setTokens] = useState(0);
-  const [isCommand, setCommand] = useState(false);
+  const [slashText, setSlashText] = useState(null);
+  const [isFocused, setFocused] = useState(false);
   const measure = useCallback(() => {
     fitHeight(textarea.current, MAX_FIELD_HEIGHT_PX);
     setBlank(textarea.current.value.trim() === "");
     setTokens(estimateTokens(textarea.current.value));
-    setCommand(COMMAND.test(textarea.current.value));
+    setFocused(document.activeElement === textarea.current); // a dialog that closes returns the focus without an event for React
+    setSlashText(isSlashText(textarea.current.value) ? textarea.current.value : null);
   }, []);
   useEffect(() => {
     window.addEventListener("resize", measure);
@@ -41,7 +45,13 @@ export function useMessageField(thread) {
   const actions = useMemo(() => buildFieldActions(textarea, shownThread, measure, attachments), [measure, getFiles, prependFiles, removeFiles]);
   const isEmpty = (isBlank && files.length === 0) || isReading;
   const pasting = usePasting(textarea, attachments, actions.onInput);
-  return { textarea, attachments, pasting, isEmpty, tokens, isCommand, ...actions };
+  const insertText = (text) => {
+    const { current: area } = textarea;
+    area.setRangeText(text, area.selectionStart, area.selectionEnd, "end");
+    area.focus();
+    actions.onInput();
+  };
+  return { textarea, attachments, pasting, isEmpty, tokens, slashText, isFocused, setFocused, insertText, ...actions };
 }
 
 /** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
@@ -57,6 +67,7 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
   };
   return {
     setText,
+    changeText,
     getText: () => textarea.current.value,
     onInput: () => {
       measure();
@@ -85,14 +96,16 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
 
 /**
  * The field with its attach button. Enter sends; the up arrow in the empty field edits the last question.
- * @param {{field: MessageFieldState, onSend: () => void, onEditLast: () => void, children: any}} props `children` is the button to send or stop
+ * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void, onEditLast: () => void, children: any}} props
+ *   `children` is the button to send or stop
  */
-export function MessageField({ field, onSend, onEditLast, children }) {
+export function MessageField({ field, slash, onSend, onEditLast, children }) {
   const { textarea, attachments, pasting } = field;
+  const listId = useId();
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
-    if (isComposing || event.shiftKey) return;
+    if (isComposing || slash.onKeyDown(event) || event.shiftKey) return;
     const isAlone = !event.altKey && !event.ctrlKey && !event.metaKey; // Alt and an arrow go through the checkpoints
     const isEdit = event.key === "ArrowUp" && isAlone && textarea.current.value === "" && attachments.files.length === 0;
     if (event.key !== "Enter" && !isEdit) return;
@@ -103,6 +116,7 @@ export function MessageField({ field, onSend, onEditLast, children }) {
   return h(
     "div",
     { className: "message-field", onClick: (event) => event.target === event.currentTarget && textarea.current.focus() },
+    slash.isOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
     h(AttachButton, { onChoose: attachments.attach }),
     h("textarea", {
       ref: textarea,
@@ -111,7 +125,10 @@ export function MessageField({ field, onSend, onEditLast, children }) {
       "aria-label": "Message",
       placeholder: "Write a message",
       rows: 1,
+      ...(slash.isOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId, "aria-activedescendant": `${listId}-${slash.selected}` }),
       onInput: field.onInput,
+      onFocus: () => field.setFocused(true),
+      onBlur: () => field.setFocused(false),
       onKeyDown,
       onPaste: pasting.onPaste,
     }),

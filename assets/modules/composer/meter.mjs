@@ -1,5 +1,6 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
 import { formatCount, formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
 import { usePopover } from "../lib/popover.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -10,6 +11,17 @@ const PANEL = "meter-panel";
 
 /** @returns {number} estimated tokens, in steps: most key presses then render nothing */
 export const estimateTokens = (text) => Math.floor(text.length / 1024) * (1024 / BYTES_PER_TOKEN);
+
+/** A warning before a message is sent that does not fit. @param {{meter: MeterView|null, typed: number}} props */
+export function WindowNotice({ meter, typed }) {
+  if (!meter || typed === 0 || meter.tokens + typed <= meter.most) return null;
+  const isAlone = typed > meter.most;
+  if (!isAlone && meter.left_out > 0) return null; // this is so with every message
+  const text = isAlone
+    ? `This message is larger than the model's window of ${formatCount(meter.most, "token")}. Shorten it, or the model cannot read all of it.`
+    : "This message fills the model's window: the model will no longer see the first messages. /compact summarises them.";
+  return h("p", { className: "composer-window", role: "status" }, icon("exclamation-triangle"), text);
+}
 
 /** @param {{thread: string, version: number, meter: MeterView, typed: number}} props */
 export function Meter({ thread, version, meter, typed }) {

@@ -28,6 +28,7 @@ const EMPTY_HISTORY = {
   ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, save: { enabled: false, reason: null } },
 };
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
+const NOTHING_THERE = "There is no conversation yet.";
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", "The dialog could not be loaded. Please try again.");
@@ -51,7 +52,7 @@ export function History(props) {
   useBranchName(data);
   const opening = useOpening(layout, selection, filter, portion);
   useHistoryRequests(opening.open, form.open);
-  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), comparing.start, portion));
+  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, portion));
   return h(
     "div",
     { id: props.id, className: "history" },
@@ -138,18 +139,24 @@ function SaveControl({ data, form, saving }) {
 }
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listHistoryCommands({ checkpoints, branches, save }, act, onSave, onCompare, { hidden, showEarlier }) {
+function listHistoryCommands({ checkpoints, branches, save }, act, onOpenForm, onSave, onCompare, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
   const head = branches.find(({ current }) => current)?.message;
   const others = branches.filter(({ current }) => !current);
   const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
+  const restorable = newest.filter(({ message }) => message !== head).map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
+  const switches = others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id })));
+  const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
-    ...(save.enabled ? [{ group: "Actions", name: "Save checkpoint", run: onSave }] : []),
+    { group: "Actions", name: "Save checkpoint", word: "save", hint: "name", offReason: save.enabled ? null : save.reason ?? NOTHING_THERE, run: saveNamed },
+    { group: "Actions", name: "Restore a checkpoint", word: "restore", offReason: restorable.length > 0 ? null : "There is no checkpoint to go back to.", choices: () => restorable },
+    { group: "Actions", name: "Branch from here", word: "branch", hint: "name", offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }) },
+    { group: "Actions", name: "Switch to a branch", word: "switch", offReason: switches.length > 0 ? null : "There is no other branch.", choices: () => switches },
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
-    ...newest.filter(({ message }) => message !== head).map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id }))),
+    ...restorable,
     ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
-    ...others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id }))),
+    ...switches,
   ];
 }
 

@@ -1,13 +1,14 @@
-/** Commands of the palette. Each mounted component offers its own. */
-const { useEffect, useRef } = window.React;
+/** Commands of the palette and of the message field (`/`). Each mounted component offers its own. */
+const { useEffect, useReducer, useRef } = window.React;
 
 export const GO_BACK = "Go back to";
 export const SUMMARISE_COMMAND = "Summarise the conversation"; // the bar's menu names it, too
+const CHOICES_EVENT = "waymark-choices";
 const commandsByOwner = new Map();
 
 /**
  * @param {string} owner name of the component that offers
- * @param {() => Command[]} list called when the palette opens
+ * @param {() => Command[]} list called when the palette opens, and while a slash command is typed
  */
 export function useCommands(owner, list) {
   const latest = useRef(list);
@@ -20,3 +21,16 @@ export function useCommands(owner, list) {
 
 /** @returns {Command[]} all current offers; the order in which components were mounted has no effect */
 export const listCommands = () => [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
+
+/** Tell the open lists that a command has other choices now: they were fetched. */
+export const announceChoices = () => document.dispatchEvent(new Event(CHOICES_EVENT));
+
+/** @returns {number} changes when choices were announced */
+export function useChoicesRevision() {
+  const [revision, increase] = useReducer((count) => count + 1, 0);
+  useEffect(() => {
+    document.addEventListener(CHOICES_EVENT, increase);
+    return () => document.removeEventListener(CHOICES_EVENT, increase);
+  }, []);
+  return revision;
+}

@@ -6,7 +6,8 @@ const chosen = new Map(); // where the browser's storage is blocked
 
 const getStorageKey = (name) => `waymark.${name}`;
 
-function readOption(name) {
+/** @param {string} name @returns {boolean} */
+export function readOption(name) {
   try {
     return (chosen.get(name) ?? localStorage.getItem(getStorageKey(name))) === "on";
   } catch {
@@ -14,7 +15,8 @@ function readOption(name) {
   }
 }
 
-function storeOption(name, isOn) {
+/** @param {string} name @param {boolean} isOn */
+export function storeOption(name, isOn) {
   chosen.set(name, isOn ? "on" : "off");
   try {
     localStorage.setItem(getStorageKey(name), chosen.get(name));
@@ -29,7 +31,7 @@ const subscribe = (listener) => {
   return () => listeners.delete(listener);
 };
 
-/** @param {"markdown-questions"} name @returns {[boolean, (isOn: boolean) => void]} off at first */
+/** @param {"markdown-questions"|"notify"} name @returns {[boolean, (isOn: boolean) => void]} off at first */
 export function usePageOption(name) {
   return [useSyncExternalStore(subscribe, () => readOption(name)), (isOn) => storeOption(name, isOn)];
 }

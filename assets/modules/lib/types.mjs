@@ -4,7 +4,11 @@
  * @typedef {{op: string, ok: boolean, text: string|null}} Reply  the server's answer to an action
  * @typedef {(type: string, fields?: object, operation?: string) => string} Act  reports an action and returns its operation id
  *
- * @typedef {{group: string, name: string, detail?: string, thread?: string, run: () => void}} Command  a line of the palette
+ * @typedef {{name: string, detail?: string, run: () => void}} Choice  an argument that a command offers
+ * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?: string, choices?: () => Choice[],
+ *   run?: (argument?: string) => void}} Command  a line of the palette. With a `word` also a slash command of the field: `hint` names its free
+ *   argument; with `choices` it needs one of them, and has no `run` of its own.
+ *   `offReason` says why it is not possible now
  *
  * @typedef {{id: string, name: string, arguments: string, more_arguments: MoreView|null, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
  *   duration_ms: number|null, result: string|null, more_result: MoreView|null, message_id: string|null,

@@ -11,13 +11,15 @@ const listItems = () => [...findMenu().querySelectorAll("button")].filter((item)
 /** Find the palette's command of an item. */
 const findCommand = (item) => listCommands().find(({ name }) => name === item.dataset.run);
 
+const isOff = (command) => !command || Boolean(command.offReason);
+
 /** Show or hide the menu. An item that presses another button, or runs a command of the palette, is as enabled as that. */
 function showMenu(isShown) {
   if (!findMenu() || isShown === isOpen()) return;
   findButton().setAttribute("aria-expanded", String(isShown));
   findMenu().classList.toggle("shown", isShown);
   for (const item of findMenu().querySelectorAll("[data-press]")) item.disabled = document.getElementById(item.dataset.press).disabled;
-  for (const item of findMenu().querySelectorAll("[data-run]")) item.disabled = !findCommand(item);
+  for (const item of findMenu().querySelectorAll("[data-run]")) item.disabled = isOff(findCommand(item));
 }
 
 function onClick({ target }) {

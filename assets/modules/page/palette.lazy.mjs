@@ -1,9 +1,10 @@
 /** The palette finds positions and actions by a few letters, and every message by its words. This module also has the positions to go back to, and the list of keys. */
-import { GO_BACK, listCommands } from "../lib/commands.mjs";
+import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { listBarCommands } from "./bar-commands.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.lazy.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
@@ -22,6 +23,7 @@ const KEYS = [
   [["F6"], "go to the next part of the page; with Shift to the one before"],
   [["Esc"], "stop the answer, or close what is open"],
   [["↑"], "in the empty field: edit your last message"],
+  [["/"], "at the beginning of the field: commands and prompts"],
   [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
   [["Alt", "↑"], "show the checkpoint before"],
   [["Alt", "↓"], "show the checkpoint after"],
@@ -37,15 +39,15 @@ const KEYS = [
 
 loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
-/** @returns {import("../lib/types.mjs").Command[]} commands for the enabled buttons of the page */
-function listButtons() {
-  const buttons = [...document.querySelectorAll(".topbar [data-command], #undo, #redo, #more button:not([data-press])")];
-  const enabled = buttons.filter((button) => !button.disabled && !button.hidden && button.getAttribute("aria-disabled") !== "true");
-  return enabled.map((button) => ({ group: "Actions", name: button.dataset.command ?? button.getAttribute("aria-label") ?? button.textContent, run: () => button.click() }));
-}
-
 /** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
-const groupCommands = (commands) => GROUPS.flatMap((wanted) => commands.filter(({ group }) => group === wanted));
+const groupCommands = (commands) => [...new Set([...GROUPS, ...commands.map(({ group }) => group)])].flatMap((wanted) => commands.filter(({ group }) => group === wanted));
+
+/** @param {import("../lib/types.mjs").Command|null} command whose choices are listed @param {boolean} onlyBack */
+function listPaletteCommands(command, onlyBack) {
+  if (command !== null) return command.choices().map((choice) => ({ ...choice, group: command.name }));
+  const commands = [...listCommands(), ...listBarCommands()].filter(({ offReason }) => !offReason);
+  return groupCommands(onlyBack ? commands.filter(({ group }) => group === GO_BACK) : commands);
+}
 
 /** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns the commands that contain all words of the text */
 function matchWords(commands, text) {
@@ -70,9 +72,12 @@ function listHits(hits) {
 export function Palette({ onlyBack = false, onClose }) {
   const id = useId();
   const dialog = useDialog(onClose);
-  const commands = useMemo(() => (onlyBack ? listCommands().filter(({ group }) => group === GO_BACK) : groupCommands([...listCommands(), ...listButtons()])), []);
-  const { matches, lines, selected, found, text, onType, onStep } = useLines(commands, dialog, onlyBack);
+  const [opened, setOpened] = useState(null); // the command whose choices are shown
+  const revision = useChoicesRevision();
+  const commands = useMemo(() => listPaletteCommands(opened, onlyBack), [opened, revision]);
+  const { matches, lines, selected, found, text, onType, onStep } = useLines(commands, dialog, onlyBack || opened !== null);
   const choose = (command) => {
+    if (command.choices) return onType(""), setOpened(command);
     onClose();
     command.run();
   };
@@ -83,30 +88,30 @@ export function Palette({ onlyBack = false, onClose }) {
     if (step) onStep(step);
     else choose(lines[selected]);
   };
-  const name = onlyBack ? "Go back to a place" : "Find a conversation, checkpoint or action";
+  const name = opened?.name ?? (onlyBack ? "Go back to a place" : "Find a conversation, checkpoint or action");
   return h(
     "dialog",
     { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onPointerDown: (event) => event.target === dialog.current && onClose() },
     h(
       "div",
       { className: "palette-box" },
-      h(SearchField, { id, name, lines, selected, onType, onKeyDown }),
+      h(SearchField, { key: name, id, name, lines, selected, onType, onKeyDown }),
       h(
         "div",
         { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-        GROUPS.filter((group) => lines.some((command) => command.group === group)).map((group) => h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
+        [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
       ),
-      h(PaletteFoot, { total: commands.length, matches, lines, found, text, onlyBack }),
+      h(PaletteFoot, { total: commands.length, matches, lines, found, text, onlyBack, isFiltered: onlyBack || opened !== null }),
     ),
   );
 }
 
 /** Filter the lines by the typed text, search for it, and track the selected line. */
-function useLines(commands, dialog, onlyBack) {
+function useLines(commands, dialog, isFiltered) {
   const [text, setText] = useState("");
   const [position, setPosition] = useState(0);
   const matches = matchWords(commands, text);
-  const found = useSearch(onlyBack ? "" : text);
+  const found = useSearch(isFiltered ? "" : text);
   const lines = groupCommands([...matches.slice(0, MAX_LINES), ...listFoundThreads(found.threads, commands, text), ...listHits(found.hits)]);
   const selected = Math.min(position, lines.length - 1);
   useEffect(() => {
@@ -128,13 +133,14 @@ function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
     "aria-controls": `${id}-list`,
     "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined,
     autoComplete: "off",
+    autoFocus: true,
     onChange: (event) => onType(event.target.value),
     onKeyDown,
   });
 }
 
-function PaletteFoot({ total, matches, lines, found, text, onlyBack }) {
-  const emptyText = total === 0 ? "There is nothing to go back to yet." : found.isSearching ? "Searching…" : "No matches.";
+function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered }) {
+  const emptyText = total === 0 ? (onlyBack ? "There is nothing to go back to yet." : "There is nothing to choose from yet.") : found.isSearching ? "Searching…" : "No matches.";
   return h(
     Fragment,
     null,
@@ -142,7 +148,7 @@ function PaletteFoot({ total, matches, lines, found, text, onlyBack }) {
     matches.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${formatNumber(matches.length - MAX_LINES)} more. Type to narrow.`),
     lines.length === 0 && !found.failed && h("p", { className: "pane-empty", role: "status" }, emptyText),
     h(SearchState, { found, className: "palette-foot quiet" }),
-    !onlyBack && text === "" && h("p", { className: "palette-foot quiet" }, SEARCH_HINT),
+    !isFiltered && text === "" && h("p", { className: "palette-foot quiet" }, SEARCH_HINT),
     onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing happens until you confirm."),
   );
 }
@@ -156,7 +162,7 @@ function Group({ group, lines, selected, id, onChoose }) {
       "div",
       { key: index, id: `${id}-${index}`, role: "option", className: command.hit && "palette-hit", "aria-selected": index === selected, onClick: () => onChoose(command) },
       command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
-      command.detail && h("span", { className: "palette-detail" }, command.detail),
+      (command.detail || command.word) && h("span", { className: "palette-detail" }, command.detail ?? `/${command.word}`),
     );
   return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), lines.map(line));
 }

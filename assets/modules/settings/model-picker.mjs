@@ -18,7 +18,11 @@ export function ModelPicker({ data }) {
   const choose = useModelChoice(data);
   const { models = [], model, can_connect: canConnect } = data;
   const [connect, dialog] = useConnecting();
-  useCommands("ModelPicker", () => (canConnect ? [{ group: "Actions", name: "Connect a model", run: connect }] : []));
+  const choices = () => models.map((each) => ({ name: each.name, detail: each.name === model ? "in use" : "", run: () => choose(each) }));
+  useCommands("ModelPicker", () => [
+    { group: "Actions", name: "Choose the model", word: "model", offReason: models.length > 1 ? null : "There is no other model.", choices },
+    ...(canConnect ? [{ group: "Actions", name: "Connect a model", word: "connect", run: connect }] : []),
+  ]);
   if (models.length < 2) return data.demo ? (dialog || null) : h("span", { className: "composer-model" }, model);
   const onChoose = (chosen) => {
     close();

@@ -1,6 +1,7 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { useDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
+import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
 import { useRequest } from "../lib/request.mjs";
 
@@ -48,6 +49,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
           h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
           h("p", { className: "quiet" }, "Takes effect from the next answer."),
           h(MarkdownOption),
+          h(NotificationOption),
           problem && h("p", { className: "settings-problem", role: "alert" }, problem),
         ),
         h(
@@ -200,5 +202,23 @@ function MarkdownOption() {
     { className: "settings-policy" },
     h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
     h("span", null, "Show my questions as Markdown", h("span", { className: "quiet" }, "In this browser, in all conversations.")),
+  );
+}
+
+/** The browser asks for its permission when this is switched on, and only then. */
+function NotificationOption() {
+  const [isOn] = usePageOption(NOTIFY);
+  const [isRefused, setRefused] = useState(false);
+  const change = async (event) => setRefused(!(await switchNotifications(event.target.checked)));
+  return h(
+    "label",
+    { className: "settings-policy" },
+    h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: change }),
+    h(
+      "span",
+      null,
+      "Notify me when an answer ends or a permission is needed while I am elsewhere",
+      h("span", { className: "quiet", role: "status" }, isRefused ? "The browser does not allow notifications of this page." : "In this browser. A notification shows the title of the conversation only."),
+    ),
   );
 }

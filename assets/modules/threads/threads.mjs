@@ -8,6 +8,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/panes.mjs";
+import { useOtherRuns } from "./other-runs.mjs";
 import { useFilteredThreads, useListedThreads } from "./portions.mjs";
 import { Row } from "./row.mjs";
 import { SelectionBar, useSelection } from "./selection.mjs";
@@ -33,6 +34,7 @@ export function Threads(props) {
     closeSheets({ restoreFocus: false });
   };
   const now = useNow();
+  useOtherRuns(data, shown.listed);
   useCommands("threads", () => listThreadCommands(shown.listed, data?.current, now, open));
   const show = (next) => {
     selection.stop();
@@ -111,7 +113,7 @@ function Selected({ selection, act, isArchive }) {
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
   const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, thread: id, detail: formatAge(updated, now), run: () => open("open", { thread: id }) });
-  return [{ group: "Actions", name: "New conversation", run: () => open("new") }, ...others.map(line)];
+  return [{ group: "Actions", name: "New conversation", word: "new", run: () => open("new") }, ...others.map(line)];
 }
 
 /** The scrolling part. */

@@ -1,4 +1,5 @@
 /** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
+import { noticeRunEnd, removeSeenNotice } from "../lib/notices.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
@@ -15,6 +16,22 @@ export function useSpokenRun(run, announce) {
     else if (before.current === "running") announce(SPOKEN_STATES[state] ?? "Answer finished");
     before.current = state;
   }, [state, announce]);
+}
+
+/** Give notice when an answer ends while the page is hidden, and take it back when the conversation is seen. */
+export function useRunNotice(run, thread, title) {
+  const before = useRef(null);
+  const state = run?.state ?? null;
+  useEffect(() => {
+    if (thread !== null && before.current === "running" && state !== "running") noticeRunEnd({ thread, title, isWaiting: state === "waiting", isOpen: true });
+    before.current = state;
+  }, [state]);
+  useEffect(() => {
+    const onChange = () => removeSeenNotice(thread);
+    onChange();
+    document.addEventListener("visibilitychange", onChange);
+    return () => document.removeEventListener("visibilitychange", onChange);
+  }, [thread]);
 }
 
 /**

@@ -7,6 +7,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
+import { openPrompts } from "../page/prompts.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -114,9 +115,10 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
-function MoreActions({ message: { id, role, text }, act, others, isLast }) {
+function MoreActions({ message: { id, role, text }, act, others, isLast, readText }) {
   const [isOpen, setOpen] = useState(false);
   const isHere = isLast && role !== "user"; // a question is taken back: it returns to the field
+  const savePrompt = (whole) => whole !== null && openPrompts(whole);
   const items = () => [
     ...(matchMedia(LITTLE_ROOM).matches ? others : []),
     ["Save checkpoint here", () => saveAtMessage({ message: id, quote: text })],
@@ -124,6 +126,7 @@ function MoreActions({ message: { id, role, text }, act, others, isLast }) {
     ["Copy link", () => copyLink(getOpenThread(), { message: id })],
     ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
     ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
+    ["Save as a prompt", async () => savePrompt(await readText())],
   ];
   const name = "More";
   return h(
@@ -139,13 +142,18 @@ function MoreActions({ message: { id, role, text }, act, others, isLast }) {
 }
 
 /** The actions of a message, and those that its menu has as well where there is little room. */
-function Actions({ message, act, announce, onEdit, isLast }) {
+function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
   const { id, role, text } = message;
   const isUser = role === "user";
+  const readText = async () => {
+    const whole = message.more ? await fetchWholeText(message) : text;
+    if (whole === null) announce("The text cannot be read right now");
+    return whole;
+  };
   const edit = async () => {
     if (!message.more) return onEdit(message);
-    const whole = await fetchWholeText(message);
-    return whole === null ? announce("The text cannot be read right now") : onEdit({ ...message, text: whole });
+    const whole = await readText();
+    return whole !== null && onEdit({ ...message, text: whole });
   };
   const fork = () => act("fork", { message: id });
   const others = [
@@ -160,16 +168,17 @@ function Actions({ message, act, announce, onEdit, isLast }) {
     isUser
       ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "edit-button", onClick: edit })
       : h(ActionButton, { name: "Answer again", word: "Again", onClick: () => act("regenerate", { message: id }) }),
+    isUnanswered && h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("retry") }),
     message.trace !== null && h(Rating, { message, act }),
     h(ActionButton, { name: "Branch from here", sign: "diagram-2", word: isUser ? null : "Branch", className: "fork-button", "data-testid": "fork", onClick: fork }),
-    h(MoreActions, { message, act, others, isLast }),
+    h(MoreActions, { message, act, others, isLast, readText }),
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean}} props */
-export function MessageFoot({ message, announce, act, onEdit, isLast }) {
+/** @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean}} props */
+export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast }) {
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
-  const actions = h(Actions, { message, act, announce, onEdit, isLast });
+  const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast });
   return h(
     "footer",
     { className: "message-foot" },

@@ -1,11 +1,12 @@
 /** The conversation: history from `data`, the running answer from the socket. */
 import { useActions } from "../lib/actions.mjs";
-import { GO_BACK, SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
+import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
+import { showTitle } from "../lib/notices.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
-import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention.mjs";
+import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { Live } from "./live.mjs";
@@ -29,7 +30,7 @@ export function Transcript(props) {
   const thread = useShownThread(props.data, props.reply);
   const title = props.data?.title;
   useEffect(() => {
-    document.title = title ? `${title} · Waymark` : "Waymark";
+    showTitle(title ? `${title} · Waymark` : "Waymark");
   }, [title]);
   if (!props.data) return h("div", { id: props.id, className: "transcript" });
   // A new key for another thread: no state of the old conversation may remain.
@@ -46,6 +47,7 @@ function Conversation({ id, thread, data, act, editing }) {
   const loadEarlier = useEarlier(data, firstId, act);
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
   useSpokenRun(run, announce);
+  useRunNotice(run, thread, data.title);
   const showLatest = useScrollToMessage(data, act, scrolling);
   const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice, { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
   useFocusAfterEdit(editing, messages);
@@ -83,12 +85,11 @@ function useEarlier({ earlier }, firstId, act) {
   }, [earlier, firstId, act]);
 }
 
-/** List the summary of the conversation, and the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
+/** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
   const place = ({ id: message, text }) => ({ group: GO_BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("restore", { message }) });
-  const summarise = { group: "Actions", name: SUMMARISE_COMMAND, run: () => act("summarise", { side: "all" }) };
-  return [...(questions.length > 0 ? [summarise] : []), ...questions.map(place).reverse()];
+  return questions.map(place).reverse();
 }
 
 /** The scrolling part: the messages, the running answer, and the banners. */
@@ -119,7 +120,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { messages, marks: data.marks, later: data.later, editing, act, stayInPlace, announce }),
+      h(MessageRows, { messages, marks: data.marks, later: data.later, isAtRest: !showLive && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
@@ -128,7 +129,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   );
 }
 
-function MessageRows({ messages, marks, later, editing, act, stayInPlace, announce }) {
+function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPlace, announce }) {
   const onAct = useCallback((type, fields) => {
     if (type === "choose") stayInPlace();
     act(type, fields);
@@ -142,6 +143,7 @@ function MessageRows({ messages, marks, later, editing, act, stayInPlace, announ
         ...{ message, announce, act: onAct, onEdit: editing.open },
         editing: editing.draft?.id === message.id ? editing : null,
         isLast: !later && place === messages.length - 1,
+        isUnanswered: isAtRest && !later && message.role === "user" && place === messages.length - 1,
       }),
     );
   return h(Fragment, null, messages.map(row));

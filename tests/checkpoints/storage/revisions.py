@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0011": ["DROP TABLE saved_prompt"],
     "0010": [
         "DROP INDEX ix_thread_owner_pinned_updated_at",
         "ALTER TABLE thread DROP COLUMN pinned",

@@ -1,0 +1,88 @@
+/** The dialog of the library of prompts: list, add, edit, delete, insert. */
+import { createOperationId } from "../lib/actions.mjs";
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { icon } from "../lib/icons.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+import { deletePrompt, fetchPrompt, requestPrompts, savePrompt } from "./prompt-library.mjs";
+
+const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+
+const MAX_NAME_CHARS = 120;
+
+loadStyle(new URL("./prompts.lazy.css", import.meta.url));
+
+/** @param {{text: string, onInsert: (item: object) => void, onClose: () => void}} props `text`: of a new prompt; empty: the list is shown */
+export function PromptsDialog({ text, onInsert, onClose }) {
+  const { items, problem, edited, deleted, setEdited, save, remove, restore } = useLibrary(text);
+  const formId = useId();
+  const add = () => setEdited({ id: createOperationId(), name: "", text: "" });
+  const buttons = edited
+    ? h("button", { type: "submit", form: formId, className: "btn btn-primary" }, "Save")
+    : h("button", { type: "button", className: "btn btn-primary", onClick: add }, "New prompt");
+  return h(
+    ReadingDialog,
+    { title: edited ? "Prompt" : "Prompts", className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },
+    problem && h("p", { className: "prompts-problem", role: "alert" }, problem),
+    edited ? h(PromptForm, { key: edited.id, id: formId, prompt: edited, onSave: save }) : h(PromptList, { items, onEdit: setEdited, onDelete: remove, onInsert: (item) => (onClose(), onInsert(item)) }),
+    !edited && deleted && h("p", { className: "prompts-deleted", role: "status" }, h("span", null, `“${deleted.name}” was deleted.`), h("button", { type: "button", className: "quiet-button", onClick: restore }, icon("arrow-counterclockwise"), "Undo")),
+  );
+}
+
+/** Read the prompts, and change them. */
+function useLibrary(text) {
+  const [items, setItems] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const [edited, setEdited] = useState(() => (text ? { id: createOperationId(), name: "", text } : null));
+  const [deleted, setDeleted] = useState(null);
+  const show = async (reply) => {
+    const { items: found, problem: reason } = await reply;
+    setProblem(reason);
+    if (found) setItems(found);
+    return reason === null;
+  };
+  useEffect(() => void show(requestPrompts()), []);
+  const save = async (prompt) => (await show(savePrompt(prompt))) && setEdited(null);
+  const remove = async (item) => {
+    const prompt = await fetchPrompt(item); // whole, so that Undo can save it again
+    if (prompt !== null && (await show(deletePrompt(prompt)))) setDeleted(prompt);
+  };
+  const restore = async () => (await show(savePrompt(deleted))) && setDeleted(null);
+  return { items, problem, edited, deleted, setEdited, save, remove, restore };
+}
+
+function PromptList({ items, onEdit, onDelete, onInsert }) {
+  const edit = async (item) => {
+    const prompt = await fetchPrompt(item);
+    if (prompt !== null) onEdit(prompt);
+  };
+  if (items === null) return h("p", { className: "quiet", role: "status" }, "Reading…");
+  if (items.length === 0) return h("p", { className: "quiet" }, "No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it.");
+  const button = (item, label, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": `${label} ${item.name}`, onClick }, label);
+  const line = (item) =>
+    h(
+      "li",
+      { key: item.id, "data-testid": "prompt" },
+      h("div", { className: "prompts-text" }, h("p", { dir: "auto" }, item.name), h("p", { className: "quiet", dir: "auto" }, item.excerpt)),
+      h("div", { className: "prompts-buttons" }, button(item, "Insert", () => onInsert(item)), button(item, "Edit", () => edit(item)), button(item, "Delete", () => onDelete(item))),
+    );
+  return h("ul", null, items.map(line));
+}
+
+function PromptForm({ id, prompt, onSave }) {
+  const form = useRef(null);
+  useEffect(() => form.current.elements[0].focus(), []); // after the dialog has taken the focus
+  const onSubmit = (event) => {
+    event.preventDefault();
+    const [name, text] = ["name", "text"].map((part) => event.currentTarget.elements[part].value);
+    onSave({ id: prompt.id, name, text });
+  };
+  return h(
+    "form",
+    { id, ref: form, "aria-label": "Prompt", onSubmit },
+    h("label", { htmlFor: `${id}-name`, className: "form-label" }, "Name"),
+    h("input", { id: `${id}-name`, name: "name", className: "form-control", defaultValue: prompt.name, maxLength: MAX_NAME_CHARS, required: true, autoComplete: "off" }),
+    h("label", { htmlFor: `${id}-text`, className: "form-label" }, "Text"),
+    h("textarea", { id: `${id}-text`, name: "text", className: "form-control", rows: 8, defaultValue: prompt.text, required: true, "aria-describedby": `${id}-about` }),
+    h("p", { id: `${id}-about`, className: "quiet" }, "{{name}} is asked for when you insert the prompt, for example {{language}}."),
+  );
+}

@@ -1,0 +1,38 @@
+/** Follow the runs of other conversations: their ends are noticed, although their streams are not open. */
+import { noticeRunEnd } from "../lib/notices.mjs";
+import { refreshPanels } from "../lib/page-requests.mjs";
+
+const { useEffect, useRef } = window.React;
+
+const ASK_AGAIN_MS = 3000;
+
+/**
+ * Ask the server for the states of runs while another conversation is running.
+ * @param {import("../lib/types.mjs").ThreadsData|undefined} data
+ * @param {import("../lib/types.mjs").ThreadItem[]} threads
+ */
+export function useOtherRuns(data, threads) {
+  const { running = [], waiting = [], current = null } = data ?? {};
+  const followed = useRef(new Set());
+  const latest = useRef(threads);
+  latest.current = threads;
+  const others = running.filter((id) => id !== current);
+  const isFollowing = others.length > 0;
+  useEffect(() => {
+    const ended = [...followed.current].filter((id) => !running.includes(id));
+    followed.current = new Set(others);
+    for (const id of ended) {
+      const title = latest.current.find((thread) => thread.id === id)?.title ?? "";
+      if (id !== current) noticeRunEnd({ thread: id, title, isWaiting: waiting.includes(id), isOpen: false });
+    }
+  }, [data]);
+  useEffect(() => {
+    if (!isFollowing) return undefined;
+    const timer = setInterval(async () => {
+      const reply = await fetch("/api/runs").catch(() => null);
+      const states = reply?.ok ? await reply.json() : null;
+      if (states && [...followed.current].some((id) => !states.running.includes(id))) refreshPanels();
+    }, ASK_AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [isFollowing]);
+}

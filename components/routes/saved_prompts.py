@@ -1,0 +1,70 @@
+"""The library of prompts: its list, and saving and deleting one. Each answer has the list as it is now."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import FastAPI
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from checkpoints.limits import MAX_SAVED_PROMPTS
+from checkpoints.saved_prompts import SavedPrompt, SavedPrompts
+from checkpoints.text import shorten
+from components.services import Services
+from components.shapes import MalformedRequestError, check_shape
+
+PROMPTS_PATH = "/api/prompts"
+MAX_EXCERPT_CHARS = 120
+
+
+class PromptFields(TypedDict):
+    """A prompt as the page sends it, with an id that the page has chosen."""
+
+    id: Annotated[str, Field(pattern=r"^[0-9a-f-]{1,64}$")]
+    name: str
+    text: str
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    prompts = SavedPrompts(services.store)
+
+    async def answer_list() -> Response:
+        found = await services.read_snapshot(prompts.list_prompts)
+        return JSONResponse({"prompts": [describe_prompt(each) for each in found], "most": MAX_SAVED_PROMPTS})
+
+    @server.get(PROMPTS_PATH)
+    async def list_prompts() -> Response:
+        return await answer_list()
+
+    @server.get(f"{PROMPTS_PATH}/{{prompt_id}}")
+    async def get_prompt(prompt_id: str) -> Response:
+        found = await services.read_snapshot(prompts.get_prompt, prompt_id)
+        return JSONResponse({"id": found.id, "name": found.name, "text": found.text})
+
+    @server.post(PROMPTS_PATH)
+    async def save_prompt(request: Request) -> Response:
+        fields = parse_prompt(await request.body())
+        await services.run_blocking(prompts.save_prompt, fields["id"], fields["name"], fields["text"])
+        return await answer_list()
+
+    @server.post(f"{PROMPTS_PATH}/{{prompt_id}}/delete")
+    async def delete_prompt(prompt_id: str) -> Response:
+        await services.run_blocking(prompts.delete_prompt, prompt_id)
+        return await answer_list()
+
+
+def parse_prompt(body: bytes) -> PromptFields:
+    """Raises `MalformedRequestError`."""
+    try:
+        given: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedRequestError("body") from None
+    fields: PromptFields = check_shape(PromptFields, given, "body")
+    return fields
+
+
+def describe_prompt(prompt: SavedPrompt) -> dict[str, str]:
+    """Describe a prompt for the list: the beginning of its text is enough."""
+    return {"id": prompt.id, "name": prompt.name, "excerpt": shorten(prompt.text, MAX_EXCERPT_CHARS)}

@@ -1,0 +1,115 @@
+"""Slash commands in the field: completed, run by Enter, and never sent by mistake."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW, expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI
+from tests.hostile_texts import RUN, TAGS
+
+pytestmark = pytest.mark.e2e
+
+
+def lines(page: Page) -> Locator:
+    return page.tab.get_by_role("listbox", name="Commands").get_by_role("option")
+
+
+def selected(page: Page) -> Locator:
+    return page.tab.locator('.slash-list [aria-selected="true"]')
+
+
+def test_a_command_is_completed_and_run_instead_of_sent(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    page.say("Red please")
+    page.composer.press_sequentially("/save Be")
+    expect(lines(page)).to_have_text(["/save BeSave checkpoint"])
+    page.composer.press_sequentially("gin")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("")
+    page.expect_checkpoints(("Begin", 2))
+    page.say("Green please")
+    page.composer.press_sequentially("/re")
+    page.composer.press("End")
+    expect(selected(page)).to_contain_text("/redo")
+    page.composer.press("ArrowDown")
+    expect(selected(page)).to_contain_text("/restore")
+    expect_accessible(page, "slash commands")
+    page.composer.press("Tab")
+    expect(page.composer).to_have_value("/restore ")
+    expect(selected(page)).to_contain_text("Begin")
+    page.composer.press("Enter")
+    expect(page.dialog).to_contain_text("2 messages")
+    page.confirm("Restore")
+    page.expect_messages(2)
+
+
+@pytest.mark.slow
+def test_a_text_that_is_no_command_is_sent(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
+    page = visit(shared_openai_server)
+    for text in ("/etc/hosts is a file", "/export the table, please"):
+        page.say(text)
+    page.composer.press_sequentially("/restore nothing of this name")
+    page.composer.press("Enter")
+    expect(page.tab.get_by_role("alert")).to_contain_text("There is no checkpoint to go back to.")
+    page.composer.fill("/new")
+    expect(lines(page)).to_have_count(1)
+    page.composer.press("Escape")
+    expect(lines(page)).to_have_count(0)
+    page.composer.press("Enter")  # Escape made it a text
+    page.wait_for_answer()
+    said = [message.text for message in page.messages() if message.role == "user"]
+    assert said == ["/etc/hosts is a file", "/export the table, please", "/new"]
+
+
+@pytest.mark.slow
+def test_a_finger_chooses_a_command_and_names_stay_text(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server, viewport=NARROW, has_touch=True, color_scheme="dark")
+    page.say("Red please")
+    for name in TAGS:
+        page.composer.fill(f"/save {name}")
+        lines(page).tap()
+        expect(page.checkpoint(name)).to_be_visible()
+        page.tab.keyboard.press("Escape")
+    page.say("Green please")
+    page.composer.fill("/restore alert")
+    expect(lines(page).locator(".slash-name")).to_have_text([name for name in reversed(TAGS) if RUN in name])
+    expect(lines(page).locator("img, svg, script, iframe")).to_have_count(0)
+    expect_accessible(page, "slash commands on a phone")
+    lines(page).last.tap()
+    expect(page.dialog).to_contain_text(TAGS[0])
+
+
+@pytest.mark.slow
+def test_the_palette_has_the_same_commands(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
+    page = visit(shared_openai_server)
+    page.composer.press("Control+k")
+    page.tab.keyboard.type("choose the model")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.get_by_role("combobox", name="Choose the model")).to_be_focused()
+    page.tab.keyboard.type("other")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.get_by_test_id("model")).to_have_text("Model: openai:other-model")
+
+
+@pytest.mark.slow
+def test_two_presses_on_a_slow_network_are_one_command(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    page.say("Red please")
+    network = page.tab.context.new_cdp_session(page.tab)
+    slow = {"offline": False, "latency": 400, "downloadThroughput": -1, "uploadThroughput": -1}
+    network.send("Network.emulateNetworkConditions", slow)
+    page.composer.fill("/save Once")
+    page.composer.press("Enter")
+    page.composer.press("Enter")
+    expect(page.composer).to_have_value("")
+    page.expect_checkpoints(("Once", 2))
+    page.expect_messages(2)
