@@ -61,6 +61,7 @@ MAX_QUERY_CHARS = 500  # of a query; a longer one is cut
 MAX_QUERY_WORDS = 32
 MAX_INDEXED_WORDS = 100_000  # of a message, with its tool calls and attached texts: those that can be found
 MAX_SEARCH_HITS = 50  # of one search
+MAX_PATH_HITS = 1_000  # messages of the open conversation that are found in it
 
 
 def to_number(value: Any) -> int | None:

@@ -15,12 +15,13 @@ from checkpoints.model import Branch, Checkpoint, CheckpointPortion, Difference,
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.search.query import parse_query
-from checkpoints.search.result import MessagePlace, SearchResult
+from checkpoints.search.result import MessagePlace, PathHits, SearchResult
 from checkpoints.storage import (
     checkpoint_rows,
     file_rows,
     message_rows,
     operation_rows,
+    path_search,
     schema,
     search_hits,
     thread_lists,
@@ -334,6 +335,11 @@ class Reader:
         """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
         with self.database.begin_read() as connection:
             return search_hits.search(connection, parse_query(text, now), owner, this, limit)
+
+    def find_in_path(self, thread_id: str, text: str) -> PathHits:
+        """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return path_search.find_in_path(connection, thread_id, text)
 
     def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
         """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""

@@ -16,6 +16,7 @@ const KEYS = [
   [["Enter"], "send"],
   [["Shift", "Enter"], "begin a new line"],
   [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
+  [[MODIFIER_KEY, "F"], "find in a long conversation; once more: as the browser finds"],
   [[MODIFIER_KEY, "S"], "save a checkpoint"],
   [["Esc"], "stop the answer, or close what is open"],
   [["↑"], "in the empty field: edit your last message"],

@@ -81,8 +81,11 @@ function bringIntoView(element, scroller) {
 
 let stopKeeping = () => undefined;
 
-/** Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near. */
-function keepInView(bring, column) {
+/**
+ * Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near.
+ * @param {() => void} bring @param {Element} column of the messages
+ */
+export function keepInView(bring, column) {
   stopKeeping();
   const observer = new ResizeObserver(bring);
   observer.observe(column);

@@ -8,6 +8,7 @@ import { takeChoice } from "../settings/settings.mjs";
 import { useFocusAfterEdit, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
+import { FindBar, useFinding } from "./finding.mjs";
 import { Live } from "./live.mjs";
 import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
@@ -51,7 +52,8 @@ function Conversation({ id, thread, data, act, editing }) {
   useLayoutEffect(() => {
     if (isChanged) stayInPlace();
   }, [isChanged, stayInPlace]);
-  useCommands("transcript", () => listPlaces(messages, act));
+  const finding = useFinding(data);
+  useCommands("transcript", () => [...(data.thread ? [{ group: "Actions", name: "Find in this conversation", run: finding.open }] : []), ...listPlaces(messages, act)]);
 
   const showLater = () => {
     scrolling.stopFollowing();
@@ -61,6 +63,7 @@ function Conversation({ id, thread, data, act, editing }) {
     "section",
     { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => runProseTool(event, announce) },
     h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
+    finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), "Jump to latest"),
     h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
