@@ -44,6 +44,8 @@ class MessagePlace:
     message_id: str | None  # None: the conversation shares nothing with it
     standing: Standing
     branch: str
+    branch_id: str = ""
+    branch_message_id: str | None = None  # where the page shows it once it stands on that branch
 
 
 @dataclass(frozen=True, slots=True)

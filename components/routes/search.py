@@ -103,7 +103,8 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 def _answer_place(place: MessagePlace) -> Response:
-    return JSONResponse({"message": place.message_id, "standing": place.standing, "branch": place.branch})
+    there = {"branch_id": place.branch_id, "there": place.branch_message_id}
+    return JSONResponse({"message": place.message_id, "standing": place.standing, "branch": place.branch, **there})
 
 
 def describe_result(found: SearchResult, titled: Sequence[Thread] = ()) -> FoundView:

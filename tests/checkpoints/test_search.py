@@ -135,6 +135,8 @@ def test_messages_that_left_the_conversation_are_found_and_say_so(store: Store) 
     assert hit.branch in {branch.name for branch, _ in store.list_branches(thread_id)}
     place = store.locate_message(thread_id, hit.message_id)
     assert (place.message_id, place.standing) == (store.list_messages(thread_id)[-1].id, "branch")
+    store.switch(thread_id, place.branch_id)
+    assert place.branch_message_id == hit.message_id == store.list_messages(thread_id)[2].id
     with pytest.raises(MessageNotFoundError):
         store.locate_message(thread_id, "none")
 

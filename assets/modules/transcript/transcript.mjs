@@ -45,8 +45,10 @@ function Conversation({ id, thread, data, act, editing }) {
   const loadEarlier = useEarlier(data, firstId, act);
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
   useSpokenRun(run, announce);
-  const showLatest = useScrollToMessage(data, act, scrolling);
+  const visiting = useVisiting(act);
+  const showLatest = useScrollToMessage(data, visiting.act, scrolling);
   const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice, { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
+  visiting.stay.current = stayInPlace;
   useFocusAfterEdit(editing, messages);
   const isChanged = editing.pending?.type === "change";
   useLayoutEffect(() => {
@@ -69,6 +71,16 @@ function Conversation({ id, thread, data, act, editing }) {
     h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
     h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
   );
+}
+
+/** Wrap `act`: the notice of a switch to a branch, to show a message there, must not take the view to the end. */
+function useVisiting(act) {
+  const stay = useRef(null);
+  const actInPlace = useCallback((type, fields) => {
+    if (type === "visit") stay.current();
+    return act(type, fields);
+  }, [act]);
+  return { act: actInPlace, stay };
 }
 
 /** Request earlier messages, once for each first message; `insist` repeats the request. */
