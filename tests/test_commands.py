@@ -65,6 +65,8 @@ def test_a_conversation_goes_to_the_output_where_no_file_is_named(
     assert "two" in capsys.readouterr().out
     assert run(folder, "export", thread_id, "--jsonl") == 0
     assert [m["content"] for m in json.loads(capsys.readouterr().out)["messages"]][-2:] == ["one", "two"]
+    assert run(folder, "export", thread_id, "--format", "html") == 0
+    assert capsys.readouterr().out.startswith("<!DOCTYPE html>")
     assert run(folder, "export", thread_id, "--redact", "two") == 0
     assert "two" not in capsys.readouterr().out
 

@@ -24,10 +24,11 @@ from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from app import ALLOWED_ROUTES
 from checkpoints import limits
-from checkpoints.interchange import document_redaction, redaction
+from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
+from checkpoints.storage import path_search
 from commands import parse_arguments
-from components import redacted_exports, redaction_worker, uploads
+from components import html_export, redacted_exports, redaction_worker, uploads
 from components.panels import history
 from components.routes import agent_transcript, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
@@ -267,6 +268,11 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "
         f"{snippet.MAX_ASCII_CHARS:,} characters of a text, and of other scripts in "
         f"{snippet.MAX_SEARCH_WORDS:,} words together",
+        "Find in a conversation (Ctrl+F)": f"the first {limits.MAX_QUERY_WORDS} words; the newest {limits.MAX_PATH_HITS:,} "
+        f"messages, taken from the newest {path_search.MAX_ENTRIES:,} of all its branches; 2,000 marks in the page",
+        "An export as HTML": f"{html_export.MAX_HTML_CHARS // 10**6} million characters of the file; "
+        f"{html_export.MAX_FORMATTING_SECONDS:g} processor seconds to format its texts, which are unformatted beyond; "
+        f"{readable.MAX_PLACES:,} branches and {readable.MAX_PLACES:,} checkpoints in its graph, the newest",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
     }
     assert read_limits_table() == expected

@@ -8,7 +8,7 @@ from checkpoints.search.query import SearchQuery, parse_phrase
 from checkpoints.search.result import PathHits
 from checkpoints.storage import search_queue, search_syntax, thread_rows
 
-_MAX_ENTRIES = 20_000  # the newest of all branches, of which the path's are taken
+MAX_ENTRIES = 20_000  # the newest of all branches, of which the path's are taken
 _COLUMNS = "SELECT m.id, m.segment, m.depth"
 _OF_THREAD = "m.thread_id = :thread AND m.agent = :agent"
 _SQLITE = sa.text(
@@ -35,8 +35,8 @@ def find_in_path(connection: sa.Connection, thread_id: str, text: str) -> PathHi
         return PathHits((), False, is_pending, None)
     is_postgresql = connection.dialect.name == "postgresql"
     write = search_syntax.write_tsquery if is_postgresql else search_syntax.write_match
-    values = {"match": write(SearchQuery(((term,),)), [thread_id]), "thread": thread_id, "agent": MAIN, "most": _MAX_ENTRIES}
+    values = {"match": write(SearchQuery(((term,),)), [thread_id]), "thread": thread_id, "agent": MAIN, "most": MAX_ENTRIES}
     rows = connection.execute(_POSTGRESQL if is_postgresql else _SQLITE, values).all()
     own = sorted((row.depth, row.id) for row in rows if row.depth <= path.last.get(row.segment, -1))
-    has_more = len(own) > MAX_PATH_HITS or len(rows) == _MAX_ENTRIES
+    has_more = len(own) > MAX_PATH_HITS or len(rows) == MAX_ENTRIES
     return PathHits(tuple(message_id for _, message_id in own[-MAX_PATH_HITS:]), has_more, is_pending, term)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.interchange import transfer
@@ -363,3 +363,31 @@ def test_a_file_can_be_chosen_with_the_keyboard(shared_server: Server, visit: Vi
         page.tab.get_by_role("button", name="Import", exact=True).press("Enter")
     chooser.value.set_files(file)
     page.confirm("Cancel")
+
+
+def test_an_export_as_html_opens_by_itself_and_nothing_in_it_runs_or_loads(
+    shared_server: Server, visit: Visit, tmp_path: Path, browser: Browser
+) -> None:
+    page = visit(shared_server)
+    page.say("What is 12 * (3 + 4)?")
+    hostile = "<img src=x onerror=alert(1)><script>window.ran=1</script>"
+    page.save(hostile, hostile)
+    page.say(f"{hostile} ![x](https://elsewhere.example/x.png)")
+    page.ask_to_export().get_by_label("Format").select_option(label="HTML, to read anywhere")
+    file = page.export(tmp_path)
+    assert file.name.endswith(".html")
+
+    with browser.new_context(color_scheme="dark") as context:
+        tab, requests = context.new_page(), list[str]()
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.on("console", lambda message: requests.append(message.text))
+        tab.goto(file.as_uri())
+        expect(tab.get_by_role("heading", level=1)).to_have_text("What is 12 * (3 + 4)?")
+        expect(tab.locator("article")).to_have_count(5)
+        expect(tab.locator(".checkpoint strong")).to_have_text(hostile)
+        tab.locator("summary", has_text="Tool: calculator").click()
+        expect(tab.locator("details[open] pre").last).to_contain_text("84")
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(19, 23, 22)"
+        assert tab.evaluate("window.ran") is None
+        assert tab.locator("script, img, article [onerror]").count() == 0
+        assert requests == [file.as_uri()]
