@@ -144,3 +144,18 @@ def test_the_bar_fits_a_phone_in_the_dark(long_server: Server, visit: Visit) -> 
     assert box is not None
     assert (box["x"] >= 0, box["x"] + box["width"] <= 390) == (True, True)
     expect_accessible(page, "the bar that finds, on a phone in the dark")
+
+
+def test_a_print_has_the_transcript_alone_and_names_what_is_missing(long_server: Server, visit: Visit) -> None:
+    page = visit(long_server, color_scheme="dark")
+    open_thread(page, "Long")
+    note = page.tab.locator(".print-note")
+    expect(note).to_be_hidden()
+    page.tab.emulate_media(media="print")
+    expect(note).to_contain_text("Earlier messages are not in this print.")
+    expect(note.get_by_role("link")).to_have_attribute("href", re.compile(f"^{long_server.origin}/t/"))
+    expect(page.message("step 398")).to_be_visible()
+    for hidden in (page.composer, page.save_button, page.threads.first, page.button_of("step 398", "Copy message")):
+        expect(hidden).to_be_hidden()
+    assert page.tab.evaluate("getComputedStyle(document.querySelector('.message .prose')).color") == "rgb(26, 31, 29)"
+    assert page.tab.evaluate("document.body.scrollHeight > 3 * innerHeight") is True

@@ -12,6 +12,7 @@ import { FindBar, useFinding } from "./finding.mjs";
 import { Live } from "./live.mjs";
 import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
+import { PrintNote } from "./print-note.mjs";
 import { useScrollToMessage } from "./scroll-to-message.mjs";
 import { useScrolling } from "./scrolling.mjs";
 import { useStream } from "./stream.mjs";
@@ -126,6 +127,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
     h(
       "div",
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
+      h(PrintNote, { data }),
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, onSuggest }),
       h(MessageRows, { messages, later: data.later, editing, act, stayInPlace, announce }),
