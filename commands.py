@@ -7,15 +7,16 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.interchange import reading, text_exports, transfer
+from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
@@ -208,23 +209,32 @@ def _write_new_file(path: Path, text: str) -> None:
 
 
 def _run_import(arguments: Arguments, url: str) -> int:
-    with ProgressLine(sys.stderr) as line, open(arguments.file, "rb") as file:
-        found = reading.read_documents(file.read(MAX_DOCUMENT_BYTES + 1), line.show)
-    database = Database.open_url(url)
-    try:
+    with ExitStack() as stack:
+        line = stack.enter_context(ProgressLine(sys.stderr))
+        count, documents = _read_import(stack.enter_context(open(arguments.file, "rb")), line)
+        line.clear()
+        database = stack.enter_context(closing(Database.open_url(url)))
         database.claim()
-        with ProgressLine(sys.stderr) as line:
-            for done, doc in enumerate(found):
-                outer = Progress("Importing", done, len(found), "conversations")
-                report = report_within(line.show, outer) if len(found) > 1 else line.show
-                text = _import_document(Store(database), doc, arguments.into, report)
-                line.clear()
-                _print_line(text)
-                for warning in transfer.list_warnings(doc):
-                    _print_line(warning, sys.stderr)
-    finally:
-        database.close()
+        for done, doc in enumerate(documents):
+            outer = Progress("Importing", done, count, "conversations")
+            report = report_within(line.show, outer) if count > 1 else line.show
+            text = _import_document(Store(database), doc, arguments.into, report)
+            line.clear()
+            _print_line(text)
+            for warning in transfer.list_warnings(doc):
+                _print_line(warning, sys.stderr)
     return EXIT_OK
+
+
+def _read_import(file: BinaryIO, line: ProgressLine) -> tuple[int, Iterable[Document]]:
+    """Return the number of conversations in a file, and their documents: those of an archive are read one by one."""
+    beginning = file.read(4)
+    file.seek(0)
+    if is_archive(beginning):
+        archive = Archive(file, max_bytes=sys.maxsize)
+        return len(archive), archive.iterate_documents()
+    found = reading.read_documents(file.read(MAX_DOCUMENT_BYTES + 1), line.show)
+    return len(found), found
 
 
 def _import_document(store: Store, doc: Document, into: str | None, report: Report) -> str:

@@ -252,7 +252,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
-        f"{limits.MAX_CONVERSATIONS} conversations, "
+        f"{limits.MAX_CONVERSATIONS} conversations (of an archive {limits.MAX_ARCHIVE_CONVERSATIONS:,} with "
+        f"{limits.MAX_ARCHIVE_BYTES // 10**6} MB unpacked, and on the command line any size), "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "
         f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
@@ -262,7 +263,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
         f"{redacted_exports.MAX_WAITING} that wait",
         "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
-        f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together",
+        f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together, "
+        f"and of all conversations {export_several.MAX_WHOLE_ARCHIVE_CHARS // 10**6} million",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
         f"the newest {limits.MAX_SEARCH_HITS} matches; "
         f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Route, expect
 from checkpoints import Database, Store
 from checkpoints.interchange import transfer
 from tests.checkpoints.conversations import talked
-from tests.e2e.conftest import Visit
+from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.rounds import sample
@@ -391,3 +391,26 @@ def test_an_export_as_html_opens_by_itself_and_nothing_in_it_runs_or_loads(
         assert tab.evaluate("window.ran") is None
         assert tab.locator("script, img, article [onerror]").count() == 0
         assert requests == [file.as_uri()]
+
+
+def test_everything_moves_to_another_server_as_one_archive(start: Start, visit: Visit, tmp_path: Path) -> None:
+    here, there = visit(start()), visit(start())
+    titles = ["What is 2 * 3?", "<img src=x onerror=alert(1)>"]
+    for title in titles:
+        here.new_conversation()
+        here.say(title)
+    here.tab.locator(".threads").get_by_role("button", name="Select", exact=True).wait_for()
+    with here.tab.expect_download() as started:
+        here.tab.get_by_role("button", name="Export all").click()
+    file = tmp_path / started.value.suggested_filename
+    started.value.save_as(file)
+    assert file.name == "conversations.zip"
+
+    there.choose_import(file)
+    expect(there.dialog).to_contain_text("2 conversations:")
+    expect(there.dialog.get_by_role("button", name=MERGE)).to_be_hidden()
+    there.confirm(IMPORT)
+    expect(there.threads).to_have_count(2)
+    assert sorted(there.thread_titles()) == sorted(here.thread_titles())
+    there.tab.wait_for_url(re.compile("/t/"))
+    assert there.tab.locator("img").count() == 0

@@ -194,6 +194,15 @@ function DeletedThreads({ deleted, data, act, onBringBack }) {
 }
 
 function ThreadsFoot({ view, onShow }) {
+  const [isExporting, setExporting] = useState(false);
+  useCommands("export-all", () => [{ group: "Actions", name: "Export all conversations", run: () => setExporting(true) }]);
   const button = (name, label) => h("button", { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) }, label);
-  return h("div", { className: "threads-foot" }, button("archived", "Archive"), button("deleted", "Deleted"));
+  return h(
+    "div",
+    { className: "threads-foot" },
+    button("archived", "Archive"),
+    button("deleted", "Deleted"),
+    h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, "Export all"),
+    isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),
+  );
 }
