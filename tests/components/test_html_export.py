@@ -1,6 +1,7 @@
 """The export as one HTML file: whole, in order, redacted; and nothing in it runs or loads."""
 
-from html.parser import HTMLParser
+import re
+from collections.abc import Sequence
 from unittest.mock import patch
 
 import pytest
@@ -12,30 +13,37 @@ from checkpoints.interchange.redaction import Redaction
 from components import html_export
 from components.html_export import export_html
 from tests.checkpoints.conversations import new, talked
-from tests.hostile_texts import COMMANDS, TAGS
+from tests.hostile_texts import COMMANDS, HOSTILE_TEXTS, TAGS, Elements
 
-HOSTILE = [*TAGS, *COMMANDS, *(f"{text}&quot;'/><a href='javascript:1'>" for text in TAGS)]
+ENDINGS = ("\"'>", "</title></style></svg>", "&lt;]]>-->", "</details></article>&quot;\" onclick=alert(1) '")
+HOSTILE = [*HOSTILE_TEXTS, *TAGS, *COMMANDS, *(f"{ending}{tag}" for ending in ENDINGS for tag in TAGS)]
 
 
-class Elements(HTMLParser):
-    """The elements of a document with their attributes, and its texts outside of styles."""
+FORBIDDEN = {
+    "script",
+    "img",
+    "iframe",
+    "object",
+    "embed",
+    "link",
+    "base",
+    "form",
+    "video",
+    "audio",
+    "use",
+    "image",
+    "foreignobject",
+}
 
-    def __init__(self, document: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(document)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def expect_harmless(self) -> None:
-        tags = {tag for tag, _ in self.found}
-        assert not tags & {"script", "img", "iframe", "object", "embed", "link", "base", "form", "video", "audio", "use"}
-        assert [tag for tag, _ in self.found].count("style") == 1
-        for tag, attributes in self.found:
-            assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset")], tag
-            address = attributes.get("href") or "#"
-            assert address.startswith(("#", "https://", "http://", "mailto:")), address
+def expect_harmless(document: str) -> None:
+    """Check that nothing in a document runs or loads, and that it has one style."""
+    found = Elements(document).found
+    assert not {tag for tag, _ in found} & FORBIDDEN
+    assert [tag for tag, _ in found].count("style") == 1
+    for tag, attributes in found:
+        assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset")], tag
+        assert re.match(r"#|(https?|mailto):", attributes.get("href") or "#"), tag
 
 
 def test_messages_calls_and_checkpoints_are_there_in_order(memory_store: Store) -> None:
@@ -65,18 +73,24 @@ def test_redacted_words_are_nowhere(memory_store: Store) -> None:
     assert export_html(memory_store, thread_id).count("secret") >= 4
 
 
+def write_hostile(store: Store, hostile: Sequence[str]) -> str:
+    """Make a conversation with these texts as messages, calls, results, names and descriptions, and return its id."""
+    thread_id = store.create_thread().id
+    for number, text in enumerate(hostile):
+        call = {"name": text, "args": {text: text}, "id": f"{number}", "type": "tool_call"}
+        made = [HumanMessage(text), AIMessage(text, tool_calls=[call]), ToolMessage(text, tool_call_id=f"{number}")]
+        store.append(thread_id, [NewMessage(serde.to_body(each)) for each in made])
+        store.save(thread_id, name=text, description=text)
+    main = store.get_thread(thread_id).branch_id
+    for text in hostile:
+        store.fork(thread_id, None, name=text)
+    store.switch(thread_id, main)
+    store.rename_thread(thread_id, " ".join(hostile[:8]))
+    return thread_id
+
+
 def test_nothing_in_it_runs_or_loads(memory_store: Store) -> None:
-    thread_id = talked(memory_store, *HOSTILE[: len(HOSTILE) // 2 * 2])
-    for number, text in enumerate(HOSTILE):
-        call = {"name": text[:60], "args": {text[:60]: text}, "id": f"{number}", "type": "tool_call"}
-        messages = [AIMessage(f"{text}\n\n$${text}$$", tool_calls=[call]), ToolMessage(text, tool_call_id=f"{number}")]
-        memory_store.append(thread_id, [NewMessage(serde.to_body(each)) for each in messages])
-        memory_store.save(thread_id, name=text, description=text)
-    for text in HOSTILE:
-        memory_store.fork(thread_id, None, name=text)
-    memory_store.switch(thread_id, memory_store.list_branches(thread_id)[0][0].id)
-    memory_store.rename_thread(thread_id, HOSTILE[0] + HOSTILE[-1])
-    Elements(export_html(memory_store, thread_id)).expect_harmless()
+    expect_harmless(export_html(memory_store, write_hostile(memory_store, HOSTILE[-30:])))
 
 
 def test_the_graph_has_branches_in_lanes_of_their_own(memory_store: Store) -> None:

@@ -12,7 +12,9 @@ from playwright.sync_api import Browser, Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.interchange import transfer
+from components.html_export import export_html
 from tests.checkpoints.conversations import talked
+from tests.components.test_html_export import HOSTILE, expect_harmless, write_hostile
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
@@ -414,3 +416,23 @@ def test_everything_moves_to_another_server_as_one_archive(start: Start, visit: 
     assert sorted(there.thread_titles()) == sorted(here.thread_titles())
     there.tab.wait_for_url(re.compile("/t/"))
     assert there.tab.locator("img").count() == 0
+
+
+def test_120_hostile_texts_in_an_export_as_html_run_and_load_nothing(
+    memory_store: Store, tmp_path: Path, browser: Browser
+) -> None:
+    assert len(HOSTILE) >= 120
+    document = export_html(memory_store, write_hostile(memory_store, HOSTILE))
+    expect_harmless(document)
+    file = tmp_path / "hostile.html"
+    file.write_text(document)
+    with browser.new_context() as context:
+        tab, complaints = context.new_page(), list[str]()
+        tab.on("request", lambda request: complaints.append(request.url))
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        tab.goto(file.as_uri())
+        tab.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        expect(tab.locator("main > article")).to_have_count(2 * len(HOSTILE))
+        expect(tab.locator(".checkpoint")).to_have_count(len(HOSTILE))
+        assert complaints == [file.as_uri()]
