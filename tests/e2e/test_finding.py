@@ -121,8 +121,10 @@ def test_finding_goes_on_while_an_answer_is_written(page: Page) -> None:
     expect(bar.get_by_role("status")).to_have_text("2 of 2")
     page.tab.keyboard.press("Shift+Enter")
     expect_current(page, "ocelots")
-    page.stop_button.click()
+    with page.tab.expect_response("**/find?*"):
+        page.stop_button.click()
     expect(page.live).to_have_count(0)
+    page.tab.evaluate("new Promise((show) => requestAnimationFrame(() => requestAnimationFrame(show)))")
     expect(bar.get_by_role("status")).to_have_text("1 of 2")
     assert page.tab.evaluate(MARKED, "found-current") == ["ocelots"]
 

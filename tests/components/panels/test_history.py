@@ -60,9 +60,9 @@ def test_a_search_finds_branches_that_the_page_does_not_hold_and_their_checkpoin
     async def story() -> dict[str, Any]:
         async with open_services() as services:
             store, thread_id = services.store, write_branches(services.store)
-            current, early = store.get_thread(thread_id).branch_id, store.list_branches(thread_id)[1][0].id
-            store.rename_branch(thread_id, early, "A Heron")
-            store.switch(thread_id, early)
+            current, named, other = (branch.id for branch, _ in store.list_branches(thread_id)[:3])
+            store.rename_branch(thread_id, named, "A Heron")
+            store.switch(thread_id, other)
             store.append(thread_id, new("there"))
             store.save(thread_id, name="heron's place")
             store.switch(thread_id, current)
