@@ -195,7 +195,6 @@ function DeletedThreads({ deleted, data, act, onBringBack }) {
 
 function ThreadsFoot({ view, onShow }) {
   const [isExporting, setExporting] = useState(false);
-  useCommands("export-all", () => [{ group: "Actions", name: "Export all conversations", run: () => setExporting(true) }]);
   const button = (name, label) => h("button", { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) }, label);
   return h(
     "div",
