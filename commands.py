@@ -7,15 +7,16 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.interchange import reading, text_exports, transfer
+from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
@@ -28,6 +29,7 @@ from server.terminal import ProgressLine, escape_controls
 
 DEMONSTRATION_NAMES = ("compaction", "goto")
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
+ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}  # of the names of files, by format
 Arguments = argparse.Namespace
 
 
@@ -65,8 +67,9 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--all", action="store_true", help="every conversation, each into a file of its own")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE|FOLDER", help="where to; one goes to the output without")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--markdown", action="store_true", help="to read; cannot be imported")
-    form.add_argument("--jsonl", action="store_true", help="one line in OpenAI's form for fine-tuning")
+    form.add_argument("--format", choices=list(ENDINGS), default="waymark", help="only waymark can be imported")
+    for name, purpose in (("markdown", "to read"), ("jsonl", "one line in OpenAI's form for fine-tuning")):
+        form.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=purpose)
     parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
     parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
     parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
@@ -161,7 +164,7 @@ def _export_thread(store: Store, arguments: Arguments, line: ProgressLine) -> in
 def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) -> int:
     """Export every conversation; a refused one does not stop the others."""
     arguments.output.mkdir(parents=True, exist_ok=True, mode=0o700)
-    ending = "md" if arguments.markdown else "jsonl" if arguments.jsonl else "json"
+    ending = ENDINGS[arguments.format]
     outcome = EXIT_OK
     threads = store.list_threads(limit=sys.maxsize)
     for done, thread in enumerate(threads):
@@ -183,11 +186,14 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments, report: R
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
     redaction = Redaction(*parts) if is_redacted else None
-    if arguments.markdown:
-        return Export(text_exports.export_markdown(store, thread_id, redaction, report))
-    if arguments.jsonl:
-        return Export(text_exports.export_jsonl(store, thread_id, redaction, report))
-    return transfer.write_export(store, thread_id, redaction, report)
+    if arguments.format == "waymark":
+        return transfer.write_export(store, thread_id, redaction, report)
+    if arguments.format == "html":
+        from components.html_export import export_html  # noqa: PLC0415  (the page, which no other command needs)
+
+        return Export(export_html(store, thread_id, redaction, report))
+    write = text_exports.export_markdown if arguments.format == "markdown" else text_exports.export_jsonl
+    return Export(write(store, thread_id, redaction, report))
 
 
 def _warn_of_limit(thread_id: str, made: Export) -> None:
@@ -206,23 +212,32 @@ def _write_new_file(path: Path, text: str) -> None:
 
 
 def _run_import(arguments: Arguments, url: str) -> int:
-    with ProgressLine(sys.stderr) as line, open(arguments.file, "rb") as file:
-        found = reading.read_documents(file.read(MAX_DOCUMENT_BYTES + 1), line.show)
-    database = Database.open_url(url)
-    try:
+    with ExitStack() as stack:
+        line = stack.enter_context(ProgressLine(sys.stderr))
+        count, documents = _read_import(stack.enter_context(open(arguments.file, "rb")), line)
+        line.clear()
+        database = stack.enter_context(closing(Database.open_url(url)))
         database.claim()
-        with ProgressLine(sys.stderr) as line:
-            for done, doc in enumerate(found):
-                outer = Progress("Importing", done, len(found), "conversations")
-                report = report_within(line.show, outer) if len(found) > 1 else line.show
-                text = _import_document(Store(database), doc, arguments.into, report)
-                line.clear()
-                _print_line(text)
-                for warning in transfer.list_warnings(doc):
-                    _print_line(warning, sys.stderr)
-    finally:
-        database.close()
+        for done, doc in enumerate(documents):
+            outer = Progress("Importing", done, count, "conversations")
+            report = report_within(line.show, outer) if count > 1 else line.show
+            text = _import_document(Store(database), doc, arguments.into, report)
+            line.clear()
+            _print_line(text)
+            for warning in transfer.list_warnings(doc):
+                _print_line(warning, sys.stderr)
     return EXIT_OK
+
+
+def _read_import(file: BinaryIO, line: ProgressLine) -> tuple[int, Iterable[Document]]:
+    """Return the number of conversations in a file, and their documents: those of an archive are read one by one."""
+    beginning = file.read(4)
+    file.seek(0)
+    if is_archive(beginning):
+        archive = Archive(file, max_bytes=sys.maxsize)
+        return len(archive), archive.iterate_documents()
+    found = reading.read_documents(file.read(MAX_DOCUMENT_BYTES + 1), line.show)
+    return len(found), found
 
 
 def _import_document(store: Store, doc: Document, into: str | None, report: Report) -> str:

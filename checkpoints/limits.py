@@ -50,6 +50,9 @@ MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000
 MAX_DOCUMENT_PARTS = 100_000  # of the contents of all messages, where they are lists
 MAX_CONVERSATIONS = 200  # in one file
+MAX_ARCHIVE_FILE_BYTES = 50_000_000  # of an archive of documents that the page imports
+MAX_ARCHIVE_BYTES = 200_000_000  # of its documents, unpacked one after the other
+MAX_ARCHIVE_CONVERSATIONS = 20_000  # in one archive
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
 MAX_ALTERNATIVES = 200  # of one message, the newest of them
 MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts
@@ -66,6 +69,7 @@ MAX_QUERY_CHARS = 500  # of a query; a longer one is cut
 MAX_QUERY_WORDS = 32
 MAX_INDEXED_WORDS = 100_000  # of a message, with its tool calls and attached texts: those that can be found
 MAX_SEARCH_HITS = 50  # of one search
+MAX_PATH_HITS = 1_000  # messages of the open conversation that are found in it
 
 _HUNDRED_DIGITS = 332  # in bits
 

@@ -26,12 +26,13 @@ from checkpoints.model import (
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.search.query import parse_query
-from checkpoints.search.result import MessagePlace, SearchResult
+from checkpoints.search.result import MessagePlace, PathHits, SearchResult
 from checkpoints.storage import (
     checkpoint_rows,
     file_rows,
     message_rows,
     operation_rows,
+    path_search,
     schema,
     search_hits,
     thread_lists,
@@ -170,12 +171,8 @@ class Reader:
                 thread_rows.select_branch_heads(connection, thread_id),
             )
             thread_branches = [branch for branch, _ in with_heads]
-            every = checkpoint_rows.select_checkpoints(connection, thread_id)
             messages = message_rows.select_all_messages(connection, thread_id, report)
-            heads = [head for _, head in with_heads if head]
-            reached = history.find_reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
-        shown = history.filter_listed(every, {branch.id for branch in thread_branches}, reached)
-        return thread, thread_branches, shown, messages
+            return thread, thread_branches, self.list_all_checkpoints(thread_id), messages
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """Return the checkpoints that the current branch shows, oldest first."""
@@ -208,7 +205,13 @@ class Reader:
 
     def list_all_checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """Return the checkpoints that any of the thread's branches shows, oldest first."""
-        return self.load_tree(thread_id)[2]
+        with self.database.begin_read() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            with_heads = thread_rows.select_branch_heads(connection, thread_id)
+            every = checkpoint_rows.select_checkpoints(connection, thread_id)
+            heads = [head for _, head in with_heads if head]
+            reached = history.find_reachable_depths(heads, thread_rows.select_segment_parents(connection, thread_id))
+        return history.filter_listed(every, {branch.id for branch, _ in with_heads}, reached)
 
     def get_message(self, thread_id: str, message_id: str) -> Message:
         """Return any message of the thread. Raises `MessageNotFoundError`."""
@@ -367,6 +370,11 @@ class Reader:
         """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
         with self.database.begin_read() as connection:
             return search_hits.search(connection, parse_query(text, now), owner, this, limit)
+
+    def find_in_path(self, thread_id: str, text: str) -> PathHits:
+        """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return path_search.find_in_path(connection, thread_id, text)
 
     def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
         """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""

@@ -48,15 +48,17 @@ def read_tree(
 ) -> ConversationTree:
     """Read the tree around these branches and checkpoints, and around at most `count` checkpoints of other branches.
 
-    With `words`, only checkpoints whose names or descriptions contain them are added.
+    With `words`, only checkpoints whose names or descriptions contain them are added, of whichever branch.
     """
     database = reader.database
     with database.begin_read() as connection:
         thread, path = thread_rows.load_current_path(connection, thread_id)
         segment_parents = thread_rows.select_segment_parents(connection, thread_id)
         with_heads = thread_rows.select_branch_heads(connection, thread_id)
-        heads = {branch.id: head for branch, head in with_heads if branch.id in branch_ids}
-        elsewhere = tree_rows.select_elsewhere(connection, thread, path, heads, count, words, database)
+        with_branch_ids = [(branch.id, head) for branch, head in with_heads]
+        heads = {branch_id: head for branch_id, head in with_branch_ids if branch_id in branch_ids}
+        searched = dict(with_branch_ids) if words else heads
+        elsewhere = tree_rows.select_elsewhere(connection, thread, path, searched, count, words, database)
         left = tree_rows.select_left_behind(connection, thread, path, database)
         ends = [node for node in (*heads.values(), left.node if left else None) if node]
         reached = history.find_reachable_depths(ends, segment_parents)

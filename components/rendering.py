@@ -174,6 +174,23 @@ class Renderer:
 
         return mark_in_time
 
+    def document(self, max_seconds: float) -> Callable[[str], str]:
+        """Return a function that formats the texts of a document, which are not kept. Only the processes compute."""
+        seconds_left = max_seconds
+
+        def to_html_outside(text: str) -> str:
+            nonlocal seconds_left
+            if seconds_left <= 0 or len(text) > MAX_FORMATTED_CHARS:
+                return to_plain_html(text)
+            try:
+                html, cost_seconds = self._ask(text)
+            except (TimeoutError, CancelledError):
+                html, cost_seconds = None, MAX_TEXT_SECONDS
+            seconds_left -= cost_seconds
+            return to_plain_html(text) if html is None else html
+
+        return to_html_outside
+
     async def look(self, text: str, definitions: Definitions) -> tuple[Look, float] | None:
         """Format a growing text, and return the seconds that it took; None where it took too long."""
         try:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from checkpoints import StateError
 from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_BINARY_FILE_BYTES, MAX_DOCUMENT_BYTES
+from checkpoints.limits import MAX_ARCHIVE_FILE_BYTES, MAX_BINARY_FILE_BYTES
 
 UPLOADS_PREFIX = "/api/uploads/"
-MAX_UPLOAD_BYTES = {"import": MAX_DOCUMENT_BYTES, "file": MAX_BINARY_FILE_BYTES}  # of one upload, by its purpose
+MAX_UPLOAD_BYTES = {"import": MAX_ARCHIVE_FILE_BYTES, "file": MAX_BINARY_FILE_BYTES}  # of one upload, by its purpose
 MAX_KEPT_BYTES = 64_000_000  # of all uploads, also of those that are arriving
 MAX_KEPT_UPLOADS = 100
 MAX_KEPT_SECONDS = 600.0  # the time until somebody confirms the dialog of an import

@@ -3,6 +3,7 @@
 import io
 import json
 import stat
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,8 @@ def test_a_conversation_goes_to_the_output_where_no_file_is_named(
     assert "two" in capsys.readouterr().out
     assert run(folder, "export", thread_id, "--jsonl") == 0
     assert [m["content"] for m in json.loads(capsys.readouterr().out)["messages"]][-2:] == ["one", "two"]
+    assert run(folder, "export", thread_id, "--format", "html") == 0
+    assert capsys.readouterr().out.startswith("<!DOCTYPE html>")
     assert run(folder, "export", thread_id, "--redact", "two") == 0
     assert "two" not in capsys.readouterr().out
 
@@ -110,6 +113,16 @@ def test_all_conversations_are_exported_but_those_that_are_damaged(
     assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == commands.EXIT_REFUSED
     assert [path.name for path in (tmp_path / "out").iterdir()] == [f"Talk-{good}.json"]
     assert f"({bad}): Message 1 of this conversation is damaged" in capsys.readouterr().err
+
+
+def test_an_archive_is_imported_file_by_file(file_store: Store, folder: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in ("one", "two"):
+            archive.writestr(f"{name}.json", transfer.export(file_store, talked(file_store, name, "b")))
+    assert run(tmp_path / "other", "import", str(tmp_path / "all.zip")) == 0
+    other = Store(Database.open_file(tmp_path / "other" / "waymark.db"))
+    assert sorted(texts(other, thread.id)[0] for thread in other.list_threads()) == ["one", "two"]
+    other.database.close()
 
 
 def test_an_import_goes_into_a_conversation_that_is_named(file_store: Store, folder: Path, tmp_path: Path) -> None:

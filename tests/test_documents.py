@@ -26,10 +26,11 @@ from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from app import ALLOWED_ROUTES
 from checkpoints import limits
-from checkpoints.interchange import document_redaction, redaction
+from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
+from checkpoints.storage import path_search
 from commands import parse_arguments
-from components import redacted_exports, redaction_worker, rendering, uploads
+from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
 from components.routes import agent_transcript, comparison, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
@@ -262,7 +263,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
         f"{limits.MAX_DOCUMENT_PARTS:,} parts in the contents of all messages, "
-        f"{limits.MAX_CONVERSATIONS} conversations, "
+        f"{limits.MAX_CONVERSATIONS} conversations (of an archive {limits.MAX_ARCHIVE_CONVERSATIONS:,} with "
+        f"{limits.MAX_ARCHIVE_BYTES // 10**6} MB unpacked, and on the command line any size), "
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "
         f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
@@ -273,12 +275,18 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{redacted_exports.MAX_WAITING} that wait",
         "The library of prompts": f"{limits.MAX_SAVED_PROMPTS} prompts of {limits.MAX_SAVED_PROMPT_CHARS:,} characters",
         "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
-        f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together",
+        f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together, "
+        f"and of all conversations {export_several.MAX_WHOLE_ARCHIVE_CHARS // 10**6} million",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
         f"the newest {limits.MAX_SEARCH_HITS} matches; "
         f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "
         f"{snippet.MAX_ASCII_CHARS:,} characters of a text, and of other scripts in "
         f"{snippet.MAX_SEARCH_WORDS:,} words together",
+        "Find in a conversation (Ctrl+F)": f"the first {limits.MAX_QUERY_WORDS} words; the newest {limits.MAX_PATH_HITS:,} "
+        f"messages, taken from the newest {path_search.MAX_ENTRIES:,} of all its branches; 2,000 marks in the page",
+        "An export as HTML": f"{html_export.MAX_HTML_CHARS // 10**6} million characters of the file; "
+        f"{html_export.MAX_FORMATTING_SECONDS:g} processor seconds to format its texts, which are unformatted beyond; "
+        f"{readable.MAX_PLACES:,} branches and {readable.MAX_PLACES:,} checkpoints in its graph, the newest",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",
     }
     assert read_limits_table() == expected

@@ -103,7 +103,7 @@ def export_document(
         "format": waymark.FORMAT,
         "exported_at": store.now().isoformat(),
         "thread": _export_thread(thread),
-        "messages": [_export_message(m) for m in messages if m.id in reached],
+        "messages": [export_message(m) for m in messages if m.id in reached],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
             _export_checkpoint(c if c.branch_id in branch_ids else _adopt_checkpoint(c, thread)) for c in checkpoints
@@ -155,14 +155,14 @@ def export_current_path(
         thread, messages = store.get_thread(thread_id), store.list_messages(thread_id, report=report)
     made: Json = {
         "thread": {"title": thread.title, "settings": {}},
-        "messages": [_export_message(message) for message in messages],
+        "messages": [export_message(message) for message in messages],
         "branches": [],
         "checkpoints": [],
     }
     return redact(redaction, made, report) if redaction else made
 
 
-def _export_message(message: Message) -> Json:
+def export_message(message: Message) -> Json:
     return {
         "id": message.id,
         "parent_id": message.parent_id,

@@ -77,6 +77,13 @@ def parse_query(text: str, now: datetime) -> SearchQuery:
     return filters.build(tuple(tuple(terms) for terms in alternatives if terms))
 
 
+def parse_phrase(text: str) -> Term | None:
+    """Return the words of a text as one phrase, whose last word may go on; None for a text without words."""
+    text = text[:MAX_QUERY_CHARS]
+    words = list_words(text)[:MAX_QUERY_WORDS]
+    return Term(tuple(words), len(words[-1]) >= MIN_PREFIX_CHARS and not text[-1].isspace()) if words else None
+
+
 def _read_value(found: re.Match[str]) -> str:
     return str(found["word"] or found["phrase"] or "").strip()
 

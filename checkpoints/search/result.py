@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from checkpoints.search.query import Role
+from checkpoints.search.query import Role, Term
 from checkpoints.search.snippet import Snippet
 
 # On the current path; on the path of another branch; on no path, after a restore, an edit or an undo.
@@ -44,3 +44,18 @@ class MessagePlace:
     message_id: str | None  # None: the conversation shares nothing with it
     standing: Standing
     branch: str
+    branch_id: str = ""
+    branch_message_id: str | None = None  # where the page shows it once it stands on that branch
+
+
+@dataclass(frozen=True, slots=True)
+class PathHits:
+    """The messages of the current path with the words of a text, by id, the first of the conversation first.
+
+    `has_more`: there are others, which come before these. `is_pending`: messages are still to be indexed.
+    """
+
+    message_ids: tuple[str, ...]
+    has_more: bool
+    is_pending: bool
+    term: Term | None  # None: the text has no words

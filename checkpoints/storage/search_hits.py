@@ -15,7 +15,7 @@ from checkpoints import files, history
 from checkpoints.errors import CheckpointNotFoundError, ThreadNotFoundError
 from checkpoints.history import EMPTY_PATH, Path, Place
 from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.model import MAIN, Message, Node
+from checkpoints.model import MAIN, Branch, Message, Node
 from checkpoints.search import content
 from checkpoints.search.query import THIS, SearchQuery
 from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
@@ -159,7 +159,8 @@ def _describe_places(
     for thread_id, of_thread in by_thread.items():
         path = _load_path(connection, thread_id)
         found |= {node.place: ("current", "") for node in of_thread if node in path}
-        found |= _find_branches(connection, thread_id, [node.place for node in of_thread if node not in path])
+        others = _find_branches(connection, thread_id, [node.place for node in of_thread if node not in path])
+        found |= {place: ("branch", branch.name) if branch else ("left", "") for place, branch in others.items()}
     return found
 
 
@@ -173,13 +174,14 @@ def _load_path(connection: sa.Connection, thread_id: str) -> Path:
     return history.trace_path(loaded.head_node, thread_rows.select_segment_parents(connection, thread_id))
 
 
-def _find_branches(connection: sa.Connection, thread_id: str, places: Sequence[Place]) -> dict[Place, tuple[Standing, str]]:
+def _find_branches(connection: sa.Connection, thread_id: str, places: Sequence[Place]) -> dict[Place, Branch | None]:
+    """Return a branch that has the message, for each of these places; None: no branch has it."""
     if not places:
         return {}
-    branches = [(branch.name, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head]
+    branches = [(branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head]
     parents = thread_rows.select_segment_parents(connection, thread_id)
     beyond = history.find_heads_beyond(places, [head for _, head in branches], parents, 1)
-    return {place: ("branch", branches[beyond[place][0]][0]) if beyond[place] else ("left", "") for place in places}
+    return {place: branches[beyond[place][0]][0] if beyond[place] else None for place in places}
 
 
 def locate_branch(connection: sa.Connection, thread_id: str, branch_id: str) -> MessagePlace:
@@ -210,9 +212,17 @@ def locate_message(connection: sa.Connection, thread_id: str, message_id: str) -
     node, path = thread_rows.select_node(connection, message_id, thread_id), _load_path(connection, thread_id)
     assert node is not None
     shared = history.measure_common_length(history.trace_path(node, parents), path)
-    standing: tuple[Standing, str] = (
-        ("current", "") if node in path else _find_branches(connection, thread_id, [node.place])[node.place]
-    )
-    before = message_rows.select_messages(connection, path, last=_MAX_CARD_MESSAGES, before=shared)
-    shown = next((each.id for each in reversed(before) if each.agent == MAIN and each.type != "tool"), None)
-    return MessagePlace(shown, *standing)
+    shown = _find_shown(connection, path, shared)
+    if node in path:
+        return MessagePlace(shown, "current", "")
+    branch = _find_branches(connection, thread_id, [node.place])[node.place]
+    if branch is None:
+        return MessagePlace(shown, "left", "")
+    there = _find_shown(connection, history.trace_path(node, parents), node.depth + 1)
+    return MessagePlace(shown, "branch", branch.name, branch.id, there)
+
+
+def _find_shown(connection: sa.Connection, path: Path, before: int) -> str | None:
+    """Return the last message before a depth that has an article of its own in the page."""
+    messages = message_rows.select_messages(connection, path, last=_MAX_CARD_MESSAGES, before=before)
+    return next((each.id for each in reversed(messages) if each.agent == MAIN and each.type != "tool"), None)

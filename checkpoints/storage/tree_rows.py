@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from checkpoints import history
 from checkpoints.history import Path
-from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS, MAX_READ_VALUES
 from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
 from checkpoints.operation import Operation, OperationKind
 from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, schema, thread_rows
@@ -53,21 +53,23 @@ def select_elsewhere(
 ) -> list[Checkpoint]:
     """Return the newest checkpoints that one of these branches shows, and the current one, whose path is `path`, does not.
 
-    Only the newest rows of the thread are looked at: most of them may be on the current branch.
+    Without words, only the newest rows of the thread are looked at: most of them may be on the current branch.
     """
     if set(heads) == {thread.branch_id}:
         return []
     table = schema.checkpoint.c
-    columns = [table.id, table.branch_id, table.segment, table.depth, table.detached, table.name, table.description]
+    description = sa.func.substr(table.description, 1, _MAX_SEARCHED_CHARS).label("description")
+    columns = [table.id, table.branch_id, table.segment, table.depth, table.detached, table.name, description]
     query = sa.select(*columns).where(table.thread_id == thread.id, table.deleted_at.is_(None))
-    rows = connection.execute(query.order_by(table.position.desc()).limit(count * _MAX_SCANNED_FACTOR))
+    max_rows = MAX_BRANCHES_AND_CHECKPOINTS if words else count * _MAX_SCANNED_FACTOR
+    rows = connection.execute(query.order_by(table.position.desc()).limit(max_rows))
     forks = thread_rows.select_segment_parents(connection, thread.id)
     reached = history.find_reachable_depths([head for head in heads.values() if head], forks)
     wanted = []
     for row in rows:
         is_current = Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
         is_shown = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in heads)
-        if is_shown and not is_current and words.lower() in f"{row.name}\n{row.description[:_MAX_SEARCHED_CHARS]}".lower():
+        if is_shown and not is_current and words.lower() in f"{row.name}\n{row.description}".lower():
             wanted.append(row.id)
     return checkpoint_rows.select_checkpoints_by_id(connection, wanted[:count], database)
 

@@ -127,6 +127,16 @@ async def _choose_alternative(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update(), action.accept(), window)
 
 
+async def _visit_message(services: Services, action: Action) -> Answer:
+    """Switch to a branch, and show one of its messages."""
+    thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
+    done = await services.apply_change(store.switch, thread_id, action.fields["branch"], caller=action.caller)
+    text = f"Switched to the branch “{done.operation.detail.name}”, which has this message."
+    undo: page_state.UndoTarget = {"thread": thread_id, "version": done.version}
+    window = await services.read_snapshot(message_window.window_around, store, thread_id, message_id)
+    return Answer(page_state.build_update(toast={"text": text, "undo": undo}), action.accept(), window)
+
+
 async def _decide_call(services: Services, action: Action) -> Answer:
     await approval.submit_decision(services, action.thread_id, action.fields)
     return Answer(page_state.build_update(), action.accept())
@@ -209,6 +219,7 @@ TRANSCRIPT_ACTIONS: Handlers = {
     "change": _change_text,
     "summarise": _summarise_messages,
     "choose": _choose_alternative,
+    "visit": _visit_message,
     "decide": _decide_call,
     "dismiss": _dismiss_run,
     "undo": _revert_last_change,

@@ -1,13 +1,13 @@
 """The checkpoints of a conversation: save, rename, pin, delete; `restore_dialog` restores them. And the list of branches."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from checkpoints import Checkpoint, Store, Thread, ThreadNotFoundError
+from checkpoints import Branch, Checkpoint, Store, Thread, ThreadNotFoundError
 from checkpoints.tree_reader import read_fork, read_tree
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
@@ -167,8 +167,7 @@ def _describe_portion(
     """Describe the newest branches and the current one, the newest checkpoints, and the tree around them."""
     count = portions * PORTION_CHECKPOINTS
     branches = store.list_branches(thread.id)
-    first = len(branches) - portions * PORTION_BRANCHES
-    shown = [branch for place, (branch, _) in enumerate(branches) if place >= first or branch.id == thread.branch_id]
+    shown = _choose_branches([branch for branch, _ in branches], portions, words, thread.branch_id)
     own = store.list_checkpoint_portion(thread.id, count, words, wanted)
     branch_ids = {branch.id for branch in shown}
     tree = read_tree(store, thread.id, branch_ids, own.checkpoints, count=count // 2, words=words)
@@ -186,6 +185,13 @@ def _describe_portion(
         "checkpoint_count": own.count,
         **history_tree.describe_tree(tree, thread.id),
     }
+
+
+def _choose_branches(branches: Sequence[Branch], portions: int, words: str, current_id: str) -> list[Branch]:
+    """Return the newest branches; with words, the newest of those whose names contain them. And the current one."""
+    named = [branch.id for branch in branches if words.lower() in branch.name.lower()]
+    wanted = {current_id, *named[-portions * PORTION_BRANCHES :]}
+    return [branch for branch in branches if branch.id in wanted]
 
 
 PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

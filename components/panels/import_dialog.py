@@ -1,6 +1,8 @@
 """Import, with a preview of the file before anything changes."""
 
-from collections.abc import Sequence
+import io
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -11,6 +13,7 @@ from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
 from checkpoints import Receipt, StateError, pluralize
 from checkpoints.interchange import reading, transfer
+from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
 from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
@@ -71,18 +74,60 @@ def _register_preview(app: Dash, services: Services) -> None:
         if file is None:
             return stay, stay, stay, stay
         try:
-            docs = await _read_documents(services, file)
-            thread_id = await _find_merge_thread(services, docs, page_state.parse_thread_id(pathname))
+            source = await _open_source(services, file)
+            thread_id = await _find_merge_thread(services, source.kept, page_state.parse_thread_id(pathname))
             previews = [
-                await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id) for doc in docs
+                await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id)
+                async for doc in _iterate_documents(services, source, "Checking")
             ]
         except StateError as error:
             services.uploads.forget(file["id"])
             text = f"{file['name']} was not imported. {str(error).rstrip('.')}."
             return page_state.report_problem(text), stay, stay, stay
         show = import_preview.build_import_preview
-        body = await services.run_blocking(show, file["name"], docs, previews, open_here=thread_id is not None)
+        body = await services.run_blocking(show, file["name"], source.kept, previews, open_here=thread_id is not None)
         return stay, True, body, {} if thread_id else {"display": "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The documents of the chosen file: those of an archive are read one by one, and none of them is kept."""
+
+    kept: Sequence[Document]
+    archive: Archive | None
+
+    def __len__(self) -> int:
+        return len(self.archive or self.kept)
+
+
+async def _open_source(services: Services, file: NamedUpload) -> _Source:
+    """Raises `UploadGoneError` and `InvalidDocumentError`."""
+    upload = services.uploads.find(file["id"])
+    if upload is None or not is_archive(upload.data):
+        return _Source(await _read_documents(services, file), None)
+    return _Source((), await services.run_blocking(_open_archive, upload.data))
+
+
+def _open_archive(data: bytearray) -> Archive:
+    return Archive(io.BytesIO(bytes(data)))
+
+
+async def _iterate_documents(services: Services, source: _Source, phase: str) -> AsyncIterator[Document]:
+    """Yield the documents. Those of an archive count as steps, and can be cancelled between them."""
+    for doc in source.kept:
+        yield doc
+    if source.archive is None:
+        return
+    report, documents = get_report(), source.archive.iterate_documents()
+    done = 0
+    while (unpacked := await services.run_blocking(_read_next, documents)) is not None:
+        report(Progress(phase, done, len(source), "conversations"))
+        done += 1
+        yield unpacked
+
+
+def _read_next(documents: Iterator[Document]) -> Document | None:
+    return next(documents, None)
 
 
 async def _read_documents(services: Services, file: NamedUpload) -> list[Document]:
@@ -132,9 +177,9 @@ def _register_import(app: Dash, services: Services) -> None:
             return no_update, False
         made: list[Receipt] = []
         try:
-            docs = await _read_documents(services, file)
-            for doc in docs:
-                report = _choose_report(len(made), len(docs))
+            source = await _open_source(services, file)
+            async for doc in _iterate_documents(services, source, "Importing"):
+                report = _choose_report(len(made), len(source))
                 made.append(await services.run_blocking(transfer.import_thread, services.store, doc, report=report))
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, len(made))), False

@@ -20,19 +20,23 @@ _SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "
 def build_import_preview(
     name: str, docs: Sequence[Document], previews: Sequence[ImportPreview], open_here: bool
 ) -> list[Component]:
-    """Show the content of the file, as plain text."""
+    """Show the content of the file, as plain text. Of an archive there are previews alone."""
     source = html.P(f"From {name}. Importing changes nothing that is already here.", className="quiet")
     warnings = [html.P(text) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
-    if len(docs) == 1:
+    if len(docs) == len(previews) == 1:
         return [*_build_single_preview(docs[0], previews[0], open_here), *warnings, source]
     titles = [
         html.Li([html.Strong(preview.title), f" · {_describe_contents(preview)}"])
         for preview in previews[:MAX_LISTED_THREADS]
     ]
-    more = (
-        [html.Li(f"and {len(docs) - MAX_LISTED_THREADS} more", className="quiet")] if len(docs) > MAX_LISTED_THREADS else []
-    )
-    return [html.P(f"{len(docs)} conversations:"), html.Ul([*titles, *more], className="preview"), *warnings, source]
+    others = len(previews) - MAX_LISTED_THREADS
+    more = [html.Li(f"and {others:,} more", className="quiet")] if others > 0 else []
+    return [
+        html.P(f"{pluralize(len(previews), 'conversation')}:"),
+        html.Ul([*titles, *more], className="preview"),
+        *warnings,
+        source,
+    ]
 
 
 def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool) -> list[Component]:

@@ -16,6 +16,7 @@ from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.progress import Report
+from components.html_export import export_html
 from components.long_requests import get_report
 from components.services import Services
 
@@ -30,6 +31,7 @@ class ExportFormat:
     write: Writer
     media_type: str
     suffix: str  # of the file's name
+    takes_long: bool = False
 
 
 def _write_text(write: Callable[[Store, str, Redaction | None, Report, Redact], str]) -> Writer:
@@ -40,12 +42,13 @@ def _write_text(write: Callable[[Store, str, Redaction | None, Report, Redact], 
 EXPORT_FORMATS = {  # by the value in the form
     "waymark": ExportFormat("Waymark JSON", transfer.write_export, "application/json", "waymark.json"),
     "markdown": ExportFormat("Markdown", _write_text(text_exports.export_markdown), "text/markdown", "md"),
+    "html": ExportFormat("HTML, to read anywhere", _write_text(export_html), "text/html", "html", takes_long=True),
     "jsonl": ExportFormat("JSONL (OpenAI format)", _write_text(text_exports.export_jsonl), "application/jsonl", "jsonl"),
 }
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """Serve the download: `format=waymark|markdown|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one per line.
+    """Serve the download: `format=waymark|markdown|html|jsonl&leave_out=…&leave_out_files=…&redact=…`, words one per line.
 
     The page posts the form, because redacted words must not appear in an address.
     """
@@ -58,7 +61,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
         results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
-        made = await _write_export(services, kind.write, thread_id, redaction)
+        made = await _write_export(services, kind, thread_id, redaction)
         title = await services.read_snapshot(_read_title, services.store, thread_id)
         named = _build_file_name(redaction, title)
         title_name = quote(f"{named}.{kind.suffix}", safe="")
@@ -67,9 +70,10 @@ def add_route(server: FastAPI, services: Services) -> None:
         return Response(made.text, media_type=kind.media_type, headers={"Content-Disposition": name, **warning})
 
 
-async def _write_export(services: Services, write: Writer, thread_id: str, redaction: Redaction | None) -> Export:
-    report = get_report()
-    if redaction is None:
+async def _write_export(services: Services, kind: ExportFormat, thread_id: str, redaction: Redaction | None) -> Export:
+    """Write an export. One that takes long waits for its turn, and keeps no thread from those that read for views."""
+    report, write = get_report(), kind.write
+    if redaction is None and not kind.takes_long:
         return await services.read_snapshot(write, services.store, thread_id, None, report, redact_document)
     return await services.redacted_exports.make(partial(write, services.store, thread_id, redaction, report), report)
 

@@ -1,57 +1,107 @@
-"""The download of several conversations: an archive with a file in Waymark's format for each, which can be imported."""
+"""The download of several conversations, or of all: an archive with a file in Waymark's format for each."""
 
-import io
 import re
+import sys
+import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import IO
+from urllib.parse import quote
 
 from fastapi import FastAPI
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
-from checkpoints import Store
+from checkpoints import StateError, Store, pluralize
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import transfer
+from checkpoints.interchange.transfer import Export
 from checkpoints.limits import MAX_SELECTED_THREADS
 from checkpoints.progress import Progress, Report, report_within
-from components.long_requests import get_report
+from components.long_requests import RequestCancelledError, get_report
+from components.routes.export_download import WARNING_HEADER
 from components.services import Services
 from components.shapes import MalformedRequestError
 
 MAX_ARCHIVE_CHARS = 100_000_000  # of its files before they are compressed
+MAX_WHOLE_ARCHIVE_CHARS = 1_000_000_000  # the same of all conversations
+MISSING_NAME = "NOT EXPORTED.txt"
+_MAX_MEMORY_BYTES = 10_000_000  # of an archive; a larger one is written to a file without a name
 _MAX_NAME_CHARS = 60
+_CHUNK_BYTES = 256_000
 
 
 def add_route(server: FastAPI, services: Services) -> None:
     @server.post("/api/threads/export")
     async def download_exports(request: Request) -> Response:
-        """Export the conversations that the form names: `thread=…&thread=…`."""
-        thread_ids = list(dict.fromkeys(QueryParams(await request.body()).getlist("thread")))
-        if not 0 < len(thread_ids) <= MAX_SELECTED_THREADS:
+        """Export the conversations that the form names, `thread=…&thread=…`, or all: `all=1`."""
+        options = QueryParams(await request.body())
+        is_whole, thread_ids = "all" in options, list(dict.fromkeys(options.getlist("thread")))
+        if not is_whole and not 0 < len(thread_ids) <= MAX_SELECTED_THREADS:
             raise MalformedRequestError("thread")
-        content = await _write_archive(services, thread_ids, get_report())
-        named = {"Content-Disposition": 'attachment; filename="conversations.zip"'}
-        return Response(content, media_type="application/zip", headers=named)
+        report = get_report()
+        if is_whole:
+            thread_ids = await services.read_snapshot(_list_thread_ids, services.store)
+        content = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115  (the response closes it)
+        try:
+            missing = await _write_archive(services, content, thread_ids, report, is_whole=is_whole)
+        except BaseException:
+            content.close()
+            raise
+        headers = {"Content-Length": str(content.tell()), "Content-Disposition": 'attachment; filename="conversations.zip"'}
+        if missing:
+            headers[WARNING_HEADER] = quote(
+                f"{pluralize(missing, 'conversation')} could not be exported whole: see {MISSING_NAME}."
+            )
+        return StreamingResponse(_read_chunks(content), media_type="application/zip", headers=headers)
 
 
-async def _write_archive(services: Services, thread_ids: Sequence[str], report: Report) -> bytes:
-    """Write the archive, each conversation from a snapshot of its own. Raises `ExportTooLargeError`."""
-    content, size = io.BytesIO(), 0
+def _list_thread_ids(store: Store) -> list[str]:
+    return [thread.id for thread in store.list_threads(limit=sys.maxsize)]
+
+
+def _read_chunks(content: IO[bytes]) -> Iterator[bytes]:
+    with content:
+        content.seek(0)
+        while chunk := content.read(_CHUNK_BYTES):
+            yield chunk
+
+
+async def _write_archive(
+    services: Services, content: IO[bytes], thread_ids: Sequence[str], report: Report, *, is_whole: bool
+) -> int:
+    """Write the archive, each conversation from a snapshot of its own, and return how many of all are not whole.
+
+    Among all conversations, one that cannot be exported does not keep back the others. Raises `ExportTooLargeError`.
+    """
+    size, missing = 0, list[str]()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for done, thread_id in enumerate(thread_ids):
             within = report_within(report, Progress("Exporting", done, len(thread_ids), "conversations"))
-            title, text = await services.read_snapshot(_read_export, services.store, thread_id, within)
-            size += len(text)
-            if size > MAX_ARCHIVE_CHARS:
-                limit = MAX_ARCHIVE_CHARS // 1_000_000
-                raise ExportTooLargeError(
-                    f"These conversations have more than {limit} million characters together. Select fewer of them."
-                )
+            try:
+                title, made = await services.read_snapshot(_read_export, services.store, thread_id, within)
+            except StateError as error:
+                if not is_whole or isinstance(error, RequestCancelledError):
+                    raise
+                missing.append(f"{thread_id}: {error}")
+                continue
+            size += len(made.text)
+            _check_size(size, MAX_WHOLE_ARCHIVE_CHARS if is_whole else MAX_ARCHIVE_CHARS)
+            if is_whole and made.exceeded_limit:
+                missing.append(f"{title} ({thread_id}) cannot be imported again: {made.exceeded_limit}")
             words = re.sub(r"\W+", "-", title).strip("-")[:_MAX_NAME_CHARS]
-            await services.run_blocking(archive.writestr, f"{words}-{thread_id}.waymark.json", text)
-    return content.getvalue()
+            await services.run_blocking(archive.writestr, f"{words}-{thread_id}.waymark.json", made.text)
+        if missing:
+            archive.writestr(MISSING_NAME, "\n".join(missing))
+    return len(missing)
 
 
-def _read_export(store: Store, thread_id: str, report: Report) -> tuple[str, str]:
-    return store.get_thread(thread_id).title, transfer.write_export(store, thread_id, report=report).text
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        text = f"These conversations have more than {limit // 1_000_000} million characters together."
+        raise ExportTooLargeError(f"{text} Select fewer of them.")
+
+
+def _read_export(store: Store, thread_id: str, report: Report) -> tuple[str, Export]:
+    return store.get_thread(thread_id).title, transfer.write_export(store, thread_id, report=report)

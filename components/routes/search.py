@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from checkpoints import Thread
 from checkpoints.limits import MAX_QUERY_CHARS
-from checkpoints.search.result import MessagePlace, SearchHit, SearchResult
+from checkpoints.search.result import MessagePlace, PathHits, SearchHit, SearchResult
 from checkpoints.search.snippet import Snippet
 from components.services import Services
 from components.views.list_rows import describe_thread
@@ -39,6 +39,20 @@ class HitView(TypedDict):
     branch: str
 
 
+class TermView(TypedDict):
+    """A phrase as folded words, for the page to mark them; `prefix`: the last one is the beginning of a word."""
+
+    words: list[str]
+    prefix: bool
+
+
+class PathHitsView(TypedDict):
+    hits: list[str]  # ids of messages, in the order of the conversation
+    more: bool
+    pending: bool
+    term: TermView | None
+
+
 class FoundView(TypedDict):
     hits: list[HitView]
     threads: list[dict[str, Any]]  # whose titles contain all words
@@ -64,6 +78,14 @@ def add_route(server: FastAPI, services: Services) -> None:
             services.start_indexing()
         return JSONResponse(describe_result(found, titled))
 
+    @server.get("/api/threads/{thread_id}/find")
+    async def get_path_hits(thread_id: str, q: str = "") -> Response:
+        """Find messages of the open conversation's current path. The guard has checked the request."""
+        found = await services.read_snapshot(store.find_in_path, thread_id, q)
+        if found.is_pending:
+            services.start_indexing()
+        return JSONResponse(describe_path_hits(found))
+
     @server.get("/api/threads/{thread_id}/messages/{message_id}/place")
     async def get_place(thread_id: str, message_id: str) -> Response:
         """Return the message at which the page shows a message that may have left the conversation."""
@@ -85,7 +107,8 @@ def _answer_place(place: MessagePlace) -> Response:
 
 
 def describe_place(place: MessagePlace) -> dict[str, str | None]:
-    return {"message": place.message_id, "standing": place.standing, "branch": place.branch}
+    there = {"branch_id": place.branch_id, "there": place.branch_message_id}
+    return {"message": place.message_id, "standing": place.standing, "branch": place.branch, **there}
 
 
 def describe_result(found: SearchResult, titled: Sequence[Thread] = ()) -> FoundView:
@@ -95,6 +118,11 @@ def describe_result(found: SearchResult, titled: Sequence[Thread] = ()) -> Found
         "more": found.has_more,
         "pending": found.is_pending,
     }
+
+
+def describe_path_hits(found: PathHits) -> PathHitsView:
+    term: TermView | None = {"words": list(found.term.words), "prefix": found.term.is_prefix} if found.term else None
+    return {"hits": list(found.message_ids), "more": found.has_more, "pending": found.is_pending, "term": term}
 
 
 def _describe_hit(hit: SearchHit) -> HitView:

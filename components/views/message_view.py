@@ -88,6 +88,7 @@ class MessageExtras:
     attempts: AttemptsByCall = field(default_factory=dict)
     to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
     portions: int = 1  # of messages that the user asked for
+    budget: ViewBudget | None = None  # another than that of a view
 
 
 NO_EXTRAS = MessageExtras()
@@ -113,7 +114,7 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         undecided_ids=frozenset(_find_undecided_ids(path, agent) if is_waiting else ()),
         waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
     )
-    budget = ViewBudget(extras.to_html, extras.portions)
+    budget = extras.budget or ViewBudget(extras.to_html, extras.portions)
     newest_first = [
         _describe_message(stored, message, extras, calls, budget)
         if message is not None

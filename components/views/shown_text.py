@@ -104,3 +104,19 @@ class ViewBudget:
     def _shorten(self, text: str, message: Message, to_html: Callable[[str], str]) -> tuple[ShownText, str]:
         shown = cut_shown(text, message, MAX_SHORT_CHARS)
         return shown, to_html(shown.text)
+
+
+class UncutBudget(ViewBudget):
+    """Every text and every card, whole. The document that they are for has a limit of its own."""
+
+    def take_calls(self, wanted: int) -> int:
+        return wanted
+
+    def cut(self, text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
+        return ShownText(text, None)
+
+    def format(self, text: str, message: Message) -> tuple[ShownText, str]:
+        return ShownText(text, None), self._to_html(text)
+
+    def escape(self, text: str, message: Message) -> tuple[ShownText, str]:
+        return ShownText(text, None), markdown.escape_text(text)

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from checkpoints import Database, NewMessage, Store, files, serde
 from checkpoints.errors import MessageNotFoundError
 from checkpoints.interchange import reading, transfer
-from checkpoints.limits import MAX_SEARCH_HITS
+from checkpoints.limits import MAX_PATH_HITS, MAX_SEARCH_HITS
 from checkpoints.search.result import SearchHit
 from checkpoints.storage import schema, search_index
 from checkpoints.upkeep import erasure, verification
@@ -135,6 +135,8 @@ def test_messages_that_left_the_conversation_are_found_and_say_so(store: Store) 
     assert hit.branch in {branch.name for branch, _ in store.list_branches(thread_id)}
     place = store.locate_message(thread_id, hit.message_id)
     assert (place.message_id, place.standing) == (store.list_messages(thread_id)[-1].id, "branch")
+    store.switch(thread_id, place.branch_id)
+    assert place.branch_message_id == hit.message_id == store.list_messages(thread_id)[2].id
     with pytest.raises(MessageNotFoundError):
         store.locate_message(thread_id, "none")
 
@@ -146,6 +148,31 @@ def test_a_result_is_shown_at_the_answer_whose_card_has_it(store: Store) -> None
     store.append(thread_id, [NewMessage(serde.to_body(each)) for each in messages])
     (hit,) = search(store, "walrus")
     assert store.locate_message(thread_id, hit.message_id).message_id == store.list_messages(thread_id)[1].id
+
+
+def test_find_in_the_open_conversation_has_the_current_branch_alone_in_its_order(store: Store) -> None:
+    talked(store, "walrus elsewhere", "b")
+    thread_id = talked(store, "A walrus here", "no", "walrus left", "d")
+    store.restore(thread_id, store.list_checkpoints(thread_id)[0].id, keep_future=True)
+    store.append(thread_id, [NewMessage(serde.to_body(AIMessage("of a sub-agent: walrus")), agent="helper")])
+    store.append(thread_id, new("another WALRUS here!"))
+    path = store.list_messages(thread_id)
+    assert store.find_in_path(thread_id, "walrus").message_ids == (path[0].id, path[3].id)
+    assert store.find_in_path(thread_id, "walrus her").message_ids == (path[0].id, path[3].id)
+    assert store.find_in_path(thread_id, '"another" walrus in:this').message_ids == ()
+    for text in ("walr ", "here walrus", "left", "b", "", "*"):
+        assert store.find_in_path(thread_id, text).message_ids == (), text
+    for text in INJECTIONS:
+        assert set(store.find_in_path(thread_id, text).message_ids) <= {each.id for each in path}
+
+
+def test_find_has_the_newest_and_says_that_there_are_more(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new(*(f"walrus {number}" for number in range(MAX_PATH_HITS + 2))))
+    index_all(store)
+    found = store.find_in_path(thread_id, "walrus")
+    ids = [message.id for message in store.list_messages(thread_id)]
+    assert (found.message_ids, found.has_more, found.is_pending) == (tuple(ids[2:]), True, False)
 
 
 def test_an_owner_finds_their_own_alone(store: Store) -> None:

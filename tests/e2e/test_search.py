@@ -44,6 +44,13 @@ def fill_database(file: Path) -> None:
     left = talked(store, "Plan a trip", "Where to?", "A pangolin reserve", "Good.")
     store.restore(left, store.list_checkpoints(left)[0].id)
     store.rename_thread(left, "Trip")
+    branched = talked(store, "Birds", "Which?")
+    root = store.list_messages(branched)[-1].id
+    main = store.get_thread(branched).branch_id
+    store.fork(branched, root, name="Herons")
+    store.append(branched, new(*(f"heron {number}" if number != 30 else "A lone bittern" for number in range(120))))
+    store.switch(branched, main)
+    store.append(branched, new(*(f"gull {number}" for number in range(80))))
     store.append(store.create_thread(title="<i>Hostile</i>").id, new(HOSTILE, "no"))
     with database.begin_write() as connection:
         revert_schema(connection, "0008")
@@ -90,6 +97,18 @@ def test_what_was_left_behind_says_so_and_opens_where_it_left(page: Page) -> Non
     page.tab.keyboard.press("Enter")
     expect(page.toast).to_contain_text("This message was left behind.")
     expect(page.tab.locator("article[data-place]")).to_contain_text("Where to?")
+
+
+def test_what_is_on_another_branch_is_opened_there_and_undo_comes_back(page: Page) -> None:
+    line = search(page, "bittern", "A lone bittern")
+    expect(line).to_contain_text("on branch “Herons”")
+    page.tab.keyboard.press("Enter")
+    expect(page.tab.locator("#thread-title")).to_have_text("Talk")
+    expect(page.tab.locator("article[data-place]")).to_contain_text("A lone bittern")
+    expect(page.tab.locator("article[data-place]")).to_be_in_viewport()
+    expect(page.toast).to_contain_text("Switched to the branch “Herons”, which has this message.")
+    page.toast.get_by_role("button", name="Undo").click()
+    expect(page.tab.locator("#transcript")).to_contain_text("gull 79")
 
 
 def test_a_checkpoint_is_found_by_its_name(page: Page) -> None:
@@ -139,4 +158,4 @@ def test_the_field_at_the_list_finds_titles_and_messages(page: Page) -> None:
     expect(page.tab.locator("article[data-place]")).to_be_in_viewport()
     field.press("Escape")
     expect(field).to_have_value("")
-    expect(page.tab.get_by_test_id("thread")).to_have_count(3)
+    expect(page.tab.get_by_test_id("thread")).to_have_count(4)

@@ -8,12 +8,14 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.interchange import transfer
+from components.html_export import export_html
 from tests.checkpoints.conversations import talked
-from tests.e2e.conftest import Visit
+from tests.components.test_html_export import HOSTILE, expect_harmless, write_hostile
+from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.rounds import sample
@@ -365,3 +367,74 @@ def test_a_file_can_be_chosen_with_the_keyboard(shared_server: Server, visit: Vi
         page.tab.get_by_role("button", name="Import", exact=True).press("Enter")
     chooser.value.set_files(file)
     page.confirm("Cancel")
+
+
+def test_an_export_as_html_opens_by_itself_and_nothing_in_it_runs_or_loads(
+    shared_server: Server, visit: Visit, tmp_path: Path, browser: Browser
+) -> None:
+    page = visit(shared_server)
+    page.say("What is 12 * (3 + 4)?")
+    hostile = "<img src=x onerror=alert(1)><script>window.ran=1</script>"
+    page.save(hostile, hostile)
+    page.say(f"{hostile} ![x](https://elsewhere.example/x.png)")
+    page.ask_to_export().get_by_label("Format").select_option(label="HTML, to read anywhere")
+    file = page.export(tmp_path)
+    assert file.name.endswith(".html")
+
+    with browser.new_context(color_scheme="dark") as context:
+        tab, requests = context.new_page(), list[str]()
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.on("console", lambda message: requests.append(message.text))
+        tab.goto(file.as_uri())
+        expect(tab.get_by_role("heading", level=1)).to_have_text("What is 12 * (3 + 4)?")
+        expect(tab.locator("article")).to_have_count(5)
+        expect(tab.locator(".checkpoint strong")).to_have_text(hostile)
+        tab.locator("summary", has_text="Tool: calculator").click()
+        expect(tab.locator("details[open] pre").last).to_contain_text("84")
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(19, 23, 22)"
+        assert tab.evaluate("window.ran") is None
+        assert tab.locator("script, img, article [onerror]").count() == 0
+        assert requests == [file.as_uri()]
+
+
+def test_everything_moves_to_another_server_as_one_archive(start: Start, visit: Visit, tmp_path: Path) -> None:
+    here, there = visit(start()), visit(start())
+    titles = ["What is 2 * 3?", "<img src=x onerror=alert(1)>"]
+    for title in titles:
+        here.new_conversation()
+        here.say(title)
+    here.tab.locator(".threads").get_by_role("button", name="Select", exact=True).wait_for()
+    with here.tab.expect_download() as started:
+        here.tab.get_by_role("button", name="Export all").click()
+    file = tmp_path / started.value.suggested_filename
+    started.value.save_as(file)
+    assert file.name == "conversations.zip"
+
+    there.choose_import(file)
+    expect(there.dialog).to_contain_text("2 conversations:")
+    expect(there.dialog.get_by_role("button", name=MERGE)).to_be_hidden()
+    there.confirm(IMPORT)
+    expect(there.threads).to_have_count(2)
+    assert sorted(there.thread_titles()) == sorted(here.thread_titles())
+    there.tab.wait_for_url(re.compile("/t/"))
+    assert there.tab.locator("img").count() == 0
+
+
+def test_120_hostile_texts_in_an_export_as_html_run_and_load_nothing(
+    memory_store: Store, tmp_path: Path, browser: Browser
+) -> None:
+    assert len(HOSTILE) >= 120
+    document = export_html(memory_store, write_hostile(memory_store, HOSTILE))
+    expect_harmless(document)
+    file = tmp_path / "hostile.html"
+    file.write_text(document)
+    with browser.new_context() as context:
+        tab, complaints = context.new_page(), list[str]()
+        tab.on("request", lambda request: complaints.append(request.url))
+        tab.on("console", lambda message: complaints.append(message.text))
+        tab.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        tab.goto(file.as_uri())
+        tab.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+        expect(tab.locator("main > article")).to_have_count(2 * len(HOSTILE))
+        expect(tab.locator(".checkpoint")).to_have_count(len(HOSTILE))
+        assert complaints == [file.as_uri()]

@@ -17,6 +17,7 @@ const KEYS = [
   [["Enter"], "send"],
   [["Shift", "Enter"], "begin a new line"],
   [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
+  [[MODIFIER_KEY, "F"], "find in a long conversation; once more: as the browser finds"],
   [[MODIFIER_KEY, "S"], "save a checkpoint"],
   [[MODIFIER_KEY, "B"], "show or hide the conversations"],
   [[MODIFIER_KEY, "Alt", "B"], "show or hide History"],

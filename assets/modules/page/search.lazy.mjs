@@ -55,16 +55,17 @@ async function fetchHits(text, signal) {
   return { ...NOTHING, failed: true };
 }
 
-/** Open what was found, and tell where that is. @param {Hit} hit */
+/** Open what was found: on its branch, or where it left the conversation. @param {Hit} hit */
 export async function openHit(hit) {
   closeSheets({ restoreFocus: false });
   const address = `/api/threads/${encodeURIComponent(hit.thread)}/messages/${encodeURIComponent(hit.message)}/place`;
   const reply = await fetch(address).catch(() => null);
   if (!reply?.ok) return showToast(reply?.status === 404 ? "This message is no longer there." : UNREADABLE_TEXT);
-  const { message, standing, branch } = await reply.json();
+  const { message, standing, branch_id: branch, there } = await reply.json();
+  if (standing === "branch" && there !== null) return showMessage(hit.thread, there, branch);
   showMessage(hit.thread, message);
-  if (standing === "branch") showToast(`This message is on the branch “${branch}”. The conversation is shown at the place where that begins.`);
   if (standing === "left") showToast(LEFT_TEXT);
+  return undefined;
 }
 
 /** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */

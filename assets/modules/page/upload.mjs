@@ -6,8 +6,9 @@ import { followRequest } from "./long-request.mjs";
 
 const { createElement: h, useRef, useState } = window.React;
 
-/** The same limit as in checkpoints/limits.py. */
+/** The same limits as in checkpoints/limits.py, of a document and of an archive. */
 const MAX_IMPORT_BYTES = 10_000_000;
+const MAX_ARCHIVE_BYTES = 50_000_000;
 
 /** @type {import("./long-request.mjs").Subject} every step of an import */
 export const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#import-cancel" };
@@ -15,7 +16,8 @@ export const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#imp
 async function importFile(file) {
   setProperties({ toast: { is_open: false } }); // about the previous file
   try {
-    if (file.size > MAX_IMPORT_BYTES) throw new UploadRefusedError(`The file is larger than ${MAX_IMPORT_BYTES / 1_000_000} MB.`);
+    const maxBytes = file.name.toLowerCase().endsWith(".zip") ? MAX_ARCHIVE_BYTES : MAX_IMPORT_BYTES;
+    if (file.size > maxBytes) throw new UploadRefusedError(`The file is larger than ${maxBytes / 1_000_000} MB.`);
     const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
     setProperties({ "import-file": { data: { id, name: file.name } } });
   } catch (error) {
@@ -56,6 +58,6 @@ export function ImportButton({ id }) {
     "div",
     { id, onDragOver, onDragLeave: () => setOver(false), onDrop },
     h("button", { type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload"), h("span", null, "Import")),
-    h("input", { type: "file", accept: ".json,application/json", hidden: true, ref: chooser, onChange }),
+    h("input", { type: "file", accept: ".json,.zip,application/json,application/zip", hidden: true, ref: chooser, onChange }),
   );
 }

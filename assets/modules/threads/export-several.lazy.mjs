@@ -1,11 +1,11 @@
-/** The export of several conversations as one archive of files. */
+/** The export of several conversations, or of all, as one archive of files. */
 import { showToast } from "../lib/toast.mjs";
 import { saveFile } from "../page/file-links.mjs";
 import { followRequest } from "../page/long-request.mjs";
 
 const { useEffect } = window.React;
 
-/** @param {{threads: string[], onClose: () => void}} props */
+/** @param {{threads: string[]|null, onClose: () => void}} props null: all conversations */
 export function ExportSeveral({ threads, onClose }) {
   useEffect(() => {
     exportThreads(threads).finally(onClose);
@@ -16,12 +16,13 @@ export function ExportSeveral({ threads, onClose }) {
 async function exportThreads(threads) {
   try {
     const file = await followRequest({ title: "Export" }, async (headers) => {
-      const body = new URLSearchParams(threads.map((thread) => ["thread", thread]));
+      const body = new URLSearchParams(threads?.map((thread) => ["thread", thread]) ?? [["all", "1"]]);
       const answer = await fetch("/api/threads/export", { method: "POST", body, headers });
       if (!answer.ok) throw new Error(await answer.text());
-      return answer.blob();
+      return { content: await answer.blob(), warning: decodeURIComponent(answer.headers.get("waymark-warning") ?? "") };
     });
-    if (file) saveFile("conversations.zip", file);
+    saveFile("conversations.zip", file.content);
+    if (file.warning) showToast(file.warning);
   } catch (error) {
     showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
   }

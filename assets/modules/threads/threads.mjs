@@ -196,6 +196,14 @@ function DeletedThreads({ deleted, data, act, onBringBack }) {
 }
 
 function ThreadsFoot({ view, onShow }) {
+  const [isExporting, setExporting] = useState(false);
   const button = (name, label) => h("button", { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) }, label);
-  return h("div", { className: "threads-foot" }, button("archived", "Archive"), button("deleted", "Deleted"));
+  return h(
+    "div",
+    { className: "threads-foot" },
+    button("archived", "Archive"),
+    button("deleted", "Deleted"),
+    h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, "Export all"),
+    isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),
+  );
 }

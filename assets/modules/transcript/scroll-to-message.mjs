@@ -41,13 +41,13 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
     else if (wantedId.current === LATEST || (wantedId.current !== null && show(wantedId.current))) wantedId.current = null;
   }, [data, act, show]);
 
-  const onShow = useCallback(({ detail: { message } }) => {
+  const onShow = useCallback(({ detail: { message, branch } }) => {
     wantedId.current = null;
     if (message === null) showLatest();
     else if (!show(message)) {
       wantedId.current = message;
       stopFollowing();
-      act("show", { message });
+      act(...(branch ? ["visit", { message, branch }] : ["show", { message }]));
     }
   }, [act, show, stopFollowing, showLatest]);
   useShowRequests(onShow, data.thread);
@@ -56,8 +56,8 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
 
 function useShowRequests(onShow, thread) {
   useEffect(() => {
-    const message = thread && takeWantedMessage(thread);
-    if (message) onShow({ detail: { message } });
+    const wanted = thread && takeWantedMessage(thread);
+    if (wanted?.message) onShow({ detail: wanted });
   }, [thread, onShow]);
   useEffect(() => {
     const onRequest = (event) => {
@@ -81,8 +81,11 @@ function bringIntoView(element, scroller) {
 
 let stopKeeping = () => undefined;
 
-/** Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near. */
-function keepInView(bring, column) {
+/**
+ * Repeat until the reader acts: content-visibility gives a hidden message its true height only when it comes near.
+ * @param {() => void} bring @param {Element} column of the messages
+ */
+export function keepInView(bring, column) {
   stopKeeping();
   const observer = new ResizeObserver(bring);
   observer.observe(column);

@@ -9,10 +9,12 @@ import { takeChoice } from "../settings/settings.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
+import { FindBar, useFinding } from "./finding.mjs";
 import { Live } from "./live.mjs";
 import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
+import { PrintNote } from "./print-note.mjs";
 import { TimeEnd } from "./removed.mjs";
 import { useScrollToMessage } from "./scroll-to-message.mjs";
 import { useScrolling } from "./scrolling.mjs";
@@ -48,14 +50,17 @@ function Conversation({ id, thread, data, act, editing }) {
   const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
   useSpokenRun(run, announce);
   useRunNotice(run, thread, data.title);
-  const showLatest = useScrollToMessage(data, act, scrolling);
+  const visiting = useVisiting(act);
+  const showLatest = useScrollToMessage(data, visiting.act, scrolling);
   const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice, { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
+  visiting.stay.current = stayInPlace;
   useFocusAfterEdit(editing, messages);
   const isChanged = editing.pending?.type === "change";
   useLayoutEffect(() => {
     if (isChanged) stayInPlace();
   }, [isChanged, stayInPlace]);
-  useCommands("transcript", () => listPlaces(messages, act));
+  const finding = useFinding(data);
+  useCommands("transcript", () => [...(data.thread ? [{ group: "Actions", name: "Find in this conversation", run: finding.open }] : []), ...listPlaces(messages, act)]);
 
   const showLater = () => {
     scrolling.stopFollowing();
@@ -65,11 +70,22 @@ function Conversation({ id, thread, data, act, editing }) {
     "section",
     { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => runProseTool(event, announce) },
     h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
+    finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), "Jump to latest"),
     h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
     h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
   );
+}
+
+/** Wrap `act`: the notice of a switch to a branch, to show a message there, must not take the view to the end. */
+function useVisiting(act) {
+  const stay = useRef(null);
+  const actInPlace = useCallback((type, fields) => {
+    if (type === "visit") stay.current();
+    return act(type, fields);
+  }, [act]);
+  return { act: actInPlace, stay };
 }
 
 /** Request earlier messages, once for each first message; `insist` repeats the request. */
@@ -118,6 +134,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
     h(
       "div",
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
+      h(PrintNote, { data }),
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
       h(MessageRows, { messages, marks: data.marks, later: data.later, isAtRest: !showLive && !hasEndedBadly(run), editing, act, stayInPlace, announce }),

@@ -56,6 +56,26 @@ def test_more_branches_are_sent_when_the_page_asks_for_them() -> None:
     assert len(ask_for_branches(-1)[1]["branches"]) == 1 + PORTION_BRANCHES
 
 
+def test_a_search_finds_branches_that_the_page_does_not_hold_and_their_checkpoints() -> None:
+    async def story() -> dict[str, Any]:
+        async with open_services() as services:
+            store, thread_id = services.store, write_branches(services.store)
+            current, named, other = (branch.id for branch, _ in store.list_branches(thread_id)[:3])
+            store.rename_branch(thread_id, named, "A Heron")
+            store.switch(thread_id, other)
+            store.append(thread_id, new("there"))
+            store.save(thread_id, name="heron's place")
+            store.switch(thread_id, current)
+            action = Action("portion", ActionFields(count=1, text="heron"), Caller(), thread_id)
+            reply = (await history.ACTIONS[history.Ids.LIST]["portion"](services, action)).reply
+            assert isinstance(reply, dict)
+            return reply
+
+    found = asyncio.run(story())
+    assert [(row["name"], row["current"]) for row in found["branches"]] == [("main", True), ("A Heron", False)]
+    assert [row["name"] for row in found["elsewhere"]] == ["heron's place"]
+
+
 def save_many(store: Store) -> str:
     """Save checkpoints on the first message, the first of them pinned; the newest but one is alone at the head."""
     thread_id = store.create_thread().id

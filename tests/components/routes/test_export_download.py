@@ -1,12 +1,16 @@
 """A download says in a header which limit of an import it exceeds."""
 
 import asyncio
+import io
+import zipfile
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints.interchange import import_limits
+from checkpoints.interchange.archive import Archive
 from components.routes.export_download import EXPORT_FORMATS, WARNING_HEADER
 from tests.checkpoints.conversations import talked
 from tests.test_app import opened
@@ -33,3 +37,25 @@ def test_only_a_download_that_no_import_takes_has_a_warning(tmp_path: Path, monk
     assert unquote(str(warnings["waymark"])) == (
         "checkpoints are too many: at most 1 branches and checkpoints can be imported."
     )
+
+
+def test_all_conversations_are_in_one_archive_and_what_is_missing_is_named(tmp_path: Path) -> None:
+    async def download() -> tuple[list[str], str, str, str | None]:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store = app.services.store
+            store.archive_thread(talked(store, "archived", "b"), archived=True)
+            talked(store, "kept", "b")
+            broken = talked(store, "lost", "b")
+            with store.database.begin_write() as connection:
+                connection.execute(sa.text("UPDATE message SET body = '{}' WHERE thread_id = :id"), {"id": broken})
+            answer = await browser.post("/api/threads/export", content="all=1", headers={"content-type": "text/plain"})
+            with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+                note = archive.read("NOT EXPORTED.txt").decode()
+            docs = Archive(io.BytesIO(answer.content)).iterate_documents()
+            texts = [str(doc.messages[0].message["data"]["content"]) for doc in docs]
+            return texts, note, broken, answer.headers.get(WARNING_HEADER)
+
+    texts, note, broken, warning = asyncio.run(download())
+    assert sorted(texts) == ["archived", "kept"]
+    assert note.startswith(f"{broken}: ")
+    assert unquote(str(warning)) == "1 conversation could not be exported whole: see NOT EXPORTED.txt."

@@ -1,0 +1,176 @@
+/** The bar that finds in the whole conversation: the server finds the messages, and the page marks their words. */
+import { formatNumber } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { showMessage } from "../lib/show-message.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+import { FoundMarks } from "./find-marks.lazy.mjs";
+import { keepInView } from "./scroll-to-message.mjs";
+
+const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+const TYPING_PAUSE_MS = 150;
+const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
+const NOTHING = { hits: [], more: false, pending: false, term: null };
+const FIELD_NAME = "Find in this conversation";
+
+loadStyle(new URL("./find-bar.lazy.css", import.meta.url));
+
+/** @typedef {{hits: string[], more: boolean, pending: boolean, term: import("./find-marks.lazy.mjs").Term|null, failed?: boolean}} Found */
+
+/** @param {{thread: string, version: number, onClose: () => void}} props */
+export function FindBar({ thread, version, onClose }) {
+  const field = useRef(null);
+  const [text, setText] = useState("");
+  const found = usePathHits(thread, text, version);
+  const place = useFoundPlace(thread, found, text);
+  useLayoutEffect(() => field.current.focus({ preventScroll: true }), []);
+  useStepKeys(place.step);
+  const onKeyDown = (event) => {
+    if (event.nativeEvent.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    event.preventDefault(); // Escape would stop the answer or close a sheet
+    event.stopPropagation();
+    if (event.key === "Escape") onClose();
+    else place.step(event.shiftKey ? -1 : 1);
+  };
+  const button = (label, sign, onClick) => h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick }, icon(sign));
+  return h(
+    "div",
+    { role: "search", className: "find-bar", onKeyDown: (event) => event.key === "Escape" && onKeyDown(event) },
+    h("input", { ref: field, type: "text", className: "form-control find-field", "aria-label": FIELD_NAME, placeholder: FIELD_NAME, autoComplete: "off", value: text, onChange: (event) => setText(event.target.value), onKeyDown }),
+    h("span", { className: "find-state", role: "status" }, describeState(found, text, place.position)),
+    button("Previous match (Shift+Enter)", "arrow-up", () => place.step(-1)),
+    button("Next match (Enter)", "arrow-down", () => place.step(1)),
+    button("Close (Escape)", "x-lg", onClose),
+  );
+}
+
+/** @param {Found} found */
+function describeState({ hits, more, pending, term, failed }, text, position) {
+  if (failed) return "The search did not answer.";
+  if (text.trim() === "" || term === null) return "";
+  if (hits.length === 0) return pending ? "Older messages are being indexed." : "Nothing found";
+  return `${formatNumber(position + 1)} of ${formatNumber(hits.length)}${more ? "+" : ""}`;
+}
+
+/** Find the messages while the user types, and again after each change of the conversation. @returns {Found} */
+function usePathHits(thread, text, version) {
+  const [found, setFound] = useState(NOTHING);
+  useEffect(() => {
+    if (text.trim() === "") return setFound(NOTHING);
+    const controller = new AbortController();
+    const search = async () => {
+      const reply = await fetchPathHits(thread, text, controller.signal);
+      if (controller.signal.aborted) return;
+      setFound(reply);
+      if (reply.pending) timer = setTimeout(search, INDEXING_PAUSE_MS);
+    };
+    let timer = setTimeout(search, TYPING_PAUSE_MS);
+    return () => (clearTimeout(timer), controller.abort());
+  }, [thread, text, version]);
+  return found;
+}
+
+async function fetchPathHits(thread, text, signal) {
+  try {
+    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/find?${new URLSearchParams({ q: text })}`, { signal });
+    if (reply.ok) return await reply.json();
+  } catch {
+    if (signal.aborted) return NOTHING;
+  }
+  return { ...NOTHING, failed: true };
+}
+
+/**
+ * The place among the hits: a message, and a match in it. A new text begins at the first hit in view, else at the last one.
+ * @param {Found} found
+ * @returns {{position: number, step: (by: 1|-1) => void}}
+ */
+function useFoundPlace(thread, found, text) {
+  const [id, setId] = useState(null);
+  const state = useRef({ marks: null, wanted: null, current: null, text: null });
+  const position = found.hits.indexOf(id);
+  const go = useCallback((message, by) => {
+    setId(message);
+    state.current.wanted = { message, by };
+    showMessage(thread, message);
+    showWanted(state.current);
+  }, [thread]);
+  useEffect(() => {
+    const marks = new FoundMarks(findLog(), () => showWanted(state.current));
+    state.current.marks = marks;
+    return () => marks.end();
+  }, []);
+  useEffect(() => {
+    const isSame = state.current.text === text && found.hits.includes(id);
+    state.current.text = text;
+    if (isSame) return; // the conversation has changed elsewhere
+    state.current.marks.search(found.term);
+    if (found.hits.length > 0) go(found.hits.find(isInView) ?? found.hits.at(-1), 1);
+  }, [found, go]);
+  const step = (by) => {
+    const { hits } = found;
+    if (hits.length === 0 || stepWithin(state.current, id, by)) return;
+    go(hits[(Math.max(position, 0) + by + hits.length) % hits.length], by);
+  };
+  return { position, step };
+}
+
+const findLog = () => document.querySelector("#transcript .log");
+const findMessage = (id) => document.querySelector(`#transcript [data-message-id="${CSS.escape(id)}"]`);
+const isInView = (id) => (findMessage(id)?.getBoundingClientRect().bottom ?? -1) > findLog().getBoundingClientRect().top;
+
+/** Show the first match of the wanted message, or the last one on the way back, as soon as the page has the message. */
+function showWanted(state) {
+  const element = state.wanted && findMessage(state.wanted.message);
+  if (!element) return;
+  const ranges = state.marks.list(element);
+  const range = ranges.at(state.wanted.by > 0 ? 0 : -1);
+  state.wanted = null;
+  if (range) showRange(state, range);
+}
+
+/** @returns {boolean} whether the message has another match in this direction, which is shown then */
+function stepWithin(state, id, by) {
+  const element = id && findMessage(id);
+  const ranges = element ? state.marks.list(element) : [];
+  const place = ranges.findIndex((range) => state.current && range.compareBoundaryPoints(Range.START_TO_START, state.current) === 0);
+  const next = place < 0 ? undefined : ranges[place + by];
+  if (next) showRange(state, next);
+  return Boolean(next);
+}
+
+function showRange(state, range) {
+  state.current = range;
+  state.marks.select(range);
+  const { parentElement } = range.startContainer;
+  for (let fold = parentElement.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  keepInView(() => bringRangeIntoView(range), parentElement.closest(".log-column"));
+}
+
+/** Scroll the range to the upper half of the conversation, and into view of what scrolls within that. */
+function bringRangeIntoView(range) {
+  const log = findLog();
+  for (let part = range.startContainer.parentElement; part && part !== log; part = part.parentElement) {
+    if (part.scrollHeight <= part.clientHeight && part.scrollWidth <= part.clientWidth) continue;
+    const [box, view] = [range.getBoundingClientRect(), part.getBoundingClientRect()];
+    if (box.bottom > view.bottom || box.top < view.top) part.scrollTop += box.top - view.top - part.clientHeight / 3;
+    if (box.right > view.right || box.left < view.left) part.scrollLeft += box.left - view.left - part.clientWidth / 3;
+  }
+  if (range.startContainer.isConnected) log.scrollTop += range.getBoundingClientRect().top - log.getBoundingClientRect().top - log.clientHeight / 3;
+}
+
+/** F3 and Ctrl+G step wherever the focus is. */
+function useStepKeys(step) {
+  const latest = useRef(step);
+  latest.current = step;
+  useEffect(() => {
+    const onKeyDown = (event) => {
+      const isStep = event.key === "F3" || ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "g");
+      if (!isStep) return;
+      event.preventDefault();
+      latest.current(event.shiftKey ? -1 : 1);
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, []);
+}

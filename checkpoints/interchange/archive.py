@@ -1,0 +1,67 @@
+"""Reading of an archive with a document in each of its files, as an export of several conversations is.
+
+One file is unpacked at a time, and never more of it than a document may have: the sizes in an archive may be wrong.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from typing import IO
+
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.interchange.reading import read_documents
+from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX_DOCUMENT_BYTES
+
+_BEGINNING = b"PK\x03\x04"
+_ENDING = ".json"  # of the names of documents; other files are left out
+_ENCRYPTED = 0x1
+
+
+def is_archive(beginning: bytes | bytearray) -> bool:
+    return beginning[: len(_BEGINNING)] == _BEGINNING
+
+
+class Archive:
+    """The documents in an archive."""
+
+    def __init__(self, file: IO[bytes], max_bytes: int = MAX_ARCHIVE_BYTES) -> None:
+        """Raises `InvalidDocumentError`. `max_bytes` is of all its documents, unpacked."""
+        try:
+            self._archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            raise InvalidDocumentError("The file is not an archive that can be read.") from error
+        self._max_bytes = max_bytes
+        self._entries = [each for each in self._archive.infolist() if each.filename.endswith(_ENDING)]
+        if not self._entries:
+            raise InvalidDocumentError("The archive holds no conversation.")
+        if len(self._entries) > MAX_ARCHIVE_CONVERSATIONS:
+            raise InvalidDocumentError(f"The archive holds over {MAX_ARCHIVE_CONVERSATIONS:,} files.")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def iterate_documents(self) -> Iterator[Document]:
+        """Yield the documents in the order of the archive. Raises `InvalidDocumentError`, which names the file."""
+        bytes_left = self._max_bytes
+        for entry in self._entries:
+            name = entry.filename[-80:]
+            raw = self._unpack(entry, name)
+            bytes_left -= len(raw)
+            if bytes_left < 0:
+                limit = self._max_bytes // 1_000_000
+                raise InvalidDocumentError(f"The archive holds over {limit} MB. Import it on the command line, or in parts.")
+            try:
+                yield from read_documents(raw)
+            except InvalidDocumentError as error:
+                raise InvalidDocumentError(f"In the archive, {name}: {error}") from error
+
+    def _unpack(self, entry: zipfile.ZipInfo, name: str) -> bytes:
+        if entry.flag_bits & _ENCRYPTED:
+            raise InvalidDocumentError(f"In the archive, {name} is encrypted.")
+        try:
+            with closing(self._archive.open(entry)) as content:
+                return content.read(MAX_DOCUMENT_BYTES + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+            raise InvalidDocumentError(f"In the archive, {name} is damaged.") from error

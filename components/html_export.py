@@ -1,0 +1,139 @@
+"""The export as one HTML file that stands alone: to be read, with no script, and with nothing that loads."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from html import escape
+from pathlib import Path
+
+from checkpoints import MAIN, Message, Store, pluralize
+from checkpoints.errors import ExportTooLargeError
+from checkpoints.interchange.document_redaction import Redact, redact_document
+from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
+from checkpoints.interchange.redaction import Redaction
+from checkpoints.progress import Report, StepCounter, ignore_progress
+from components.rendering import Renderer
+from components.views import history_svg
+from components.views.message_html import write_message
+from components.views.message_view import MessageExtras, MessageView, describe_messages
+from components.views.shown_text import UncutBudget
+from components.views.subagent_work import WorkView
+
+MAX_HTML_CHARS = 50_000_000  # of a file; a larger one is refused
+MAX_FORMATTING_SECONDS = 120.0  # of a processor for all texts of a file; those beyond them are not formatted
+_PORTION_MESSAGES = 100  # that are described at once, and as many more as their last turn has
+_MAX_OPEN_ROWS = 30  # of a graph that is not folded at first
+_ASSETS = Path(__file__).parent.parent / "assets"
+_STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")))
+_DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
+
+
+def export_html(
+    store: Store,
+    thread_id: str,
+    redaction: Redaction | None = None,
+    report: Report = ignore_progress,
+    redact: Redact = redact_document,
+) -> str:
+    """Export the current path with the graph of History. Raises `ExportTooLargeError`."""
+    conversation = read_conversation(store, thread_id, redaction, report, redact)
+    renderer = Renderer()  # the page's own must not wait for these texts
+    try:
+        budget = UncutBudget(renderer.document(MAX_FORMATTING_SECONDS))
+        pieces, chars = [], 0
+        for piece in _write_document(conversation, MessageExtras(budget=budget), store.now().isoformat(), report):
+            chars += len(piece)
+            if chars > MAX_HTML_CHARS:
+                limit = MAX_HTML_CHARS // 1_000_000
+                raise ExportTooLargeError(
+                    f"As HTML this export would have over {limit} million characters. Choose Markdown."
+                )
+            pieces.append(piece)
+    finally:
+        renderer.close()
+    return "".join(pieces)
+
+
+@cache
+def build_style() -> str:
+    """Join the page's own styles of texts. The reader's system chooses between light and dark."""
+    style = "\n".join((_ASSETS / name).read_text() for name in (*_STYLES, "export.css"))
+    return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
+
+
+def _write_document(conversation: ReadableConversation, extras: MessageExtras, time: str, report: Report) -> Iterator[str]:
+    yield _write_head(conversation.title)
+    anchors = _find_anchors(conversation)
+    rows = history_svg.lay_out(history_svg.list_labels(conversation, anchors), conversation.forks)
+    count = len(conversation.messages)
+    yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1>"
+    exported = f"Exported from Waymark at {escape(time[:16].replace('T', ' '))} UTC."
+    yield f"<p>{pluralize(count, 'message')} of the current branch. {exported}</p>"
+    is_open = " open" if len(rows) <= _MAX_OPEN_ROWS else ""
+    yield f"<details{is_open}><summary>History</summary>{history_svg.draw(rows)}</details></header><main>\n"
+    marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
+    counter = StepCounter(report, "Writing", count, "messages")
+    for portion in _split_turns(conversation.messages):
+        yield from _write_portion(portion, extras, marks)
+        counter.add(len(portion))
+    yield "</main></body></html>\n"
+
+
+def _write_head(title: str) -> str:
+    style = build_style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    metas = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+    metas += '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{metas}<title>{escape(title)}</title><style>{style}</style></head>'
+
+
+def _find_anchors(conversation: ReadableConversation) -> dict[int, str]:
+    """Return the anchors of the checkpoints that stand in the transcript, by their index."""
+    path = {(message.segment, message.depth) for message in conversation.messages}
+    return {n: f"checkpoint-{n}" for n, each in enumerate(conversation.checkpoints) if each.node.place in path}
+
+
+def _get_depth(mark: tuple[ReadableCheckpoint, str]) -> int:
+    return mark[0].node.depth
+
+
+def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """Split a path at questions of the user, so that no call is apart from its results and the work for it."""
+    start = 0
+    for place, message in enumerate(messages):
+        if place - start >= _PORTION_MESSAGES and message.agent == MAIN and message.type == "human":
+            yield messages[start:place]
+            start = place
+    yield messages[start:]
+
+
+def _write_portion(
+    messages: Sequence[Message], extras: MessageExtras, marks: list[tuple[ReadableCheckpoint, str]]
+) -> Iterator[str]:
+    """Write messages, and after each the checkpoints on it or on the results in its cards. Takes these marks."""
+    depths = {message.id: message.depth for message in messages}
+    views = describe_messages(messages, extras)
+    ends = [*(depths[view["id"]] for view in views[1:]), messages[-1].depth + 1 if messages else 0]
+    for view, end in zip(views, ends, strict=False):
+        yield write_message(view, partial(_describe_work, messages, extras), f"message-{depths[view['id']] + 1}")
+        while marks and marks[0][0].node.depth < end:
+            yield _write_checkpoint(*marks.pop(0))
+
+
+def _describe_work(messages: Sequence[Message], extras: MessageExtras, work: WorkView) -> list[MessageView]:
+    """Describe a sub-agent's messages for one call: those from its question up to its next one."""
+    first = next(place for place, message in enumerate(messages) if message.id == work["question"])
+    others = (place for place in range(first + 1, len(messages)) if _is_question(messages[place], work["agent"]))
+    return describe_messages(messages[first : next(others, len(messages))], extras, agent=work["agent"])
+
+
+def _is_question(message: Message, agent: str) -> bool:
+    return message.agent == agent and message.type == "human"
+
+
+def _write_checkpoint(checkpoint: ReadableCheckpoint, anchor: str) -> str:
+    description = f" <span>{escape(checkpoint.description)}</span>" if checkpoint.description else ""
+    return f"<p class='checkpoint' id='{anchor}'><strong>{escape(checkpoint.name)}</strong>{description}</p>\n"

@@ -1,0 +1,177 @@
+"""History as a picture for a document: the branches and checkpoints of a conversation, laid out as the page does it.
+
+assets/modules/history/layout.mjs describes the rules: parents before children, and no edge crosses another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from checkpoints.interchange.readable import ReadableBranch, ReadableConversation
+from checkpoints.text import shorten_line
+from checkpoints.tree_reader import Fork
+
+ROW_HEIGHT = 24
+LANE_WIDTH = 16
+MAX_LANES_WIDTH = 240  # more lanes are nearer to one another
+TEXT_WIDTH = 420
+MAX_LABEL_CHARS = 60
+Place = tuple[int | None, int]  # a segment, and the number of messages up to the place
+ROOT: Place = (None, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A branch or a checkpoint at a place; `anchor` is an element of the document, if it has the place."""
+
+    kind: str  # "checkpoint", "branch" or "here"
+    text: str
+    anchor: str = ""
+
+
+@dataclass(eq=False)
+class _Node:
+    place: Place
+    labels: list[Label] = field(default_factory=list)
+    parent: "_Node | None" = None
+    children: "list[_Node]" = field(default_factory=list)
+    is_current: bool = False
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    lane: int
+    label: Label | None  # None: a fork, or the beginning
+    above: int | None  # the row that it is joined to
+    is_current: bool
+
+
+def list_labels(conversation: ReadableConversation, anchors: Mapping[int, str]) -> list[tuple[Place, Label]]:
+    """Return the branches and checkpoints by their places. `anchors` are those of checkpoints, by their index."""
+    found = [
+        ((each.node.segment, each.node.depth + 1), Label("checkpoint", each.name, anchors.get(number, "")))
+        for number, each in enumerate(conversation.checkpoints)
+    ]
+    ordered = sorted(conversation.branches, key=lambda branch: branch.is_current)
+    return [*found, *(_label_branch(branch) for branch in ordered)]
+
+
+def _label_branch(branch: ReadableBranch) -> tuple[Place, Label]:
+    place = (branch.head.segment, branch.head.depth + 1) if branch.head else ROOT
+    return place, Label("here" if branch.is_current else "branch", branch.name)
+
+
+def lay_out(labels: Sequence[tuple[Place, Label]], forks: Mapping[int, Fork | None]) -> list[Row]:
+    """Return the rows of the tree, parents first."""
+    nodes = {ROOT: _Node(ROOT)}
+    for place, label in labels:
+        nodes.setdefault(place, _Node(place)).labels.append(label)
+    _join(nodes, forks)
+    _mark_current(nodes)
+    for node in list(nodes.values()):
+        _drop_if_bare(node)
+    _measure(nodes[ROOT])
+    return _emit(nodes[ROOT])
+
+
+def _join(nodes: dict[Place, _Node], forks: Mapping[int, Fork | None]) -> None:
+    """Add the forks above the places, and set the parent of each: the place before it on its segment, or the fork."""
+    waiting, seen = [segment for segment, _ in nodes if segment is not None], set[int]()
+    while waiting:
+        segment = waiting.pop()
+        fork = forks.get(segment)
+        if segment not in seen and fork is not None:
+            nodes.setdefault((fork.segment, fork.length), _Node((fork.segment, fork.length)))
+            waiting.append(fork.segment)
+        seen.add(segment)
+    before: _Node | None = None
+    for node in sorted((each for each in nodes.values() if each.place != ROOT), key=lambda each: _sort_key(each.place)):
+        if before is not None and before.place[0] == node.place[0]:
+            node.parent = before
+        else:
+            fork = forks.get(node.place[0]) if node.place[0] is not None else None
+            node.parent = nodes[(fork.segment, fork.length) if fork else ROOT]
+        node.parent.children.append(node)
+        before = node
+
+
+def _sort_key(place: Place) -> tuple[int, int]:
+    return place[0] or 0, place[1]
+
+
+def _mark_current(nodes: Mapping[Place, _Node]) -> None:
+    here = next((each for each in nodes.values() if any(label.kind == "here" for label in each.labels)), None)
+    while here is not None:
+        here.is_current, here = True, here.parent
+
+
+def _drop_if_bare(node: _Node) -> None:
+    """Take a node out of the tree that has no label and is no fork."""
+    if node.parent is None or node.labels or len(node.children) > 1:
+        return
+    place = node.parent.children.index(node)
+    node.parent.children[place : place + 1] = node.children
+    for child in node.children:
+        child.parent = node.parent
+
+
+def _measure(root: _Node) -> None:
+    """Count the rows below each node, and put the child last that continues its lane: the current one, or the largest."""
+    order = [root]
+    for node in order:
+        order += node.children
+    for node in reversed(order):
+        node.size = 1 + sum(child.size for child in node.children)
+        node.children.sort(key=lambda child: (child.is_current, child.size, _sort_key(child.place)))
+
+
+def _emit(root: _Node) -> list[Row]:
+    rows: list[Row] = []
+    waiting: list[tuple[_Node, int, int | None]] = [(root, 0, None)]
+    while waiting:
+        node, lane, above = waiting.pop()
+        for label in node.labels or (None,):
+            rows.append(Row(lane, label, above, node.is_current))
+            above = len(rows) - 1
+        last = len(node.children) - 1
+        waiting += [
+            (child, lane if place == last else lane + 1, above) for place, child in reversed(list(enumerate(node.children)))
+        ]
+    return rows
+
+
+def draw(rows: Sequence[Row]) -> str:
+    """Draw rows as SVG without styles, scripts and references to anything outside of the document."""
+    lanes = max((row.lane for row in rows), default=0)
+    step = min(LANE_WIDTH, MAX_LANES_WIDTH / lanes) if lanes else LANE_WIDTH
+    text_x = 15 + (lanes + 1) * step
+    size = f'width="{text_x + TEXT_WIDTH:g}" height="{len(rows) * ROW_HEIGHT}"'
+    parts = [f'<svg class="history" role="img" aria-label="History" {size}>']
+    for number, row in enumerate(rows):
+        if row.above is not None:
+            parts.append(_draw_edge(row, rows[row.above], number, step))
+    parts += [_draw_row(row, number, 15 + row.lane * step, text_x) for number, row in enumerate(rows)]
+    return "".join([*parts, "</svg>"])
+
+
+def _draw_edge(row: Row, above: Row, number: int, step: float) -> str:
+    """Draw the line from a row to the one above it: down its lane, and then over to the other."""
+    start_x, x = 15 + above.lane * step, 15 + row.lane * step
+    start, y = ((row.above or 0) + 0.5) * ROW_HEIGHT, (number + 0.5) * ROW_HEIGHT
+    bend = "" if start_x == x else f"V{y - ROW_HEIGHT:g}C{start_x:g} {y - 8:g} {x:g} {y - 18:g} {x:g} {y:g}"
+    line = "current" if row.is_current else "other"
+    return f'<path class="line-{line}" d="M{start_x:g} {start:g}{bend or f"V{y:g}"}"/>'
+
+
+def _draw_row(row: Row, number: int, x: float, text_x: float) -> str:
+    y = (number + 0.5) * ROW_HEIGHT
+    if row.label is None:
+        return f'<circle class="mark-fork" cx="{x:g}" cy="{y:g}" r="3"/>'
+    kind = row.label.kind
+    mark = f'<circle class="mark-{kind}" cx="{x:g}" cy="{y:g}" r="4.5"/>'
+    if kind == "checkpoint":
+        mark = f'<path class="mark-checkpoint" d="M{x:g} {y - 6.5:g}l6.5 6.5-6.5 6.5-6.5-6.5z"/>'
+    name = escape(shorten_line(row.label.text, MAX_LABEL_CHARS))
+    text = f'<text x="{text_x:g}" y="{y + 4:g}">{name}{" · you are here" if kind == "here" else ""}</text>'
+    return mark + (f'<a href="#{escape(row.label.anchor)}">{text}</a>' if row.label.anchor else text)

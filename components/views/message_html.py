@@ -1,0 +1,46 @@
+"""Messages as HTML for a document that stands alone. Texts are escaped; formatted ones come sanitised from their views."""
+
+from collections.abc import Callable, Sequence
+from html import escape
+
+from components.views.message_view import MessageView
+from components.views.subagent_work import WorkView
+from components.views.tool_cards import ToolView
+
+_SPEAKERS = {"user": "You", "assistant": "Agent", "note": "Note"}
+DescribeWork = Callable[[WorkView], Sequence[MessageView]]
+
+
+def write_message(view: MessageView, describe_work: DescribeWork, anchor: str = "") -> str:
+    """Write a message with its calls and the work of sub-agents, each folded."""
+    names = "".join(f"<p class='file'>Attached: {escape(each['name'])}</p>" for each in view["files"])
+    label = f"<p class='note-label'>{escape(view['label'])}</p>" if view["label"] else ""
+    time = f"<time datetime='{escape(view['time'])}'>{escape(view['time'][:16].replace('T', ' '))}</time>"
+    reasoning, identifier = view["reasoning"], f' id="{anchor}"' if anchor else ""
+    parts = [
+        f'<article class="message message-{view["role"]}"{identifier}>',
+        f"<header><span>{_SPEAKERS[view['role']]}</span> {time}</header>",
+        label,
+        fold("Reasoning", f"<pre>{escape(reasoning['text'])}</pre>") if reasoning else "",
+        f"<div class='prose'>{view['html']}</div>" if view["html"] else "",
+        names,
+        *(_write_call(tool, describe_work) for tool in view["tools"]),
+        "<p class='cut-off'>This message was cut off.</p>" if view["state"] == "partial" else "",
+        "</article>\n",
+    ]
+    return "".join(parts)
+
+
+def _write_call(tool: ToolView, describe_work: DescribeWork) -> str:
+    state = "" if tool["status"] == "done" else f" · {tool['status']}"
+    result = "(none)" if tool["result"] is None else tool["result"]
+    texts = (("Arguments", tool["arguments"]), ("Error" if tool["status"] == "error" else "Result", result))
+    body = "".join(f"<p class='label'>{name}</p><pre>{escape(text)}</pre>" for name, text in texts)
+    work = tool["work"]
+    below = "".join(write_message(each, describe_work) for each in describe_work(work)) if work else ""
+    answered = fold(f"Work of {work['agent']}", below) if work and below else ""
+    return fold(f"Tool: {tool['name']}{state}", body) + answered
+
+
+def fold(title: str, body: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{body}</details>"

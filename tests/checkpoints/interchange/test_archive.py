@@ -1,0 +1,54 @@
+"""An archive of documents is read one file at a time, whatever it says about itself."""
+
+import io
+import zipfile
+from unittest.mock import patch
+
+import pytest
+
+from checkpoints import Store
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.interchange import archive, transfer
+from checkpoints.interchange.archive import Archive, is_archive
+from tests.checkpoints.conversations import talked
+
+
+def write_archive(files: dict[str, str | bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, text in files.items():
+            made.writestr(name, text)
+    return content.getvalue()
+
+
+def read_titles(raw: bytes, **options: int) -> list[str]:
+    return [doc.thread.title for doc in Archive(io.BytesIO(raw), **options).iterate_documents()]
+
+
+def test_each_file_is_a_document(memory_store: Store) -> None:
+    text = transfer.export(memory_store, talked(memory_store, "a", "b"))
+    raw = write_archive({"one.waymark.json": text, "NOT EXPORTED.txt": "x", "../../etc/two.json": text})
+    assert (is_archive(raw), is_archive(text.encode()), len(Archive(io.BytesIO(raw)))) == (True, False, 2)
+    assert read_titles(raw) == ["Talk", "Talk"]
+
+
+def test_an_archive_is_never_unpacked_beyond_the_limits(memory_store: Store) -> None:
+    text = transfer.export(memory_store, talked(memory_store, "a", "b"))
+    with pytest.raises(InvalidDocumentError, match=r"bomb\.json: The file is larger than 10 MB"):
+        read_titles(write_archive({"bomb.json": b"0" * 30_000_000}))
+    with pytest.raises(InvalidDocumentError, match="The archive holds over 0 MB"):
+        read_titles(write_archive({"one.json": text, "two.json": text}), max_bytes=len(text) + 1)
+    with patch.object(archive, "MAX_ARCHIVE_CONVERSATIONS", 1), pytest.raises(InvalidDocumentError, match="over 1 files"):
+        read_titles(write_archive({"one.json": text, "two.json": text}))
+
+
+def test_a_damaged_archive_is_refused_with_a_sentence(memory_store: Store) -> None:
+    raw = write_archive({"one.json": transfer.export(memory_store, talked(memory_store, "a", "b"))})
+    encrypted, torn = bytearray(raw), bytearray(raw)
+    for header, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        encrypted[encrypted.index(header) + offset] |= 1
+    torn[100:140] = b"\xff" * 40
+    others = (write_archive({"a.txt": "x"}), write_archive({"x.json": "{"}))
+    for broken in (raw[:100], b"PK\x03\x04", bytes(encrypted), bytes(torn), *others):
+        with pytest.raises(InvalidDocumentError):
+            read_titles(broken)
