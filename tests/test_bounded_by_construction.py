@@ -265,7 +265,7 @@ async def expect_cheap_life(text: str) -> None:
         thread = talk.chat.thread_id = transfer.import_thread(talk.chat.store, document).result
         with counting_work() as work:
             assert talk.chat.runner.inputs.load_context(thread)
-        assert work.values <= 2 * MAX_READING  # of the last answers for a count, and else of what a request reads
+        assert work.values <= 3 * MAX_READING  # of the last answers for a count, twice, and else of what a request reads
         expect_bounded_view(talk)
         with counting_work() as work:
             saved = talk.chat.store.save(thread).result

@@ -68,7 +68,7 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     conversation. Of a huge last turn, the beginning is measured by its length.
     """
     tail = store.list_messages(thread_id, last=LAST_MESSAGES, max_values=MAX_READ_VALUES)
-    if tail and not _is_counted(tail):
+    if len(tail) == LAST_MESSAGES and not _is_counted(tail):
         tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
     if not tail:
         return None

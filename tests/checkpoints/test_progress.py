@@ -88,8 +88,8 @@ OPERATIONS: dict[str, tuple[Callable[[Store, str, Report], object], set[str]]] =
     "markdown": (lambda s, t, report: text_exports.export_markdown(s, t, report=report), {"Reading"}),
     "jsonl": (lambda s, t, report: text_exports.export_jsonl(s, t, report=report), {"Reading"}),
     "backup": (write_copy, {"Copying"}),
-    "erase": (lambda s, t, report: erasure.erase(s.database, t, report=report), {"Erasing"}),
-    "erase lost": (lambda s, _, report: erasure.erase(s.database, keep_undo=False, report=report), {"Erasing"}),
+    "erase": (lambda s, t, report: erasure.erase(s.database, t, report=report), {"Counting", "Erasing"}),
+    "erase lost": (lambda s, _, report: erasure.erase(s.database, keep_undo=False, report=report), {"Counting", "Erasing"}),
     "verify": (lambda s, _, report: verification.verify(s.database, report), {"Checking", "Comparing the index"}),
 }
 

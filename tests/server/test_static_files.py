@@ -98,5 +98,5 @@ def test_the_inline_scripts_of_the_frame_are_those_whose_hashes_are_allowed() ->
 
 def test_a_lazy_style_sheet_is_not_in_the_joined_one() -> None:
     joined = load_page_files().files["waymark.css"].content.decode()
-    for path in (ROOT / "assets").rglob("*.css"):
+    for path in (ROOT / "assets/modules").rglob("*.css"):
         assert (path.read_text() in joined) is not path.name.endswith(".lazy.css"), path

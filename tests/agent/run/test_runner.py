@@ -414,7 +414,7 @@ def test_the_demo_model_drives_the_real_tools() -> None:
     async def story() -> None:
         async with running(DemoChatModel(seconds_per_token=0)) as chat:
             await chat.say("What is 12 * (3 + 4)? And what is 7*8?")
-            assert [text for kind, _, text in chat.said() if kind == "tool"] == ["84", "56"]
+            assert [text for kind, _, text in chat.said() if kind == "tool" and text] in (["84", "56"], ["56", "84"])
             assert chat.unanswered() == set()
 
     asyncio.run(story())
