@@ -46,8 +46,14 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
         _memory: TermsMemory[AnthropicTerms] = PrivateAttr(default_factory=lambda: TermsMemory(AnthropicTerms()))
 
         @cached_property
+        def _client(self) -> Any:
+            return _separate_connections(super()._client, "DefaultHttpxClient", getattr(self, "anthropic_proxy", None))
+
+        @cached_property
         def _async_client(self) -> Any:
-            return _separate_connections(super()._async_client, getattr(self, "anthropic_proxy", None))
+            return _separate_connections(
+                super()._async_client, "DefaultAsyncHttpxClient", getattr(self, "anthropic_proxy", None)
+            )
 
         async def _astream(
             self, messages: list[BaseMessage], *args: Any, **kwargs: Any
@@ -76,13 +82,13 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
     return AnthropicModel
 
 
-def _separate_connections(client: Any, proxy: str | None) -> Any:
+def _separate_connections(client: Any, http_client: str, proxy: str | None) -> Any:
     """Return the package's client with HTTP connections of its own.
 
     The package shares them among all models of one address in the process: closing one client would end the runs of every
     other, and another app's connections belong to its event loop.
     """
-    make_http_client = import_module("anthropic").DefaultAsyncHttpxClient
+    make_http_client = getattr(import_module("anthropic"), http_client)
     return client.copy(http_client=make_http_client(timeout=client.timeout, proxy=proxy, verify=load_certificates()))
 
 

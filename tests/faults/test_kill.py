@@ -314,7 +314,7 @@ def _check_page(page: PageClient, talk: Talk) -> bool:
     assert run.get("state") in (None, "interrupted", "stopped")
     if run.get("state") == "interrupted":
         _deal_with_it(page, shown.messages[-1], go_on=len(talk.acknowledged) % 2 == 1)
-    final = f"{page.thread} is still here?"
+    final = f"{page.thread} is still here?".translate(str.maketrans("0123456789", "ghijklmnop"))  # no sum for the demo
     answered = page.say(final)
     assert [answered["messages"][-2]["text"], answered["run"]] == [final, None]
     return run.get("state") == "interrupted"
