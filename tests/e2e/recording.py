@@ -13,7 +13,7 @@ from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
-SIZE = {"width": 1120, "height": 700}
+SIZE = {"width": 1220, "height": 740}  # History is folded at first in a narrower window
 COLOURS = 128
 DEFAULT = Path(__file__).parents[2] / "docs" / "going-back.gif"
 NOTE = "We agreed on the coast and on 3 travellers. The night train is ruled out: it does not run in December."
