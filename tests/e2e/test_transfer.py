@@ -391,7 +391,7 @@ def test_an_export_as_html_opens_by_itself_and_nothing_in_it_runs_or_loads(
         expect(tab.locator(".checkpoint strong")).to_have_text(hostile)
         tab.locator("summary", has_text="Tool: calculator").click()
         expect(tab.locator("details[open] pre").last).to_contain_text("84")
-        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(19, 23, 22)"
+        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 25, 23)"
         assert tab.evaluate("window.ran") is None
         assert tab.locator("script, img, article [onerror]").count() == 0
         assert requests == [file.as_uri()]
