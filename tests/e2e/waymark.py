@@ -134,8 +134,9 @@ class Page:
             self.message(text).first.get_by_role("button", name="More", exact=True).click()
             self.tab.get_by_role("menuitem", name=name, exact=True).click()
         else:
-            self.message(text).hover()  # the actions of a step lie over it while the pointer is there
-            self.button_of(text, name).click()
+            button = self.button_of(text, name)
+            button.locator("xpath=ancestor::article").hover()  # the actions of a step lie over it while the pointer is there
+            button.click()
 
     @property
     def editor(self) -> Locator:
