@@ -200,6 +200,7 @@ def test_an_address_without_a_conversation_says_so(shared_server: Server, visit:
 def test_a_turn_has_one_foot_and_no_line_is_kept_for_what_is_hidden(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("What is 6 * 7?")
+    page.save("The product")  # its mark is between the step and the answer
     page.say("Thank you")
     page.tab.mouse.move(0, 0)
     answer = page.message("Let me calculate that.")

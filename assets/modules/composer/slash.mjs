@@ -29,12 +29,13 @@ export function listLines(text, commands) {
   const [, typed, argument] = COMMAND_TEXT.exec(text) ?? [];
   if (typed === undefined) return NO_LINES;
   const named = commands.filter(({ word }) => word);
-  if (argument === undefined) return toResult(named.filter(({ word }) => word.startsWith(typed.toLowerCase())).map((command) => describeCommand(command)));
+  if (argument === undefined) return toResult(listEnabledFirst(named.filter(({ word }) => word.startsWith(typed.toLowerCase()))).map((command) => describeCommand(command)));
   const command = named.find(({ word }) => word === typed.toLowerCase());
   if (command?.choices && !command.offReason) return { lines: listChoices(command, argument), isCommand: true };
   return toResult(command && (command.hint || command.choices || argument === "") ? [describeCommand(command, argument.trim())] : []);
 }
 
+const listEnabledFirst = (commands) => [...commands.filter(({ offReason }) => !offReason), ...commands.filter(({ offReason }) => offReason)];
 const toResult = (lines) => ({ lines, isCommand: lines.length > 0 });
 
 /** @returns {Line} the line of a command, with the argument that was typed */
