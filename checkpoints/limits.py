@@ -111,7 +111,8 @@ def count_values(value: Any, limit: int) -> int:
 
     A number of hundreds of digits counts as one more for each hundred: writing it takes the square of its length.
     """
-    waiting, count = [value] if isinstance(value, (dict, list)) else [], 1
+    waiting: list[Any] = [value] if isinstance(value, (dict, list)) else []
+    count = 1
     while waiting and count <= limit:
         each = waiting.pop()
         if isinstance(each, int):

@@ -104,6 +104,32 @@ def test_the_key_pressed_again_while_the_palette_comes_opens_one(talked: Page) -
     expect(talked.dialog).to_have_count(1)
 
 
+def test_keys_pressed_while_the_palette_comes_are_for_the_palette(talked: Page) -> None:
+    talked.tab.route("**/palette.lazy.mjs*", lambda _: None)
+    talked.composer.press("Control+k")
+    talked.tab.keyboard.type("dark themf")
+    for key in ("Backspace", "e", "ArrowDown", "ArrowUp"):
+        talked.tab.keyboard.press(key)
+    talked.tab.unroute("**/palette.lazy.mjs*")  # and what was held goes on
+    box = talked.tab.get_by_role("combobox")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("dark theme")
+    expect(talked.composer).to_have_value("")
+
+
+@pytest.mark.parametrize("last", ["Enter", "Escape"])
+def test_a_command_is_chosen_or_called_off_before_the_palette_is_there(talked: Page, last: str) -> None:
+    talked.tab.route("**/palette.lazy.mjs*", lambda _: None)
+    talked.composer.press("Control+k")
+    talked.tab.keyboard.type("keys")
+    talked.tab.keyboard.press(last)
+    with talked.tab.expect_response("**/palette.lazy.mjs*"):
+        talked.tab.unroute("**/palette.lazy.mjs*")
+    expect(talked.tab.get_by_role("dialog", name="Keys")).to_have_count(1 if last == "Enter" else 0)
+    expect(talked.composer).to_have_value("")
+    talked.expect_messages(4)
+
+
 def test_escape_opens_nothing_where_something_is_written(talked: Page) -> None:
     talked.composer.fill("a thought")
     talked.composer.press("Escape")

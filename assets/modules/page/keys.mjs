@@ -1,4 +1,5 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
+import { showWithKeys } from "../lib/held-keys.mjs";
 import { lazy } from "../lib/lazy.mjs";
 
 const { createElement: h } = window.React;
@@ -15,8 +16,7 @@ const isCovered = () => document.querySelector(".modal.show") !== null;
 
 /** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
 export async function showDialog(Dialog, props = {}) {
-  if ((await Dialog.load()) === null || isCovered()) return; // covered: the key was pressed twice
-  mountDialog(Dialog, props);
+  await showWithKeys(Dialog, () => isCovered() || mountDialog(Dialog, props)); // covered: the key was pressed twice
 }
 
 /** Show a loaded dialog, also above another one. @param {Function} Dialog a lazy component @param {object} props */

@@ -1,7 +1,9 @@
 /** Find within the conversation. Ctrl+F opens a bar where the page does not hold every message; else the browser finds. */
+import { showWithKeys } from "../lib/held-keys.mjs";
 import { lazy } from "../lib/lazy.mjs";
 
 const { useCallback, useEffect, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
 
 export const FindBar = lazy(() => import("./find-bar.lazy.mjs"), "FindBar", "The search could not be loaded. Please try again.");
 
@@ -22,8 +24,7 @@ export function useFinding({ earlier, later }) {
     const field = document.querySelector(".find-field");
     if (field !== null) return field.select();
     focused.current = document.activeElement;
-    setOpen(true);
-    return undefined;
+    return showWithKeys(FindBar, () => flushSync(() => setOpen(true)));
   }, []);
   const close = useCallback(() => {
     setOpen(false);

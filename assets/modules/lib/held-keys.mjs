@@ -1,0 +1,44 @@
+/** Hold the keys while a part is loaded that will have the focus: they would write into the message field, and Enter would send that. */
+const MAX_HOLD_MS = 3000; // a network that stalls must not take the keyboard away
+const KEYS = ["Enter", "Escape", "Backspace", "ArrowUp", "ArrowDown"];
+
+/**
+ * Load a part, show it, and type there what was typed meanwhile. Escape calls it off.
+ * @param {{load: () => Promise<Function|null>}} Part a lazy component
+ * @param {() => void} show the part, with the focus in it, before this returns
+ */
+export async function showWithKeys(Part, show) {
+  const held = holdKeys();
+  const loaded = await Part.load();
+  const keys = held.release();
+  if (loaded === null || keys.includes("Escape")) return;
+  show();
+  for (const key of keys) {
+    typeKey(document.activeElement, key);
+    await null; // the part renders what this key changed
+  }
+}
+
+/** @returns {{release: () => string[]}} `release` returns the keys in their order */
+function holdKeys() {
+  const keys = [];
+  const stop = () => window.removeEventListener("keydown", onKeyDown, true);
+  const onKeyDown = (event) => {
+    const isTyped = event.key.length === 1 || KEYS.includes(event.key);
+    if (!isTyped || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    keys.push(event.key);
+    if (event.key === "Escape") stop();
+  };
+  window.addEventListener("keydown", onKeyDown, true);
+  const timer = setTimeout(stop, MAX_HOLD_MS);
+  return { release: () => (clearTimeout(timer), stop(), keys) };
+}
+
+/** @param {Element} element that has the focus @param {string} key as in KeyboardEvent.key */
+function typeKey(element, key) {
+  if (key.length === 1) document.execCommand("insertText", false, key); // the only way that keeps the field's own undo
+  else if (key === "Backspace") document.execCommand("delete");
+  else element.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+}
