@@ -38,7 +38,7 @@ def long_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     while store.index_portion():
         pass
     database.close()
-    server = Server(folder, demo_seconds_per_token="0.1")
+    server = Server(folder, demo_seconds_per_token="0.5")  # an answer that is not over before it is stopped
     server.start()
     yield server
     server.stop()
