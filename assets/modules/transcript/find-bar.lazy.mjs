@@ -132,9 +132,11 @@ function showWanted(state) {
 /** @returns {boolean} whether the message has another match in this direction, which is shown then */
 function stepWithin(state, id, by) {
   const element = id && findMessage(id);
-  const ranges = element ? state.marks.list(element) : [];
-  const place = ranges.findIndex((range) => state.current && range.compareBoundaryPoints(Range.START_TO_START, state.current) === 0);
-  const next = place < 0 ? undefined : ranges[place + by];
+  if (!element || !state.current?.startContainer.isConnected) return false;
+  // The current range may be older than the element's text, so that it is none of these.
+  const isOnward = (range) => range.compareBoundaryPoints(Range.START_TO_START, state.current) === by;
+  const ranges = state.marks.list(element).filter(isOnward);
+  const next = by > 0 ? ranges[0] : ranges.at(-1);
   if (next) showRange(state, next);
   return Boolean(next);
 }

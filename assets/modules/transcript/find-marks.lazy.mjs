@@ -68,7 +68,7 @@ export class FoundMarks {
 
   /** @param {Element} element of a message @returns {Range[]} those of the message itself, and not of a result in its cards */
   list(element) {
-    const ranges = this.#rangesByArticle.get(element.closest("article")) ?? [];
+    const ranges = this.#readRanges(element.closest("article"));
     return ranges.filter(({ startContainer }) => startContainer.isConnected && startContainer.parentElement.closest("[data-message-id]") === element);
   }
 
@@ -97,11 +97,14 @@ export class FoundMarks {
 
   #mark() {
     const found = [];
-    for (const article of this.#term ? this.#log.querySelectorAll("article") : []) {
-      if (!this.#rangesByArticle.has(article)) this.#rangesByArticle.set(article, Array.from(article.querySelectorAll(TEXTS), (text) => findRanges(text, this.#term)).flat());
-      found.push(...this.#rangesByArticle.get(article));
-    }
+    for (const article of this.#log.querySelectorAll("article")) found.push(...this.#readRanges(article));
     setHighlight("found", found.slice(0, MAX_RANGES));
+  }
+
+  #readRanges(article) {
+    if (this.#term === null) return [];
+    if (!this.#rangesByArticle.has(article)) this.#rangesByArticle.set(article, Array.from(article.querySelectorAll(TEXTS), (text) => findRanges(text, this.#term)).flat());
+    return this.#rangesByArticle.get(article);
   }
 }
 
