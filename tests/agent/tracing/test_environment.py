@@ -1,15 +1,18 @@
 """With every variable that makes a library trace, log or redirect set, a conversation goes where the settings say alone."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from langchain_core.runnables import RunnableLambda
 
-from agent.tracing.environment import switch_off_library_tracing
+from agent.tracing.environment import PREFIXES, switch_off_library_tracing
 from tests.agent.test_terminal_demo import compaction
+from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.recording_site import RecordingSite
 from tests.faults.page import PageClient
@@ -27,6 +30,9 @@ ON = (
     "FASTAPI_OTEL_AUTO_CONFIGURE",
     "LANGFUSE_TRACING_ENABLED",
     "LANGFUSE_DEBUG",
+    "PYDANTIC_SETTINGS_DEBUG",
+    "DASH_DEBUG",
+    "DASH_MCP_ENABLED",
 )
 ADDRESSES = (
     "LANGSMITH_ENDPOINT",
@@ -45,8 +51,30 @@ ADDRESSES = (
     "TAVILY_HTTP_PROXY",
     "TAVILY_HTTPS_PROXY",
     "DASH_PROXY",
+    "DASH_ASSETS_EXTERNAL_PATH",
+    "ANTHROPIC_PROXY",
+    "ANTHROPIC_API_URL",
+    "ANTHROPIC_BASE_URL",
 )
+# A library that calls its maker, wherever that is, comes through the listener as well.
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 KEYS = ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_GATEWAY_API_KEY")
+LOGS = ("OPENAI_LOG", "ANTHROPIC_LOG")
+LIBRARIES = ("langfuse", "openai", "anthropic", "tavily", "plotly", "mcp", "langgraph", "langchain_openai", "langchain_anthropic")
+# They trace, log or redirect: whole names in quotes, as libraries read them.
+READ = re.compile(
+    r"""["']((?:LANGFUSE|OPENAI|ANTHROPIC|TAVILY|PLOTLY|MCP|LANGGRAPH)_[A-Z_]*(?:LOG|DEBUG|TRAC|TELEMETRY|URL|HOST|PROXY)[A-Z_]*)["']"""
+)
+HARMLESS = {
+    "OPENAI_BASE_URL": "a setting",
+    "LANGFUSE_TRACING_ENVIRONMENT": "a setting",
+    "LANGFUSE_OTEL_TRACES_EXPORT_PATH": "a path of Langfuse's own tracer, which is not used",
+    "ANTHROPIC_OPEN_TELEMETRY": "switches off alone",
+    **dict.fromkeys(
+        [f"ANTHROPIC_{cloud}_BASE_URL" for cloud in ("AWS", "BEDROCK", "BEDROCK_MANTLE", "FOUNDRY", "GOOGLE_CLOUD", "VERTEX")],
+        "another class of the package, which is not used",
+    ),
+}
 
 
 @pytest.fixture
@@ -59,7 +87,9 @@ def listener() -> Iterator[RecordingSite]:
 def environment(listener: RecordingSite) -> dict[str, str]:
     """The variables that point every library at the listener."""
     variables = dict.fromkeys(ON, "true") | dict.fromkeys(ADDRESSES, listener.address) | dict.fromkeys(KEYS, "key")
-    return variables | {"OPENAI_LOG": "debug", "OTEL_TRACES_EXPORTER": "otlp", "PLOTLY_RENDERER": "browser"}
+    proxies = dict.fromkeys(PROXIES, listener.address) | {"NO_PROXY": "127.0.0.1"}
+    others = {"OTEL_TRACES_EXPORTER": "otlp", "PLOTLY_RENDERER": "browser"}
+    return variables | proxies | dict.fromkeys(LOGS, "debug") | others
 
 
 def test_a_turn_of_the_demo_with_a_tool_an_agent_and_the_judge_reaches_nobody(
@@ -93,6 +123,20 @@ def test_a_turn_with_a_provider_reaches_that_provider_alone(
             assert (listener.request_lines, "secret plan" in server.log) == ([], False)
 
 
+def test_a_turn_with_the_package_of_another_provider_reaches_that_provider_alone(
+    tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
+) -> None:
+    pytest.importorskip("langchain_anthropic", reason="requirements-dev.txt installs it")
+    with FakeAnthropic() as fake:
+        fake.reply(Say("391."))
+        del environment["ANTHROPIC_PROXY"], environment["ANTHROPIC_API_URL"]  # documented: that package reads them
+        given = {"MODEL": "anthropic:some", "ANTHROPIC_API_KEY": "sk-none", "ANTHROPIC_BASE_URL": fake.origin}
+        with Server(tmp_path / "data", **environment | given) as server, closing(PageClient(server.link)) as page:
+            assert page.say("Is my secret plan 17 * 23?")["messages"][-1]["text"] == "391."
+            server.stop()
+            assert (listener.request_lines, "secret plan" in server.log) == ([], False)
+
+
 def test_the_demonstration_in_the_terminal_reaches_nobody(
     tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
 ) -> None:
@@ -111,6 +155,16 @@ def test_what_a_library_has_read_before_is_off_as_well(
     assert asyncio.run(RunnableLambda(lambda given: given).ainvoke("my secret plan")) == "my secret plan"
     asyncio.run(asyncio.to_thread(RunnableLambda(lambda given: given).invoke, "my secret plan"))
     assert listener.request_lines == []
+
+
+def test_every_variable_that_a_library_may_trace_log_or_redirect_by_is_set_here(environment: dict[str, str]) -> None:
+    found = set[str]()
+    for library in filter(find_spec, LIBRARIES):
+        for folder in find_spec(library).submodule_search_locations:  # type: ignore[union-attr]
+            for file in Path(folder).rglob("*.py"):
+                found.update(READ.findall(file.read_text(errors="replace")))
+    assert "LANGFUSE_DEBUG" in found
+    assert [name for name in sorted(found) if not (name.startswith(PREFIXES) or name in {**environment, **HARMLESS})] == []
 
 
 def test_the_network_stays_as_the_machine_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
