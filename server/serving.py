@@ -18,6 +18,7 @@ from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
 ACCEPTS_PER_TURN = 16  # of the loop
+ENDING_SECONDS = 2  # for requests that are under way; then they are cancelled
 MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
 
 
@@ -53,11 +54,12 @@ def serve_until_signal(
         access_log=False,  # an address may contain the launch token
         ws_max_size=MAX_SOCKET_MESSAGE_BYTES,
         server_header=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=ENDING_SECONDS,
         lifespan="on",
     )
     uvicorn_log = logging.getLogger("uvicorn.error")
     uvicorn_log.addFilter(WarningLimit(uvicorn_log))
+    uvicorn_log.addFilter(_is_no_cancellation)
     with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         # uvloop accepts one connection of each listener in a turn. A new one waited behind all work of a thousand others.
         copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
@@ -65,6 +67,11 @@ def serve_until_signal(
         runner.run(server.serve([listener, *copies]))
     if server.failure is not None:
         raise server.failure
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Leave out the traceback of a request that the end of the server cancels: a line counts them already."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 class _AnnouncingServer(uvicorn.Server):

@@ -97,6 +97,34 @@ def test_an_error_at_the_end_of_the_start_ends_the_server_and_is_raised() -> Non
     assert events == ["startup", "announced", "shutdown"]
 
 
+def test_a_long_request_at_the_end_of_the_server_leaves_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(serving, "ENDING_SECONDS", 0)
+    under_way = asyncio.Event()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            under_way.set()
+            await asyncio.Event().wait()
+        for event in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{event}.complete"})
+
+    async def end_the_server() -> None:
+        await under_way.wait()
+        raise LookupError("the end")
+
+    with serving.open_listener("127.0.0.1", 0) as listener, socket.socket() as client:
+        listener.listen()
+        client.connect(listener.getsockname())
+        client.sendall(b"GET / HTTP/1.1\r\nHost: me\r\n\r\n")
+        with pytest.raises(LookupError, match="the end"):
+            serving.serve_until_signal(answer, listener, lambda: None, end_the_server)
+    assert "running task(s)" in caplog.text
+    assert [record for record in caplog.records if record.exc_info] == []
+
+
 def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     turns, count = 0, 200
 
