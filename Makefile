@@ -47,14 +47,10 @@ $(VENV)/bin/python:
 
 # Only wheels whose hash is in the constraints are installed: a wheel runs no code while it is installed.
 # make WHEELS= builds from source where a package has no wheel (cryptography on Intel Macs).
-# Without a network pip speaks of conflicting dependencies, which is untrue.
 # pip takes no hashes from `-c`, and refuses further packages beside hashes: .venv/constraints.txt has the versions alone.
 WHEELS := --only-binary :all:
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(WHEELS) \
-  $(addprefix -r ,$(1)) >$(VENV)/pip.log 2>&1 || { \
-  if grep -q "connection broken" $(VENV)/pip.log; \
-  then echo "The package registry cannot be reached. Waymark is installed from it once: connect to the network and run make again."; \
-  else cat $(VENV)/pip.log; fi; exit 1; }; \
+  $(addprefix -r ,$(1)) >$(VENV)/pip.log 2>&1 || { $(BIN)/python supply/install_log.py $(VENV)/pip.log; exit 1; }; \
   sed -n 's/^\([^ ].*\) \\$$/\1/p' constraints.txt constraints-dev.txt >$(VENV)/constraints.txt
 
 $(VENV)/run: constraints.txt | $(VENV)/bin/python

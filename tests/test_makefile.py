@@ -25,6 +25,8 @@ def test_without_a_network_a_sentence_says_so(tmp_path: Path) -> None:
 def test_a_package_without_its_hash_is_not_installed(tmp_path: Path) -> None:
     wheel = build_wheel(tmp_path, "clock", "1.0")
     shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "supply").mkdir()
+    shutil.copy(ROOT / "supply" / "install_log.py", tmp_path / "supply")
     constraints = tmp_path / "constraints.txt"
     (tmp_path / "constraints-dev.txt").touch()
     environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "PIP_CONFIG_FILE": os.devnull}
@@ -37,6 +39,7 @@ def test_a_package_without_its_hash_is_not_installed(tmp_path: Path) -> None:
         refused = set_up()
         assert refused.returncode != 0
         assert reason in refused.stdout
+    assert "clock-1.0-py3-none-any.whl is not the file that is pinned." in refused.stdout
     constraints.write_text(f"clock==1.0 \\\n    --hash=sha256:{hash_file(wheel)}\n")
     assert set_up().returncode == 0
     assert (tmp_path / ".venv" / "constraints.txt").read_text() == "clock==1.0\n"
