@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from checkpoints.progress import Report, StepCounter, ignore_progress
+from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
 from checkpoints.storage import schema, search_index
 from checkpoints.storage.database import Database
 
@@ -14,6 +14,7 @@ def rebuild_index(database: Database, report: Report = ignore_progress) -> int:
 
     After an interruption, the server indexes the rest.
     """
+    report(Progress("Emptying the index"))
     with database.begin_write("search") as connection:
         first = connection.scalar(_LAST_NUMBER) or 0 if connection.dialect.name == "postgresql" else 0
         search_index.queue_everything(connection)

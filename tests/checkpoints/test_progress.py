@@ -11,7 +11,7 @@ from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.progress import MAX_REPORTS, Progress, Report, StepCounter, count_steps, report_within
 from checkpoints.storage import search_index
-from checkpoints.upkeep import backup, erasure, verification
+from checkpoints.upkeep import backup, erasure, reindexing, verification
 from tests.checkpoints.conversations import dump, new, talked, texts
 
 LINES = [f"line {index}" for index in range(300)]
@@ -91,6 +91,7 @@ OPERATIONS: dict[str, tuple[Callable[[Store, str, Report], object], set[str]]] =
     "erase": (lambda s, t, report: erasure.erase(s.database, t, report=report), {"Counting", "Erasing"}),
     "erase lost": (lambda s, _, report: erasure.erase(s.database, keep_undo=False, report=report), {"Counting", "Erasing"}),
     "verify": (lambda s, _, report: verification.verify(s.database, report), {"Checking", "Comparing the index"}),
+    "reindex": (lambda s, _, report: reindexing.rebuild_index(s.database, report), {"Indexing"}),
 }
 
 
@@ -108,6 +109,11 @@ def test_every_phase_of_an_operation_grows_up_to_its_total(
         counts = [each.done for each in counted[phase]]
         assert counts == sorted(counts)
         assert counts[-1] == counted[phase][0].total
+
+
+def test_a_reindexing_says_first_that_it_empties_the_index(file_store: Store, reports: list[Progress]) -> None:
+    reindexing.rebuild_index(file_store.database, reports.append)
+    assert str(reports[0]) == "Emptying the index…"
 
 
 @pytest.mark.parametrize("name", ["import", "merge", "erase", "erase lost", "backup"])
