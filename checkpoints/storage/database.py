@@ -21,6 +21,7 @@ from checkpoints.storage import high_water_mark, migrations, postgresql, schema,
 from checkpoints.storage.driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
 from checkpoints.storage.sqlite_file import SqliteFile
 from checkpoints.storage.statement_limits import check_statement, limit_seconds
+from checkpoints.text import pluralize
 
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
@@ -169,7 +170,7 @@ class Database:
         file.mark.keep_lost(lost)
         self.marked_versions = lost
         if lost:
-            _log.warning("%s lost saved changes of %d conversations: `verify` names them", file.path, len(lost))
+            _log.warning("%s lost saved changes of %s: `verify` names them", file.path, pluralize(len(lost), "conversation"))
 
     def close(self) -> None:
         self.engine.dispose()

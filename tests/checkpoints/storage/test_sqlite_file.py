@@ -212,7 +212,7 @@ def test_a_database_that_lost_its_log_is_not_called_whole(file: Path, caplog: py
     assert "all whole" not in said
     with caplog.at_level(logging.WARNING):
         database = Database.open_file(file)
-    assert "lost saved changes of 1 conversations" in caplog.text
+    assert "lost saved changes of 1 conversation:" in caplog.text
     talked(Store(database), "c")
     database.close()
     assert thread_id in _verify_file(file)  # also after a start on it
