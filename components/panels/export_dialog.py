@@ -17,8 +17,9 @@ from components.widgets import build_menu_item
 REDACTION_TEXT = (
     "* matches the rest of a word. Capitals, accents, other dashes and quotes, line breaks between words and invisible "
     "characters make no difference. Attached files are left out as well, because images cannot be searched. "
-    "Not found: words that a space, a line break, a hyphen or formatting splits; encoded text; and letters or signs that "
-    "only look alike, such as 0 for O or those of another alphabet. Times, types and token counts are not searched."
+    "Not found: words that a space, a line break or a hyphen splits; words and phrases that formatting splits; encoded "
+    "text; and letters or signs that only look alike, such as 0 for O or those of another alphabet. Times, types and token "
+    "counts are not searched."
 )
 
 
