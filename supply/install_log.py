@@ -26,7 +26,9 @@ def explain_failure(log: str) -> str:
     if _NETWORK_ERROR.search(errors) or (missing and errors != log):
         return UNREACHABLE
     if missing and missing["pin"]:
-        return f"The package registry does not offer {missing['pin']} to this machine, or cannot be reached from this network."
+        return (
+            f"The package registry does not offer {missing['pin']} to this machine, or cannot be reached from this network."
+        )
     return log
 
 

@@ -5,8 +5,13 @@ import pytest
 from supply.install_log import UNREACHABLE, explain_failure
 
 BROKEN = "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError(…)': /simple/alembic/\n"
-MISSING = "ERROR: Could not find a version (from versions: none)\nERROR: No matching distribution found for alembic==1.20.1\n"
-WRONG = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n    alembic==1.20.1 from http://m/a.whl (from x):\n"
+MISSING = (
+    "ERROR: Could not find a version (from versions: none)\nERROR: No matching distribution found for alembic==1.20.1\n"
+)
+WRONG = (
+    "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.\n"
+    "    alembic==1.20.1 from http://m/a.whl (from x):\n"
+)
 STALLED = "Traceback (most recent call last):\npip._vendor.urllib3.exceptions.ReadTimeoutError: Read timed out.\n"
 FULL = "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n"
 

@@ -60,20 +60,22 @@ ADDRESSES = (
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 KEYS = ("LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_GATEWAY_API_KEY")
 LOGS = ("OPENAI_LOG", "ANTHROPIC_LOG")
-LIBRARIES = ("langfuse", "openai", "anthropic", "tavily", "plotly", "mcp", "langgraph", "langchain_openai", "langchain_anthropic")
-# They trace, log or redirect: whole names in quotes, as libraries read them.
-READ = re.compile(
-    r"""["']((?:LANGFUSE|OPENAI|ANTHROPIC|TAVILY|PLOTLY|MCP|LANGGRAPH)_[A-Z_]*(?:LOG|DEBUG|TRAC|TELEMETRY|URL|HOST|PROXY)[A-Z_]*)["']"""
+LIBRARIES = (
+    *("langfuse", "openai", "anthropic", "tavily", "plotly", "mcp"),
+    *("langgraph", "langchain_openai", "langchain_anthropic"),
 )
+# Names by which they may trace, log or redirect, in quotes, as a library reads them.
+READ = re.compile(
+    r"""["']((?:LANGFUSE|OPENAI|ANTHROPIC|TAVILY|PLOTLY|MCP|LANGGRAPH)_"""
+    r"""[A-Z_]*(?:LOG|DEBUG|TRAC|TELEMETRY|URL|HOST|PROXY)[A-Z_]*)["']"""
+)
+CLOUDS = ("AWS", "BEDROCK", "BEDROCK_MANTLE", "FOUNDRY", "GOOGLE_CLOUD", "VERTEX")
 HARMLESS = {
     "OPENAI_BASE_URL": "a setting",
     "LANGFUSE_TRACING_ENVIRONMENT": "a setting",
     "LANGFUSE_OTEL_TRACES_EXPORT_PATH": "a path of Langfuse's own tracer, which is not used",
-    "ANTHROPIC_OPEN_TELEMETRY": "switches off alone",
-    **dict.fromkeys(
-        [f"ANTHROPIC_{cloud}_BASE_URL" for cloud in ("AWS", "BEDROCK", "BEDROCK_MANTLE", "FOUNDRY", "GOOGLE_CLOUD", "VERTEX")],
-        "another class of the package, which is not used",
-    ),
+    "ANTHROPIC_OPEN_TELEMETRY": "it can only switch off",
+    **{f"ANTHROPIC_{cloud}_BASE_URL": "another class of the package, which is not used" for cloud in CLOUDS},
 }
 
 
