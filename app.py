@@ -76,7 +76,7 @@ from server.serving import open_listener, serve_until_signal
 from server.sign_in import SignIn
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
-from server.terminal import configure_log
+from server.terminal import configure_log, escape_controls
 
 _log = logging.getLogger(__name__)
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
@@ -353,7 +353,7 @@ def main(arguments: list[str]) -> int:
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
             serve(settings)
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:
-        print(f"Waymark cannot start. {error}", file=sys.stderr)
+        print(escape_controls(f"Waymark cannot start. {error}"), file=sys.stderr)  # it quotes settings and names of files
         return 2
     return 0
 

@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -93,7 +92,7 @@ def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
 
     switch_off_library_tracing()
     try:
-        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, partial(print, flush=True)) else EXIT_REFUSED
+        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, _print_line) else EXIT_REFUSED
     except KeyboardInterrupt:
         return EXIT_OK
 
@@ -128,8 +127,8 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
 
 
 def _print_line(text: object, output: TextIO | None = None) -> None:
-    """Print a line. Titles, names and keys come from files."""
-    print(escape_controls(str(text)), file=output or sys.stdout)
+    """Print a line. Titles, names and keys come from files, and a demonstration's lines from a model."""
+    print(escape_controls(str(text)), file=output or sys.stdout, flush=True)
 
 
 def _print_refusal(sentence: str) -> int:

@@ -419,7 +419,7 @@ def test_the_command_as_it_is_typed_serves_and_ends(tmp_path: Path) -> None:
     [
         ("PORT", "http"),
         ("MODEL", "openai:some"),
-        ("DATA_DIR", "/dev/null/data"),
+        ("DATA_DIR", "/dev/null/\x1b[31mdata"),
         *(
             pytest.param(*values, marks=pytest.mark.slow)
             for values in (
@@ -438,6 +438,7 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: P
     assert code == 2, said
     assert said.startswith("Waymark cannot start. ")
     assert said.count("\n") == 1
+    assert "\x1b" not in said
     assert key in said or (key, value) == ("MODEL", "openai:some") or key == "DATA_DIR"
 
 
