@@ -37,7 +37,6 @@ from components.views.tool_cards import (
     pair_results,
 )
 
-
 MAX_SHOWN_SPEC_CHARS = 100  # a file may name any text as the model
 
 

@@ -127,7 +127,9 @@ def visit(browser: Browser) -> Iterator[Visit]:
     contexts: list[BrowserContext] = []
     pages: list[Page] = []
 
-    def visit(server: Server, path: str = "/", *, beside: Page | None = None, is_newcomer: bool = False, **options: Any) -> Page:
+    def visit(
+        server: Server, path: str = "/", *, beside: Page | None = None, is_newcomer: bool = False, **options: Any
+    ) -> Page:
         if beside is None:
             context = browser.new_context(**({"viewport": WIDE} | options))
             context.set_default_timeout(PATIENCE_MS)

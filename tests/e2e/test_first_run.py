@@ -1,5 +1,8 @@
 """The tips for somebody who sees the page for the first time: beside what they describe, and gone for good."""
 
+import re
+from itertools import pairwise
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -19,7 +22,7 @@ def test_tips_go_one_by_one_for_good_and_all_with_the_first_checkpoint(server: S
     page = visit(server, is_newcomer=True)
     tips = page.tab.get_by_test_id("tip")
     expect(tip(page, "Write here")).to_be_visible()
-    expect(page.composer).to_have_accessible_description("Write here to talk with the agent, and type / for everything else that you can do.")
+    expect(page.composer).to_have_accessible_description(re.compile("^Write here"))
     expect_accessible(page, "the first run")
     page.say("Hello")  # nothing is in its way
     expect(tips).to_have_count(3)
@@ -51,7 +54,7 @@ def test_on_a_phone_a_tip_covers_nothing(server: Server, visit: Visit) -> None:
     boxes = [each.bounding_box() for each in (mark, tip(page, "Write here"), field)]
     tops = [box["y"] for box in boxes if box]
     assert tops == sorted(tops)
-    assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in zip(boxes, boxes[1:]) if upper and lower)
+    assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes) if upper and lower)
     assert page.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     mark.get_by_role("button").tap()
     page.tab.get_by_role("button", name="History", exact=True).tap()
