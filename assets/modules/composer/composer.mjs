@@ -84,7 +84,7 @@ function useEscapeToStop(isActive, stop) {
     if (!isActive) return undefined;
     const onKeyDown = (event) => {
       const isElsewhere = event.target.closest?.("input, select, [contenteditable], textarea:not([data-testid=composer])");
-      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || isElsewhere || document.querySelector(CLOSED_BY_ESCAPE)) return;
+      if (event.key !== "Escape" || event.shiftKey || event.defaultPrevented || event.isComposing || isElsewhere || document.querySelector(CLOSED_BY_ESCAPE)) return;
       latest.current();
     };
     document.addEventListener("keydown", onKeyDown, { capture: true }); // before a dialog or a sheet closes
