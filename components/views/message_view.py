@@ -216,7 +216,8 @@ def _describe_message(
         role = "user"
     elif isinstance(message, AIMessage):
         role = "assistant"
-    is_formatted = role == "assistant" or excerpt or (summary and is_ours)
+    is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)  # an agent asks sub-agents
+    is_formatted = is_by_model or excerpt or (summary and is_ours)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
     tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
     return {
