@@ -32,6 +32,13 @@ def find_plain_line(text: str) -> str:
     return ""
 
 
+def find_plain_text(text: str, max_chars: int) -> str:
+    """Return the beginning of a text on one line, without marks of Markdown."""
+    lines = (line[:_MAX_MARKED_CHARS] for line in text[: 4 * max_chars].splitlines())
+    plain = (_strip_marks(line) for line in lines if not _BLOCK_LINE.fullmatch(line))
+    return shorten(" ".join(filter(None, plain)), max_chars)
+
+
 def _strip_marks(line: str) -> str:
     line = _CODE.sub(r"\2", _LINK.sub(r"\1", _LINE_MARKS.sub("", line)))
     while (plain := _EMPHASIS.sub(r"\2", line)) != line:

@@ -14,6 +14,7 @@ from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.progress import Report, StepCounter, ignore_progress
+from components.embedded_images import EmbeddedImages
 from components.rendering import Renderer
 from components.views import history_svg
 from components.views.message_html import write_message
@@ -22,6 +23,7 @@ from components.views.shown_text import UncutBudget
 from components.views.subagent_work import WorkView
 
 MAX_HTML_CHARS = 50_000_000  # of a file; a larger one is refused
+MAX_IMAGES_CHARS = 20_000_000  # of the images of a file, beside its texts; those beyond them are named
 MAX_FORMATTING_SECONDS = 120.0  # of a processor for all texts of a file; those beyond them are not formatted
 _PORTION_MESSAGES = 100  # that are described at once, and as many more as their last turn has
 _MAX_OPEN_ROWS = 30  # of a graph that is not folded at first
@@ -40,12 +42,13 @@ def export_html(
     """Export the current path with the graph of History. Raises `ExportTooLargeError`."""
     conversation = read_conversation(store, thread_id, redaction, report, redact)
     renderer = Renderer()  # the page's own must not wait for these texts
+    images = EmbeddedImages(store, MAX_IMAGES_CHARS)
     try:
         budget = UncutBudget(renderer.document(MAX_FORMATTING_SECONDS))
         pieces, chars = [], 0
-        for piece in _write_document(conversation, MessageExtras(budget=budget), store.now().isoformat(), report):
+        for piece in _write_document(conversation, MessageExtras(budget=budget), images, store.now().isoformat(), report):
             chars += len(piece)
-            if chars > MAX_HTML_CHARS:
+            if chars - images.chars > MAX_HTML_CHARS:
                 limit = MAX_HTML_CHARS // 1_000_000
                 raise ExportTooLargeError(
                     f"As HTML this export would have over {limit} million characters. Choose Markdown."
@@ -63,10 +66,13 @@ def build_style() -> str:
     return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
 
 
-def _write_document(conversation: ReadableConversation, extras: MessageExtras, time: str, report: Report) -> Iterator[str]:
+def _write_document(
+    conversation: ReadableConversation, extras: MessageExtras, images: EmbeddedImages, time: str, report: Report
+) -> Iterator[str]:
     yield _write_head(conversation.title)
     anchors = _find_anchors(conversation)
-    rows = history_svg.lay_out(history_svg.list_labels(conversation, anchors), conversation.forks)
+    labels = history_svg.list_labels(conversation, anchors, _find_message_anchors(conversation))
+    rows = history_svg.lay_out(labels, conversation.forks)
     count = len(conversation.messages)
     yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1>"
     exported = f"Exported from Waymark at {escape(time[:16].replace('T', ' '))} UTC."
@@ -76,7 +82,7 @@ def _write_document(conversation: ReadableConversation, extras: MessageExtras, t
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
     counter = StepCounter(report, "Writing", count, "messages")
     for portion in _split_turns(conversation.messages):
-        yield from _write_portion(portion, extras, marks)
+        yield from _write_portion(portion, extras, images, marks)
         counter.add(len(portion))
     yield "</main></body></html>\n"
 
@@ -84,7 +90,7 @@ def _write_document(conversation: ReadableConversation, extras: MessageExtras, t
 def _write_head(title: str) -> str:
     style = build_style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     metas = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
     metas += '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
     return f'<!DOCTYPE html>\n<html lang="en"><head>{metas}<title>{escape(title)}</title><style>{style}</style></head>'
@@ -94,6 +100,17 @@ def _find_anchors(conversation: ReadableConversation) -> dict[int, str]:
     """Return the anchors of the checkpoints that stand in the transcript, by their index."""
     path = {(message.segment, message.depth) for message in conversation.messages}
     return {n: f"checkpoint-{n}" for n, each in enumerate(conversation.checkpoints) if each.node.place in path}
+
+
+def _find_message_anchors(conversation: ReadableConversation) -> dict[tuple[int, int], str]:
+    """Return the anchors of the notes of moves in the transcript, by segment and depth. Those of sub-agents have none."""
+    moved = {move.node.place for move in conversation.moves}
+    shown = [each for each in conversation.messages if each.agent == MAIN and (each.segment, each.depth) in moved]
+    return {(each.segment, each.depth): _name_anchor(each.depth) for each in shown}
+
+
+def _name_anchor(depth: int) -> str:
+    return f"message-{depth + 1}"
 
 
 def _get_depth(mark: tuple[ReadableCheckpoint, str]) -> int:
@@ -111,14 +128,19 @@ def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
 
 
 def _write_portion(
-    messages: Sequence[Message], extras: MessageExtras, marks: list[tuple[ReadableCheckpoint, str]]
+    messages: Sequence[Message],
+    extras: MessageExtras,
+    images: EmbeddedImages,
+    marks: list[tuple[ReadableCheckpoint, str]],
 ) -> Iterator[str]:
     """Write messages, and after each the checkpoints on it or on the results in its cards. Takes these marks."""
     depths = {message.id: message.depth for message in messages}
+    contents = {message.id: message.body["data"].get("content") for message in messages}
     views = describe_messages(messages, extras)
     ends = [*(depths[view["id"]] for view in views[1:]), messages[-1].depth + 1 if messages else 0]
     for view, end in zip(views, ends, strict=False):
-        yield write_message(view, partial(_describe_work, messages, extras), f"message-{depths[view['id']] + 1}")
+        attached = images.write_files(contents[view["id"]]) if view["files"] else ""
+        yield write_message(view, partial(_describe_work, messages, extras), _name_anchor(depths[view["id"]]), attached)
         while marks and marks[0][0].node.depth < end:
             yield _write_checkpoint(*marks.pop(0))
 

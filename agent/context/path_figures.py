@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.context.prices import Prices, Usage, read_usage
+from agent.context.prices import Prices, Usage, read_spec, read_usage
 from checkpoints import MAIN, Message
 
 
@@ -39,7 +39,7 @@ def measure_figures(messages: Sequence[Message], prices: Prices) -> PathFigures:
     by_model: dict[str, Usage] = {}
     for message in messages:
         if (usage := read_usage(message, prices)) is not None:
-            spec = _read_spec(message)
+            spec = read_spec(message)
             by_model[spec] = by_model.get(spec, Usage()) + usage
     return PathFigures(
         answers=sum(message.type == "ai" for message in messages),
@@ -52,11 +52,6 @@ def measure_figures(messages: Sequence[Message], prices: Prices) -> PathFigures:
 
 def _measure_seconds(turn: Sequence[Message]) -> float:
     return max(0.0, (turn[-1].created_at - turn[0].created_at).total_seconds())
-
-
-def _read_spec(message: Message) -> str:
-    spec = (message.body["data"].get("response_metadata") or {}).get("spec")
-    return spec if isinstance(spec, str) else ""
 
 
 def _list_call_names(messages: Iterable[Message]) -> list[str]:

@@ -55,7 +55,13 @@ def read_usage(stored: Message, prices: Prices) -> Usage | None:
     counted = data.get("usage_metadata")
     if stored.type != "ai" or not isinstance(counted, dict):
         return None
-    return count_usage(counted, str((data.get("response_metadata") or {}).get("spec")), prices)
+    return count_usage(counted, read_spec(stored), prices)
+
+
+def read_spec(stored: Message) -> str:
+    """Return the spec of the model that wrote an answer; empty where it is not known."""
+    spec = (stored.body["data"].get("response_metadata") or {}).get("spec")
+    return spec if isinstance(spec, str) else ""
 
 
 def count_usage(counted: Mapping[str, Any], spec: str, prices: Prices) -> Usage:

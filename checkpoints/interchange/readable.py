@@ -7,6 +7,7 @@ from checkpoints.interchange import transfer
 from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.model import Checkpoint, Json, Message, Node
+from checkpoints.operation import OperationKind
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.store import Store
 from checkpoints.tree_reader import Fork, read_tree
@@ -33,6 +34,15 @@ class ReadableCheckpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadableMove:
+    """A move of an agent or a summary, at its note, and the number of messages that it removed or replaced."""
+
+    kind: OperationKind
+    messages: int
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
 class ReadableConversation:
     """A conversation without what the redaction leaves out. `forks` joins the places, as in `ConversationTree`."""
 
@@ -40,6 +50,7 @@ class ReadableConversation:
     messages: list[Message]
     branches: list[ReadableBranch]
     checkpoints: list[ReadableCheckpoint]
+    moves: list[ReadableMove]
     forks: Mapping[int, Fork | None]
 
 
@@ -76,6 +87,7 @@ def read_conversation(
             for branch, part in zip(branches, document["branches"], strict=True)
         ],
         checkpoints=[_read_checkpoint(each, part) for each, part in zip(checkpoints, document["checkpoints"], strict=True)],
+        moves=[ReadableMove(operation.kind, operation.detail.messages, node) for operation, node in tree.moves],
         forks=tree.forks,
     )
 

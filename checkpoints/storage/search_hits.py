@@ -191,7 +191,7 @@ def locate_branch(connection: sa.Connection, thread_id: str, branch_id: str) -> 
     if branch.head_id is None:
         return MessagePlace(None, "current" if branch.id == thread.branch_id else "branch", branch.name)
     place = locate_message(connection, thread_id, branch.head_id)
-    return replace(place, branch=branch.name) if place.standing == "branch" else place
+    return replace(place, branch=branch.name, branch_id=branch.id) if place.standing == "branch" else place
 
 
 def locate_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> MessagePlace:

@@ -9,10 +9,11 @@ from langchain_core.messages import AIMessage
 from checkpoints import MAIN, files, pluralize, serde
 from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
-from checkpoints.text import shorten
+from checkpoints.text import find_plain_text, shorten
 
 MAX_END_MESSAGES = 3  # from each end
 MAX_LISTED_THREADS = 20  # of one file
+MAX_LISTED_CHECKPOINTS = 10
 MAX_PREVIEW_CHARS = 140  # of a message
 _SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "Tool result"}
 
@@ -56,9 +57,18 @@ def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool
     return [
         html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
         html.Ol([_build_message_item(entry) for entry in shown], className="preview"),
-        html.Ul([html.Li(c.name) for c in doc.checkpoints[:10]], className="preview-checkpoints"),
+        *_build_checkpoints(doc),
         *(html.P(note) for note in notes),
     ]
+
+
+def _build_checkpoints(doc: Document) -> list[Component]:
+    if not doc.checkpoints:
+        return []
+    names = [html.Li(each.name) for each in doc.checkpoints[:MAX_LISTED_CHECKPOINTS]]
+    others = len(doc.checkpoints) - MAX_LISTED_CHECKPOINTS
+    more = [html.Li(f"and {others:,} more", className="quiet")] if others > 0 else []
+    return [html.H3("Checkpoints", className="preview-heading"), html.Ul([*names, *more], className="preview-checkpoints")]
 
 
 def _describe_contents(preview: ImportPreview) -> str:
@@ -75,8 +85,8 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
     message = serde.to_message(part.message)
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
     named = ", ".join(each["name"] for each in files.find_file_parts(message.content))
-    text = (
-        shorten(str(message.text), MAX_PREVIEW_CHARS) or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
-    )
+    shorten_text = find_plain_text if isinstance(message, AIMessage) else shorten
+    text = shorten_text(str(message.text), MAX_PREVIEW_CHARS)
+    text = text or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
     speaker = _SPEAKERS.get(message.type, "Note") if part.agent == MAIN else part.agent
     return html.Li([html.B(speaker), " ", text], value=str(number))

@@ -1,4 +1,4 @@
-"""History as a picture for a document: the branches and checkpoints of a conversation, laid out as the page does it.
+"""History as a picture for a document: the branches, checkpoints and moves of a conversation, laid out as the page does it.
 
 assets/modules/history/layout.mjs describes the rules: parents before children, and no edge crosses another.
 """
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from checkpoints.interchange.readable import ReadableBranch, ReadableConversation
-from checkpoints.text import shorten_line
+from checkpoints.interchange.readable import ReadableBranch, ReadableConversation, ReadableMove
+from checkpoints.operation import OperationKind
+from checkpoints.text import pluralize, shorten_line
 from checkpoints.tree_reader import Fork
 
 ROW_HEIGHT = 24
@@ -22,9 +23,9 @@ ROOT: Place = (None, 0)
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A branch or a checkpoint at a place; `anchor` is an element of the document, if it has the place."""
+    """A branch, a checkpoint or a move at a place; `anchor` is an element of the document, if it has the place."""
 
-    kind: str  # "checkpoint", "branch" or "here"
+    kind: str  # "checkpoint", "move", "summary", "branch" or "here"
     text: str
     anchor: str = ""
 
@@ -47,14 +48,28 @@ class Row:
     is_current: bool
 
 
-def list_labels(conversation: ReadableConversation, anchors: Mapping[int, str]) -> list[tuple[Place, Label]]:
-    """Return the branches and checkpoints by their places. `anchors` are those of checkpoints, by their index."""
+def list_labels(
+    conversation: ReadableConversation, anchors: Mapping[int, str], message_anchors: Mapping[tuple[int, int], str]
+) -> list[tuple[Place, Label]]:
+    """Return the moves, checkpoints and branches by their places.
+
+    `anchors` are those of checkpoints, by their index; `message_anchors` those of messages, by segment and depth.
+    """
+    moves = [_label_move(each, message_anchors.get(each.node.place, "")) for each in conversation.moves]
     found = [
         ((each.node.segment, each.node.depth + 1), Label("checkpoint", each.name, anchors.get(number, "")))
         for number, each in enumerate(conversation.checkpoints)
     ]
     ordered = sorted(conversation.branches, key=lambda branch: branch.is_current)
-    return [*found, *(_label_branch(branch) for branch in ordered)]
+    return [*moves, *found, *(_label_branch(branch) for branch in ordered)]
+
+
+def _label_move(move: ReadableMove, anchor: str) -> tuple[Place, Label]:
+    place, count = (move.node.segment, move.node.depth + 1), pluralize(move.messages, "message")
+    if move.kind is OperationKind.COMPACT:
+        return place, Label("summary", f"Summary of {count}", anchor)
+    text = "Agent went back" if move.kind is OperationKind.GOTO else "Agent replaced an answer"
+    return place, Label("move", f"{text} · {count} removed" if move.messages else text, anchor)
 
 
 def _label_branch(branch: ReadableBranch) -> tuple[Place, Label]:
@@ -151,6 +166,8 @@ def draw(rows: Sequence[Row]) -> str:
     for number, row in enumerate(rows):
         if row.above is not None:
             parts.append(_draw_edge(row, rows[row.above], number, step))
+            if row.label and row.label.kind == "move":
+                parts.append(_draw_move(row, rows[row.above], number, step))
     parts += [_draw_row(row, number, 15 + row.lane * step, text_x) for number, row in enumerate(rows)]
     return "".join([*parts, "</svg>"])
 
@@ -162,6 +179,13 @@ def _draw_edge(row: Row, above: Row, number: int, step: float) -> str:
     bend = "" if start_x == x else f"V{y - ROW_HEIGHT:g}C{start_x:g} {y - 8:g} {x:g} {y - 18:g} {x:g} {y:g}"
     line = "current" if row.is_current else "other"
     return f'<path class="line-{line}" d="M{start_x:g} {start:g}{bend or f"V{y:g}"}"/>'
+
+
+def _draw_move(row: Row, above: Row, number: int, step: float) -> str:
+    """Draw the step back of a move, beside the lane."""
+    start_x, x = 15 + above.lane * step, 15 + row.lane * step
+    start, y = ((row.above or 0) + 0.5) * ROW_HEIGHT, (number + 0.5) * ROW_HEIGHT
+    return f'<path class="line-move" d="M{start_x:g} {start:g}C{start_x - 15:g} {start:g} {x - 15:g} {y:g} {x:g} {y:g}"/>'
 
 
 def _draw_row(row: Row, number: int, x: float, text_x: float) -> str:

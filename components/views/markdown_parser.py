@@ -37,11 +37,20 @@ Highlight = Callable[[str, Lexer], str | None]  # None: the code stays without c
 _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,29}", re.ASCII)
 _BRACKET = re.compile(r"\[[\^ xX]")  # of a footnote or a task
 _TASK = re.compile(r"\[([ xX])\]\s+")
+_MAX_HEADING_LEVEL = 6
 _IMAGE_HINT = "Images from other sites are not loaded. The link opens a new tab."
 
 
 class _Renderer(RendererHTML):
     """markdown-it's own output, but for code, images, footnotes, boxes of tasks and the alignment of table cells."""
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        """Headings are one level lower: the first level is the page's, for the title of the conversation."""
+        level = int(tokens[idx].tag[1:])
+        tokens[idx].tag = f"h{min(level + 1, _MAX_HEADING_LEVEL)}"
+        return self.renderToken(tokens, idx, options, env)
+
+    heading_close = heading_open
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         words = tokens[idx].info.split(maxsplit=1)

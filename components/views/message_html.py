@@ -11,9 +11,8 @@ _SPEAKERS = {"user": "You", "assistant": "Agent", "note": "Note"}
 DescribeWork = Callable[[WorkView], Sequence[MessageView]]
 
 
-def write_message(view: MessageView, describe_work: DescribeWork, anchor: str = "") -> str:
-    """Write a message with its calls and the work of sub-agents, each folded."""
-    names = "".join(f"<p class='file'>Attached: {escape(each['name'])}</p>" for each in view["files"])
+def write_message(view: MessageView, describe_work: DescribeWork, anchor: str = "", attached: str = "") -> str:
+    """Write a message with its files (HTML), and its calls and the work of sub-agents, each folded."""
     label = f"<p class='note-label'>{escape(view['label'])}</p>" if view["label"] else ""
     time = f"<time datetime='{escape(view['time'])}'>{escape(view['time'][:16].replace('T', ' '))}</time>"
     reasoning, identifier = view["reasoning"], f' id="{anchor}"' if anchor else ""
@@ -23,7 +22,7 @@ def write_message(view: MessageView, describe_work: DescribeWork, anchor: str = 
         label,
         fold("Reasoning", f"<pre>{escape(reasoning['text'])}</pre>") if reasoning else "",
         f"<div class='prose'>{view['html']}</div>" if view["html"] else "",
-        names,
+        attached,
         *(_write_call(tool, describe_work) for tool in view["tools"]),
         "<p class='cut-off'>This message was cut off.</p>" if view["state"] == "partial" else "",
         "</article>\n",

@@ -6,13 +6,14 @@ from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 
-from agent.context.prices import Prices, read_usage
+from agent.context.prices import Prices, read_spec, read_usage
 from agent.marks import MoveMark
 from agent.run import compaction
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.notes import extract_note
 from checkpoints import MAIN, Message, MessageStatus, RunState
 from checkpoints.reasoning import Reasoning
+from checkpoints.text import shorten_line
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView
@@ -35,6 +36,8 @@ from components.views.tool_cards import (
     list_shown_calls,
     pair_results,
 )
+
+MAX_SHOWN_SPEC_CHARS = 100  # a file may name any text as the model
 
 
 class UsageView(TypedDict):
@@ -70,6 +73,7 @@ class MessageView(TypedDict):
     files: list[FileView]  # that a user attached
     trace: str | None  # of an answer that is traced, the address of its trace; empty while it is not known
     usage: UsageView | None  # of an answer whose provider reported it
+    model: str | None  # of an answer, the spec of the model that wrote it, where it is known
     summary: SummaryView | None  # of a note that replaces messages: `html` is then the summary
     left: RemovalView | None  # where the agent went back
     excerpt: ExcerptView | None  # of a note that a person brought from another branch
@@ -212,7 +216,8 @@ def _describe_message(
         role = "user"
     elif isinstance(message, AIMessage):
         role = "assistant"
-    is_formatted = role == "assistant" or excerpt or (summary and is_ours)
+    is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)  # an agent asks sub-agents
+    is_formatted = is_by_model or excerpt or (summary and is_ours)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
     tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
     return {
@@ -230,11 +235,16 @@ def _describe_message(
         "files": file_links.describe_files(stored) if role == "user" else [],
         "trace": extras.trace_links.get(stored.id),
         "usage": describe_usage(stored, extras.prices),
+        "model": _describe_model(stored) if role == "assistant" else None,
         "summary": summary,
         "left": summaries.describe_goto_removal(stored),
         "excerpt": excerpt[0] if excerpt else None,
         "reasoning": _describe_reasoning(stored, message, budget),
     }
+
+
+def _describe_model(stored: Message) -> str | None:
+    return shorten_line(read_spec(stored), MAX_SHOWN_SPEC_CHARS) or None
 
 
 def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudget) -> ReasoningView | None:
@@ -263,6 +273,7 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "files": [],
         "trace": None,
         "usage": None,
+        "model": None,
         "summary": None,
         "left": None,
         "excerpt": None,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from checkpoints.text import fence_verbatim, shorten, shorten_for_model, shorten_line
+from checkpoints.text import fence_verbatim, find_plain_text, shorten, shorten_for_model, shorten_line
 
 TEXTS = st.lists(st.sampled_from(["`", "```", "~~~", "\n", " ", "a", "é"])).map("".join)
 
@@ -29,3 +29,8 @@ def test_a_shortened_line_has_single_blanks() -> None:
 def test_a_model_reads_how_much_is_missing() -> None:
     assert shorten_for_model("abc", 3) == "abc"
     assert shorten_for_model("abcde", 3) == "abc\n… (cut: 2 more characters)"
+
+
+def test_a_plain_text_has_no_marks_of_markdown_on_one_line() -> None:
+    assert find_plain_text("# A **word**\n\n---\n- `code` and [a link](https://x.y)\n", 100) == "A word code and a link"
+    assert find_plain_text("a " * 100, 10) == "a a a a a…"

@@ -1,5 +1,6 @@
 """The export as one HTML file: whole, in order, redacted; and nothing in it runs or loads."""
 
+import base64
 import re
 from collections.abc import Sequence
 from unittest.mock import patch
@@ -7,11 +8,12 @@ from unittest.mock import patch
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import NewMessage, Store, serde
+from checkpoints import NewMessage, OperationDetail, OperationKind, Runs, RunState, Store, files, serde
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange.redaction import Redaction
 from components import html_export
 from components.html_export import export_html
+from tests.attachments import asking, png
 from tests.checkpoints.conversations import new, talked
 from tests.hostile_texts import COMMANDS, HOSTILE_TEXTS, TAGS, Elements
 
@@ -19,9 +21,9 @@ ENDINGS = ("\"'>", "</title></style></svg>", "&lt;]]>-->", "</details></article>
 HOSTILE = [*HOSTILE_TEXTS, *TAGS, *COMMANDS, *(f"{ending}{tag}" for ending in ENDINGS for tag in TAGS)]
 
 
+IMAGE = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+")
 FORBIDDEN = {
     "script",
-    "img",
     "iframe",
     "object",
     "embed",
@@ -42,7 +44,9 @@ def expect_harmless(document: str) -> None:
     assert not {tag for tag, _ in found} & FORBIDDEN
     assert [tag for tag, _ in found].count("style") == 1
     for tag, attributes in found:
-        assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset")], tag
+        assert not [name for name in attributes if name.startswith("on") or name in ("style", "srcset")], tag
+        is_embedded = tag == "img" and IMAGE.fullmatch(attributes.get("src") or "")
+        assert is_embedded or (tag != "img" and "src" not in attributes), tag
         assert re.match(r"#|(https?|mailto):", attributes.get("href") or "#"), tag
 
 
@@ -80,6 +84,7 @@ def write_hostile(store: Store, hostile: Sequence[str]) -> str:
         call = {"name": text, "args": {text: text}, "id": f"{number}", "type": "tool_call"}
         made = [HumanMessage(text), AIMessage(text, tool_calls=[call]), ToolMessage(text, tool_call_id=f"{number}")]
         store.append(thread_id, [NewMessage(serde.to_body(each)) for each in made])
+        store.append(thread_id, [asking(text, files.parse_file(f"{text}.png".replace("/", " "), png()))])
         store.save(thread_id, name=text, description=text)
     main = store.get_thread(thread_id).branch_id
     for text in hostile:
@@ -100,7 +105,7 @@ def test_the_graph_has_branches_in_lanes_of_their_own(memory_store: Store) -> No
     memory_store.append(thread_id, new("e", "f"))
     memory_store.save(thread_id, name="of the side")
     conversation = html_export.read_conversation(memory_store, thread_id)
-    rows = html_export.history_svg.lay_out(html_export.history_svg.list_labels(conversation, {}), conversation.forks)
+    rows = html_export.history_svg.lay_out(html_export.history_svg.list_labels(conversation, {}, {}), conversation.forks)
     assert [(row.lane, row.label and row.label.text, row.above, row.is_current) for row in rows] == [
         (0, None, None, True),
         (0, "after b", 0, True),
@@ -109,6 +114,37 @@ def test_the_graph_has_branches_in_lanes_of_their_own(memory_store: Store) -> No
         (0, "of the side", 1, True),
         (0, "Side", 4, True),
     ]
+
+
+def test_attached_images_are_in_it_as_far_as_they_fit(memory_store: Store) -> None:
+    pictures = [files.parse_file(f"{name}.png", png(colour=(n, 0, 0))) for n, name in enumerate(("first", "second"))]
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [asking("Look", *pictures, files.parse_file("notes.txt", b"a word"))])
+    images = [each for tag, each in Elements(export_html(memory_store, thread_id)).found if tag == "img"]
+    assert [(each["alt"], each["width"], each["height"]) for each in images] == [
+        ("first.png", "40", "30"),
+        ("second.png", "40", "30"),
+    ]
+    assert images[0]["src"] == f"data:image/png;base64,{base64.b64encode(pictures[0].data).decode()}"
+    with patch.object(html_export, "MAX_IMAGES_CHARS", len(images[0]["src"]) + 10):
+        document = export_html(memory_store, thread_id)
+    assert [each["alt"] for tag, each in Elements(document).found if tag == "img"] == ["first.png"]
+    assert "Attached: second.png (left out of this file)" in document
+    assert "Attached: notes.txt<" in document
+    assert "<img" not in export_html(memory_store, thread_id, Redaction(files=True))
+
+
+def test_the_graph_has_the_moves_of_the_agent(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b", "c", "d")
+    runs, after = Runs(memory_store), memory_store.list_messages(thread_id)[1].id
+    run = runs.begin_run(thread_id, new("on")[0])
+    runs.record_move(run, OperationKind.GOTO, new("note")[0], after=after, detail=OperationDetail(depth=1, messages=2))
+    runs.end_run(run, RunState.DONE)
+    document = export_html(memory_store, thread_id)
+    assert '<a href="#message-3"><text' in document
+    assert "Agent went back · 2 messages removed" in document
+    assert 'id="message-3"' in document
+    assert 'class="line-move"' in document
 
 
 def test_a_file_that_no_browser_opens_is_refused(memory_store: Store) -> None:

@@ -127,13 +127,15 @@ def visit(browser: Browser) -> Iterator[Visit]:
     contexts: list[BrowserContext] = []
     pages: list[Page] = []
 
-    def visit(server: Server, path: str = "/", *, beside: Page | None = None, **options: Any) -> Page:
+    def visit(
+        server: Server, path: str = "/", *, beside: Page | None = None, is_newcomer: bool = False, **options: Any
+    ) -> Page:
         if beside is None:
             context = browser.new_context(**({"viewport": WIDE} | options))
             context.set_default_timeout(PATIENCE_MS)
             context.add_init_script(LASTING_TOASTS)
             contexts.append(context)
-            server.sign_in(context)
+            server.sign_in(context, is_newcomer=is_newcomer)
         else:
             context = beside.tab.context
         page = Page(context.new_page(), server)

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext
 from tests.app_process import PATIENCE, AppProcess, read_environment
 from tests.page_key import read_page_key
 
+TIPS = ("field", "history", "checkpoint")
 LINK = re.compile(r"http://\S+")
 
 
@@ -79,14 +80,18 @@ class Server:
         path = self.folder / "server.log"
         return path.read_text() if path.exists() else ""
 
-    def sign_in(self, context: BrowserContext) -> None:
-        """Give a browser the cookie and the key: the first gets them for the link; the others get copies."""
+    def sign_in(self, context: BrowserContext, *, is_newcomer: bool = False) -> None:
+        """Give a browser the cookie and the key: the first gets them for the link; the others get copies.
+
+        The tips of the first run are read, unless a newcomer sits before it.
+        """
         if not self._cookies:
             self.page_key = read_page_key(context.request.get(self.links[-1]).text()) or ""
             self._cookies = context.cookies()
         context.add_cookies(self._cookies)
         keep = f"localStorage.setItem('waymark.page-key', '{self.page_key}')"
-        context.add_init_script(f"if (location.origin === '{self.origin}') {keep};")
+        know = "" if is_newcomer else "".join(f"localStorage.setItem('waymark.tip-{each}-read', 'on');" for each in TIPS)
+        context.add_init_script(f"if (location.origin === '{self.origin}') {{ {keep}; {know} }}")
 
     @property
     def key_header(self) -> dict[str, str]:

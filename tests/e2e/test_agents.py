@@ -40,7 +40,7 @@ def test_the_work_of_an_agent_is_folded_and_opens_as_a_transcript(asked: Page) -
     fold(asked).locator("summary").focus()
     asked.tab.keyboard.press("Enter")
     said = fold(asked).get_by_test_id("agent-message")
-    expect(said).to_have_text(["asked by the main agentIs **it** sound?", "It has a gap."])
+    expect(said).to_have_text(["asked by the main agentIs it sound?", "It has a gap."])
     expect_accessible(asked, "the work of an agent")
     fold(asked).get_by_role("button", name="Open as a transcript").click()
     transcript = asked.tab.get_by_role("dialog", name="Everything critic remembers")

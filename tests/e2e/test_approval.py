@@ -1,5 +1,7 @@
 """A tool that asks first: what a person decides in the page, also after a reload and in another tab."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -49,8 +51,17 @@ def test_it_is_denied(asked: Page) -> None:
 
 @pytest.mark.slow
 def test_it_runs_with_other_arguments(asked: Page) -> None:
+    shown = asked.tab.get_by_role("group", name="Arguments", exact=True)
+    expect(shown).to_be_visible()
     decide(asked, "Change arguments")
     field = asked.approval.get_by_role("textbox")
+    expect(shown).to_be_hidden()  # the field has them
+    expect(field).to_have_css("font-family", re.compile("mono", re.IGNORECASE))
+    expect(asked.approval.locator(".btn-primary")).to_have_text(["Run with these"])
+    decide(asked, "Cancel")
+    expect(asked.approval.get_by_role("button", name="Change arguments")).to_be_focused()
+    expect(asked.approval.locator(".btn-primary")).to_have_text(["Allow"])
+    decide(asked, "Change arguments")
     field.fill("not JSON")
     decide(asked, "Run with these")
     expect(asked.toast).to_contain_text("The arguments are not a JSON object")

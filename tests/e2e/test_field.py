@@ -77,5 +77,12 @@ def test_the_model_is_chosen_below_the_field(start: Start, visit: Visit, openai_
     page.tab.get_by_role("option", name="fake-model").click()
     expect(page.toast).to_contain_text("Set the model to the default")
     expect(picker(page)).to_have_text("Model: openai:fake-model")
-    page.toast.get_by_role("button", name="Undo").click()
+    names = page.tab.locator(".message-foot .foot-model")
+    expect(names).to_have_count(0)  # while one model wrote all answers
+    page.say("Hello again")
+    expect(names).to_have_text(["Model: openai:other-model", "Model: openai:fake-model"])
+    page.toast.get_by_role("button", name="Close").click()
+    page.tab.get_by_role("button", name="Undo last change").click()
+    expect(names).to_have_count(0)
+    page.tab.get_by_role("button", name="Undo last change").click()
     expect(picker(page)).to_have_text("Model: openai:other-model")

@@ -43,7 +43,7 @@ def test_a_place_or_an_action_is_found_by_a_few_letters(talked: Page) -> None:
     box = palette(talked)
     expect_accessible(talked, "the palette")
     box.fill("conv new")
-    expect(options(talked)).to_have_text(["New conversation/new"])
+    expect(options(talked)).to_have_text(["New conversation/newCtrlShiftO"])
     box.fill("no such thing")
     expect(talked.dialog).to_contain_text("No matches.")
     box.press("Enter")
@@ -153,3 +153,16 @@ def test_a_question_mark_is_a_letter_in_a_field_and_shows_the_keys_elsewhere(tal
     talked.tab.keyboard.press("Control+k")
     talked.tab.keyboard.press("Escape")
     expect(talked.dialog).to_have_count(0)
+
+
+def test_keys_are_named_in_the_palette_begin_a_conversation_and_go_to_the_field(talked: Page) -> None:
+    lines = palette(talked)
+    lines.fill("Save checkpoint")
+    expect(talked.tab.get_by_role("option").first.locator("kbd")).to_have_text(["Ctrl", "S"])
+    talked.tab.keyboard.press("Escape")
+    talked.log.focus()
+    talked.tab.keyboard.press("Shift+Escape")
+    expect(talked.composer).to_be_focused()
+    talked.tab.keyboard.press("Control+Shift+o")
+    talked.tab.wait_for_url(f"{talked.server.origin}/")
+    talked.expect_messages(0)

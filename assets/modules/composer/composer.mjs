@@ -6,6 +6,7 @@ import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
+import { Tip } from "../lib/tips.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { listPromptCommands } from "../page/prompts.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
@@ -54,6 +55,7 @@ export function Composer(props) {
       queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
+      h(Tip, { name: "field" }),
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
         MessageField,
@@ -82,7 +84,7 @@ function useEscapeToStop(isActive, stop) {
     if (!isActive) return undefined;
     const onKeyDown = (event) => {
       const isElsewhere = event.target.closest?.("input, select, [contenteditable], textarea:not([data-testid=composer])");
-      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || isElsewhere || document.querySelector(CLOSED_BY_ESCAPE)) return;
+      if (event.key !== "Escape" || event.shiftKey || event.defaultPrevented || event.isComposing || isElsewhere || document.querySelector(CLOSED_BY_ESCAPE)) return;
       latest.current();
     };
     document.addEventListener("keydown", onKeyDown, { capture: true }); // before a dialog or a sheet closes

@@ -1,6 +1,7 @@
 /** The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField` shows it. */
 import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
+import { getTipId, useTip } from "../lib/tips.mjs";
 import { useAttachments } from "./attachments.mjs";
 import { AttachButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
@@ -102,6 +103,7 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
 export function MessageField({ field, slash, onSend, onEditLast, children }) {
   const { textarea, attachments, pasting } = field;
   const listId = useId();
+  const hasTip = useTip("field");
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
@@ -123,6 +125,7 @@ export function MessageField({ field, slash, onSend, onEditLast, children }) {
       className: "message-field-text",
       "data-testid": "composer",
       "aria-label": "Message",
+      "aria-describedby": hasTip ? getTipId("field") : undefined,
       placeholder: "Write a message",
       rows: 1,
       ...(slash.isOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId, "aria-activedescendant": `${listId}-${slash.selected}` }),

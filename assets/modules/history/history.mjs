@@ -6,6 +6,7 @@ import { useHistoryRequests } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { setShownBranch } from "../lib/shown-branch.mjs";
+import { Tip, useEndOfTips } from "../lib/tips.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
@@ -50,6 +51,7 @@ export function History(props) {
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
   useBranchName(data);
+  useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
   useHistoryRequests(opening.open, form.open);
   useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, portion));
@@ -58,6 +60,7 @@ export function History(props) {
     { id: props.id, className: "history" },
     h(PaneHead, { title: "History", id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { selection })),
     h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
+    h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
     h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start, onBring: bringing.start }),

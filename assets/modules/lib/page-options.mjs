@@ -31,7 +31,7 @@ const subscribe = (listener) => {
   return () => listeners.delete(listener);
 };
 
-/** @param {"markdown-questions"|"notify"} name @returns {[boolean, (isOn: boolean) => void]} off at first */
+/** @param {string} name as “notify” @returns {[boolean, (isOn: boolean) => void]} off at first */
 export function usePageOption(name) {
   return [useSyncExternalStore(subscribe, () => readOption(name)), (isOn) => storeOption(name, isOn)];
 }

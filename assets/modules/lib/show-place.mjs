@@ -2,15 +2,42 @@
 import { showMessage } from "./show-message.mjs";
 import { showToast } from "./toast.mjs";
 
+const UNREADABLE_TEXT = "The place of this link cannot be read right now.";
+
 /**
+ * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation.
  * @param {string} thread @param {string} address of the place
- * @param {string} noun what stands there, as “message” @param {string} goneText shown when it is not there any more
+ * @param {string} noun what is there, as “message”
+ * @param {{unreadableText?: string, isWanted?: () => boolean}} [options] a text for when the server does not reply, and whether
+ *   the reader still waits for the place when it does
+ */
+export async function openPlace(thread, address, noun, { unreadableText = UNREADABLE_TEXT, isWanted = () => true } = {}) {
+  const place = await fetchPlace(address, `This ${noun} is no longer there.`, unreadableText);
+  if (place === null || !isWanted()) return;
+  if (place.standing === "branch" && place.there !== null) showMessage(thread, place.there, place.branch_id);
+  else showNearest(thread, place, noun);
+}
+
+/**
+ * Show a place from the current branch, which stays.
+ * @param {string} thread @param {string} address of the place
+ * @param {string} noun what is there @param {string} goneText shown when it is not there any more
  */
 export async function showPlace(thread, address, noun, goneText) {
+  const place = await fetchPlace(address, goneText, UNREADABLE_TEXT);
+  if (place !== null) showNearest(thread, place, noun);
+}
+
+async function fetchPlace(address, goneText, unreadableText) {
   const reply = await fetch(address).catch(() => null);
-  if (!reply?.ok) return showToast(reply?.status === 404 ? goneText : "The place of this link cannot be read right now.");
-  const { message, standing, branch } = await reply.json();
-  if (message !== null) showMessage(thread, message);
+  if (reply?.ok) return reply.json();
+  showToast(reply?.status === 404 ? goneText : unreadableText);
+  return null;
+}
+
+/** Show the message of the current path that is nearest to a place. */
+function showNearest(thread, { message, standing, branch }, noun) {
+  showMessage(thread, message);
   if (standing === "branch") showToast(`This ${noun} is on the branch “${branch}”. The conversation is shown at the place where that begins.`);
   if (standing === "left") showToast(`This ${noun} was left behind. The conversation is shown at the place where it left.`);
 }

@@ -26,7 +26,7 @@
  * @typedef {{text: string, more: MoreView|null, duration_ms: number|null}} ReasoningView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, more: MoreView|null, label: string|null,
  *   time: string, tools: ToolView[], more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
- *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null}} MessageView
+ *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null, model: string|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{op: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
  *   restore went, and `keepable` that it removed messages which no branch keeps

@@ -1,6 +1,6 @@
 /** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
 
-const { createElement: h, useEffect, useId, useState } = window.React;
+const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000; // without an answer by then, the decision may be made again
 const MAX_ROWS = 10;
@@ -15,6 +15,11 @@ export function Approval({ tool, act }) {
   const [form, setForm] = useState(null);
   const { isPending, decide } = useDecision(tool, act);
   const label = useId();
+  const root = useRef(null);
+  const cancel = () => {
+    root.current.querySelector('[aria-expanded="true"]').focus(); // before the pressed button disappears
+    setForm(null);
+  };
   const decideButton = (name, style, kind, fields, title) =>
     h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isPending || undefined, onClick: () => decide(kind, fields) }, name);
   const formButton = (name, next) => {
@@ -23,19 +28,19 @@ export function Approval({ tool, act }) {
   };
   return h(
     "div",
-    { className: "approval", role: "group", "aria-labelledby": label },
+    { className: "approval", role: "group", "aria-labelledby": label, "data-form": form, ref: root },
     tool.move ? h(Move, { id: label, agent: tool.agent, move: tool.move }) : h("p", { id: label }, describeCall(tool)),
     h(
       "div",
       { className: "approval-buttons" },
-      decideButton("Allow", "btn-primary", "allow"),
+      decideButton("Allow", form === null ? "btn-primary" : "btn-outline-secondary", "allow"),
       tool.move && decideButton("Always allow", "btn-outline-secondary", "allow", { always: true }, "Always allow in this conversation"),
       tool.move && formButton("Change the note", "words"),
       !tool.move && formButton("Change arguments", "edit"),
       !tool.move && formButton("Answer instead", "respond"),
       decideButton("Deny", "btn-outline-secondary", "deny"),
     ),
-    form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide }),
+    form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide, onCancel: cancel }),
   );
 }
 
@@ -61,7 +66,7 @@ function describeCall({ agent, name }) {
 }
 
 /** The form for other arguments, another note, or an answer instead of the tool's. */
-function AnswerForm({ tool, form, isPending, decide }) {
+function AnswerForm({ tool, form, isPending, decide, onCancel }) {
   const [text, setText] = useState({ edit: tool.arguments, words: tool.move?.words, respond: "" }[form]);
   const onSubmit = (event) => {
     event.preventDefault();
@@ -73,14 +78,19 @@ function AnswerForm({ tool, form, isPending, decide }) {
     "form",
     { onSubmit },
     h("textarea", {
-      className: "form-control",
+      className: `form-control${form === "edit" ? " approval-arguments" : ""}`,
       "aria-label": FORMS[form].label,
       rows: Math.min(MAX_ROWS, text.split("\n").length + 1),
       value: text,
       autoFocus: true,
       onChange: (event) => setText(event.target.value),
     }),
-    h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, FORMS[form].button),
+    h(
+      "div",
+      { className: "approval-buttons" },
+      h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, FORMS[form].button),
+      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, "Cancel"),
+    ),
   );
 }
 

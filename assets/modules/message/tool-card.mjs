@@ -58,7 +58,7 @@ function ToolBody({ tool, act }) {
     "div",
     { className: "tool-body" },
     tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move && tool.name !== "fork" && h(ToolText, { label: "Arguments", text: tool.arguments, more: tool.more_arguments }), // the approval of a move describes its arguments
+    !tool.move && tool.name !== "fork" && h(ToolText, { className: "tool-arguments", label: "Arguments", text: tool.arguments, more: tool.more_arguments }), // the approval of a move describes its arguments
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
     tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result, more: tool.more_result }),
@@ -89,10 +89,10 @@ export function Tool({ tool, act }) {
   return h(Fragment, null, h(ToolCard, { tool, act }), work);
 }
 
-function ToolText({ label, text, more }) {
+function ToolText({ label, text, more, className }) {
   return h(
     "div",
-    null,
+    { className },
     h("p", { className: "tool-label" }, label),
     h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? "(nothing)" : text),
     h(ShowAll, { more }),

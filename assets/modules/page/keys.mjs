@@ -12,6 +12,9 @@ const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", FAILURE_TEXT
 const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", FAILURE_TEXT);
 
 const isField = (element) => element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+const NEW_CONVERSATION = ".new-thread";
+const FIELD = ".message-field textarea";
+
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
 /** Show a dialog, and remove it when it is closed. @param {Function} Dialog a lazy component @param {object} props */
@@ -27,6 +30,16 @@ export function mountDialog(Dialog, props) {
   flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
 }
 
+/** Begin a conversation on Ctrl+Shift+O, and go to the message field on Shift+Escape. @returns {boolean} whether the key is one of these */
+function pressPageKey(event) {
+  const isNew = (event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey && event.key.toLowerCase() === "o";
+  if (!isNew && !(event.key === "Escape" && event.shiftKey)) return false;
+  event.preventDefault();
+  if (isNew) document.querySelector(NEW_CONVERSATION)?.click();
+  else document.querySelector(FIELD)?.focus();
+  return true;
+}
+
 /** Open the palette on Ctrl+K or by its button, the list of keys on ?, and the positions to go back to on Escape twice in an empty field. */
 export function watchKeys() {
   let lastEscape = -Infinity;
@@ -37,7 +50,7 @@ export function watchKeys() {
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
     if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
-    if (event.isComposing || event.repeat || isCovered()) return;
+    if (event.isComposing || event.repeat || isCovered() || pressPageKey(event)) return;
     if (isFind) {
       showDialog(Palette);
     } else if (event.key === "?" && !event.ctrlKey && !event.metaKey && !isField(event.target)) {

@@ -13,14 +13,17 @@ const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = ["Checkpoints found", "Messages foun
 const GROUPS = ["Actions", GO_BACK, "Branches", "Conversations", FOUND_CHECKPOINTS, FOUND_MESSAGES];
 const MAX_LINES = 50; // typing more letters narrows a longer list
 const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
+/** Keys, their effect, and the command of the palette that has the same. */
 const KEYS = [
   [["Enter"], "send"],
   [["Shift", "Enter"], "begin a new line"],
   [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
-  [[MODIFIER_KEY, "F"], "find in a long conversation; once more: as the browser finds"],
-  [[MODIFIER_KEY, "S"], "save a checkpoint"],
-  [[MODIFIER_KEY, "B"], "show or hide the conversations"],
-  [[MODIFIER_KEY, "Alt", "B"], "show or hide History"],
+  [[MODIFIER_KEY, "F"], "find in a long conversation; once more: as the browser finds", "Find in this conversation"],
+  [[MODIFIER_KEY, "Shift", "O"], "begin a new conversation", "New conversation"],
+  [["Shift", "Esc"], "go to the message field"],
+  [[MODIFIER_KEY, "S"], "save a checkpoint", "Save checkpoint"],
+  [[MODIFIER_KEY, "B"], "show or hide the conversations", "Show or hide the conversations"],
+  [[MODIFIER_KEY, "Alt", "B"], "show or hide History", "Show or hide History"],
   [["F6"], "go to the next part of the page; with Shift to the one before"],
   [["Esc"], "stop the answer, or close what is open"],
   [["↑"], "in the empty field: edit your last message"],
@@ -35,7 +38,7 @@ const KEYS = [
   [["r"], "in History: restore this place"],
   [["b"], "in History: branch from this place"],
   [["c"], "in History: compare this place"],
-  [["?"], "show this"],
+  [["?"], "show this", "Keys"],
 ];
 
 loadStyle(new URL("./palette.lazy.css", import.meta.url));
@@ -164,13 +167,21 @@ function Group({ group, lines, selected, id, onChoose }) {
       { key: index, id: `${id}-${index}`, role: "option", className: command.hit && "palette-hit", "aria-selected": index === selected, onClick: () => onChoose(command) },
       command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
       (command.detail || command.word) && h("span", { className: "palette-detail" }, command.detail ?? `/${command.word}`),
+      h(CommandKeys, { name: command.name }),
     );
   return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), lines.map(line));
 }
 
+/** The keys that do the same as a command. @param {{name: string}} props */
+function CommandKeys({ name }) {
+  const [keys] = KEYS.find(([, , command]) => command === name) ?? [];
+  return keys ? h("span", { className: "palette-keys", "aria-hidden": true }, listKeys(keys)) : null;
+}
+
+const listKeys = (keys) => keys.map((key, position) => h("kbd", { key: position }, key));
+
 /** @param {{onClose: () => void}} props */
 export function KeysHelp({ onClose }) {
-  const row = ([keys, does]) =>
-    h("div", { key: keys.join() }, h("dt", null, keys.map((key, position) => h("kbd", { key: position }, key))), h("dd", null, does));
+  const row = ([keys, does]) => h("div", { key: keys.join() }, h("dt", null, listKeys(keys)), h("dd", null, does));
   return h(ReadingDialog, { title: "Keys", className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
 }

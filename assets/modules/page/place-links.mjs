@@ -1,17 +1,32 @@
 /** Open the message, the branch or the checkpoint that the page's address names. */
 import { parseAddress } from "../lib/addresses.mjs";
-import { showPlace } from "../lib/show-place.mjs";
+import { openPlace } from "../lib/show-place.mjs";
 
 const KIND_PATHS = { message: "messages", branch: "branches", checkpoint: "checkpoints" };
-const GONE = { message: "This message is no longer there.", branch: "This branch is no longer there.", checkpoint: "This checkpoint is no longer there." };
 
-/** Take the place out of the page's address, before Dash reads that, and show it. */
-export async function openPlaceOfAddress() {
-  const place = readPlace();
-  if (place === null) return;
+/** Show the place of the page's address, now and whenever the reader goes back or forward to it. */
+export function watchPlaceOfAddress() {
+  const [entry] = performance.getEntriesByType("navigation");
+  const isReturn = entry?.type === "back_forward";
+  openPlaceOfAddress(isReturn);
+  addEventListener("popstate", () => openPlaceOfAddress(true));
+}
+
+/** @param {boolean} isReturn to an entry of the browser's history. A reload keeps to the current branch. */
+function openPlaceOfAddress(isReturn) {
+  const place = takePlace() ?? (isReturn ? history.state?.place : null);
+  if (!place) return;
   const { thread, kind, id } = place;
-  history.replaceState(history.state, "", location.pathname);
-  await showPlace(thread, `/api/threads/${encodeURIComponent(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`, kind, GONE[kind]);
+  const { pathname } = location;
+  const address = `/api/threads/${encodeURIComponent(thread)}/${KIND_PATHS[kind]}/${encodeURIComponent(id)}/place`;
+  openPlace(thread, address, kind, { isWanted: () => location.pathname === pathname });
+}
+
+/** Move the place out of the page's address, before Dash reads that, into the entry of the browser's history. */
+function takePlace() {
+  const place = readPlace();
+  if (place !== null) history.replaceState({ ...history.state, place }, "", location.pathname);
+  return place;
 }
 
 function readPlace() {

@@ -1,8 +1,8 @@
 /** The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML. */
 import { formatAge } from "../lib/format.mjs";
-import { getOpenThread, showMessage } from "../lib/show-message.mjs";
+import { getOpenThread } from "../lib/show-message.mjs";
+import { openPlace } from "../lib/show-place.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
-import { showToast } from "../lib/toast.mjs";
 import { closeSheets } from "./panes.mjs";
 
 const { Fragment, createElement: h, useEffect, useState } = window.React;
@@ -12,7 +12,6 @@ const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
 const ROLES = { user: "You", assistant: "Assistant", tool: "Tool result", note: "Note", checkpoint: "Checkpoint" };
 const UNREADABLE_TEXT = "The search did not answer. Please try again.";
-const LEFT_TEXT = "This message was left behind. The conversation is shown at the place where it left.";
 export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, before:2025-06, after:today, a “phrase” in quotes, or -without.";
 
 loadStyle(new URL("./search.lazy.css", import.meta.url));
@@ -59,13 +58,7 @@ async function fetchHits(text, signal) {
 export async function openHit(hit) {
   closeSheets({ restoreFocus: false });
   const address = `/api/threads/${encodeURIComponent(hit.thread)}/messages/${encodeURIComponent(hit.message)}/place`;
-  const reply = await fetch(address).catch(() => null);
-  if (!reply?.ok) return showToast(reply?.status === 404 ? "This message is no longer there." : UNREADABLE_TEXT);
-  const { message, standing, branch_id: branch, there } = await reply.json();
-  if (standing === "branch" && there !== null) return showMessage(hit.thread, there, branch);
-  showMessage(hit.thread, message);
-  if (standing === "left") showToast(LEFT_TEXT);
-  return undefined;
+  await openPlace(hit.thread, address, "message", { unreadableText: UNREADABLE_TEXT });
 }
 
 /** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */

@@ -5,6 +5,7 @@ import { useCommands } from "../lib/commands.mjs";
 import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { useFirstRun } from "../lib/tips.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/panes.mjs";
@@ -35,6 +36,7 @@ export function Threads(props) {
   };
   const now = useNow();
   useOtherRuns(data, shown.listed);
+  useFirstRun(data?.threads);
   useCommands("threads", () => listThreadCommands(shown.listed, data?.current, now, open));
   const show = (next) => {
     selection.stop();

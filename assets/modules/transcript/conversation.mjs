@@ -108,3 +108,6 @@ export function pickNewestRun(data, stream) {
 }
 
 export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.state);
+
+/** @param {MessageView[]} messages @returns {boolean} whether more than one model wrote them: each answer then names its own */
+export const hasSeveralModels = (messages) => new Set(messages.map(({ model }) => model).filter(Boolean)).size > 1;

@@ -103,6 +103,9 @@ function Rating({ message, act }) {
   );
 }
 
+/** The model that wrote an answer. @param {{spec: string}} props */
+const ModelName = ({ spec }) => h("span", { className: "foot-model", title: spec }, h("span", { className: "visually-hidden" }, "Model: "), spec);
+
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
   const title = `${formatUsage(usage)}${cost}`;
@@ -175,8 +178,8 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean}} props */
-export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast }) {
+/** @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean, hasModel: boolean}} props */
+export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, hasModel }) {
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
   const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast });
   return h(
@@ -185,6 +188,7 @@ export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLa
     message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
     message.role !== "user" && alternatives,
     h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
+    hasModel && message.model !== null && h(ModelName, { spec: message.model }),
     message.usage !== null && h(Usage, { usage: message.usage }),
     actions,
     message.role === "user" && alternatives,

@@ -4,10 +4,11 @@ import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
 import { showTitle } from "../lib/notices.mjs";
+import { Tip } from "../lib/tips.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
-import { hasEndedBadly, hasRunEnd, mergeMessages, pickNewestRun } from "./conversation.mjs";
+import { hasEndedBadly, hasRunEnd, hasSeveralModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./finding.mjs";
 import { Live } from "./live.mjs";
@@ -141,6 +142,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),
     ),
   );
@@ -151,6 +153,7 @@ function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPla
     if (type === "choose") stayInPlace();
     act(type, fields);
   }, [act, stayInPlace]);
+  const hasModel = hasSeveralModels(messages);
   const row = (message, place) =>
     h(
       Fragment,
@@ -159,6 +162,7 @@ function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPla
       h(Message, {
         ...{ message, announce, act: onAct, onEdit: editing.open },
         editing: editing.draft?.id === message.id ? editing : null,
+        hasModel,
         isLast: !later && place === messages.length - 1,
         isUnanswered: isAtRest && !later && message.role === "user" && place === messages.length - 1,
       }),

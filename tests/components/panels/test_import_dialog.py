@@ -81,6 +81,20 @@ def test_the_preview_of_a_file_that_was_cleared_says_that_merging_shows_it_again
     run(tmp_path, story)
 
 
+def test_the_preview_names_checkpoints_and_shows_answers_without_marks(tmp_path: Path) -> None:
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        store = app.services.store
+        thread_id = talked(store, "my **text**", "An **answer**")
+        content = transfer.export(store, thread_id)
+        store.delete_thread(thread_id)
+        preview = await Tab(browser).choose(content)
+        assert "my **text**" in preview
+        assert "An answer" in preview
+        assert "Checkpoints" in preview
+
+    run(tmp_path, story)
+
+
 def test_two_tabs_import_their_own_files(tmp_path: Path, parsed: list[int]) -> None:
     async def story(app: App, browser: httpx.AsyncClient) -> None:
         store, one, other = app.services.store, Tab(browser), Tab(browser)

@@ -101,7 +101,7 @@ def test_a_link_finds_its_definition_in_an_earlier_block() -> None:
 def test_what_is_finished_is_not_rendered_again() -> None:
     stream = StreamingMarkdown(look_here)
     stream.feed("# Title\n\nOne.\n\nTwo")
-    assert take(stream) == ("<h1>Title</h1>\n", "<p>One.</p>\n<p>Two</p>\n")
+    assert take(stream) == ("<h2>Title</h2>\n", "<p>One.</p>\n<p>Two</p>\n")
     stream.feed(" goes on.\n")
     assert take(stream) == ("<p>One.</p>\n", "<p>Two goes on.</p>\n")
 

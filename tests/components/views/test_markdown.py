@@ -158,7 +158,7 @@ def test_a_streamed_part_has_no_footnotes_because_they_would_jump() -> None:
 def test_blocks_from_right_to_left_have_the_direction_of_their_text() -> None:
     hebrew, arabic = "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627"
     html = render_markdown(f"Hello\n\n# {hebrew}\n\n- {arabic}")
-    assert re.findall(r'<(\w+) dir="auto">', html) == ["p", "h1", "ul"]
+    assert re.findall(r'<(\w+) dir="auto">', html) == ["p", "h2", "ul"]
     assert "dir=" not in render_markdown("Hélló, 世界")
     assert format_prose(hebrew) == render_markdown(hebrew)
 
@@ -173,3 +173,7 @@ def test_a_diagram_stays_readable_and_says_its_language() -> None:
     assert render_markdown("```mermaid\ngraph TD\n```").startswith(
         '<div class="code" data-language="mermaid"><pre><code>graph TD'
     )
+
+
+def test_the_first_level_of_headings_is_left_to_the_page() -> None:
+    assert render_markdown("# One\n\nTwo\n---\n\n###### Six") == "<h2>One</h2>\n<h3>Two</h3>\n<h6>Six</h6>\n"

@@ -1,0 +1,71 @@
+"""The tips for somebody who sees the page for the first time: beside what they describe, and gone for good."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW, expect_accessible
+from tests.e2e.waymark import Page
+
+pytestmark = pytest.mark.e2e
+
+
+def tip(page: Page, text: str) -> Locator:
+    return page.tab.get_by_role("note", name="Tip").filter(has_text=text)
+
+
+def test_tips_go_one_by_one_for_good_and_all_with_the_first_checkpoint(server: Server, visit: Visit) -> None:
+    page = visit(server, is_newcomer=True)
+    tips = page.tab.get_by_test_id("tip")
+    expect(tip(page, "Write here")).to_be_visible()
+    expect(page.composer).to_have_accessible_description(re.compile("^Write here"))
+    expect_accessible(page, "the first run")
+    page.say("Hello")  # nothing is in its way
+    expect(tips).to_have_count(3)
+    button = tip(page, "Write here").get_by_role("button", name="Got it")
+    button.focus()
+    page.tab.keyboard.press("Enter")
+    expect(page.composer).to_be_focused()
+    expect(tips).to_have_count(2)
+    page.reload()
+    expect(tip(page, "it appears here as a diamond")).to_be_in_viewport()
+    expect(tips).to_have_count(2)
+    expect_accessible(page, "two tips")
+    page.tab.emulate_media(media="print")
+    expect(tip(page, "it appears here as a diamond")).to_be_hidden()
+    page.tab.emulate_media(media="screen")
+    page.save("First")
+    expect(tips).to_have_count(0)
+    page.new_conversation()
+    page.reload()
+    expect(tips).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_on_a_phone_a_tip_covers_nothing(server: Server, visit: Visit) -> None:
+    page = visit(server, is_newcomer=True, viewport=NARROW, has_touch=True, is_mobile=True)
+    field, mark = page.composer, tip(page, "it appears here as a diamond")
+    page.say("Hello")
+    expect(mark).to_be_in_viewport(ratio=1)
+    boxes = [each.bounding_box() for each in (mark, tip(page, "Write here"), field)]
+    tops = [box["y"] for box in boxes if box]
+    assert tops == sorted(tops)
+    assert all(upper["y"] + upper["height"] <= lower["y"] for upper, lower in pairwise(boxes) if upper and lower)
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    mark.get_by_role("button").tap()
+    page.tab.get_by_role("button", name="History", exact=True).tap()
+    expect(tip(page, "History draws")).to_be_in_viewport(ratio=1)
+    expect_accessible(page, "a tip in the sheet")
+
+
+@pytest.mark.slow
+def test_who_has_conversations_gets_no_tips(server: Server, visit: Visit) -> None:
+    visit(server).say("Hello")
+    page = visit(server, is_newcomer=True)
+    expect(page.threads).to_have_count(1)
+    page.tab.wait_for_function("localStorage.getItem('waymark.tip-field-read') === 'on'")
+    expect(page.tab.get_by_test_id("tip")).to_have_count(0)
