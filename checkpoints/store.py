@@ -13,7 +13,8 @@ from checkpoints.changes import branches, checkpoint_edits, thread_edits, thread
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
 from checkpoints.changes.preconditions import check_caller, check_repeated
 from checkpoints.changes.transaction import ChangeBody, Transaction
-from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread, clean_name
+from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread
+from checkpoints.names import clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
