@@ -18,6 +18,7 @@ from dash import Dash
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+import command_line
 import commands
 import factory
 from agent.models.catalog import ConfiguredModels
@@ -339,7 +340,7 @@ def serve(settings: Settings) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    options = commands.parse_arguments(arguments)
+    options = command_line.parse_arguments(arguments)
     remove_tracing_variables()
     configure_log()
     try:

@@ -29,7 +29,7 @@ from checkpoints import limits
 from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
 from checkpoints.storage import path_search
-from commands import parse_arguments
+from command_line import parse_arguments
 from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
 from components.routes import agent_transcript, comparison, export_several, open_pages, thread_list
