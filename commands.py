@@ -16,6 +16,7 @@ from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.archive import Archive, is_archive
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
@@ -133,15 +134,15 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
 def _render_export(store: Store, thread_id: str, arguments: Arguments, report: Report) -> Export:
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
-    redaction = Redaction(*parts) if is_redacted else None
+    options = ExportOptions(Redaction(*parts) if is_redacted else None, report)
     if arguments.format == "waymark":
-        return transfer.write_export(store, thread_id, redaction, report)
+        return transfer.write_export(store, thread_id, options)
     if arguments.format == "html":
         from components.html_export import export_html  # noqa: PLC0415  (the page, which no other command needs)
 
-        return Export(export_html(store, thread_id, redaction, report))
+        return Export(export_html(store, thread_id, options))
     write = text_exports.export_markdown if arguments.format == "markdown" else text_exports.export_jsonl
-    return Export(write(store, thread_id, redaction, report))
+    return Export(write(store, thread_id, options))
 
 
 def _warn_of_limit(thread_id: str, made: Export) -> None:
