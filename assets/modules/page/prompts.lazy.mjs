@@ -21,9 +21,10 @@ export function PromptsDialog({ text, onInsert, onClose }) {
     if (isEmpty) newButton.current.focus(); // after the dialog has taken the focus
   }, [isEmpty]);
   const add = () => setEdited({ id: createOperationId(), name: "", text: "" });
+  // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited
-    ? h("button", { type: "submit", form: formId, className: "btn btn-primary" }, "Save")
-    : h("button", { ref: newButton, type: "button", className: "btn btn-primary", onClick: add }, "New prompt");
+    ? h("button", { key: "save", type: "submit", form: formId, className: "btn btn-primary" }, "Save")
+    : h("button", { key: "new", ref: newButton, type: "button", className: "btn btn-primary", onClick: add }, "New prompt");
   return h(
     ReadingDialog,
     { title: edited ? "Prompt" : "Prompts", className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },
