@@ -175,7 +175,7 @@ class Checkpoint:
         return self.load_state() if self.load_state else {"messages": []}
 
     def to_summary(self) -> Json:
-        """What a list shows: everything but the state."""
+        """Return all but the state, as a list shows it."""
         return {
             "id": self.id,
             "name": self.name,

@@ -28,7 +28,7 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.attributes import (
     Attributes,
     compute_costs,
-    count_usage,
+    count_token_kinds,
     describe_detail,
     describe_transition,
     encode_arguments,
@@ -248,7 +248,7 @@ class SpanRecorder:
         }
         if model := answer.response_metadata.get("model_name") or event.model:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
-        if counted := count_usage(answer):
+        if counted := count_token_kinds(answer):
             attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
             if price := self._prices.get(str(answer.response_metadata.get("spec") or event.model)):
                 attributes[Attribute.OBSERVATION_COST_DETAILS] = json.dumps(compute_costs(counted, price))

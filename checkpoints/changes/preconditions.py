@@ -30,7 +30,7 @@ def check_caller(
         raise RunActiveError(thread.id, loaded.active_run_id)
 
 
-def check_repeated(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
+def check_repeated_request(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
     """Refuse a repeated request that carries another text than the first time. An erased text is not compared."""
     if done is None or not done.result or sent is None:
         return
@@ -46,7 +46,7 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
         return None
     if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
         raise ConflictError(begun.thread_id, 0, 0)
-    check_repeated(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
+    check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
     return begun
 
 

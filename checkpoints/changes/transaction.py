@@ -124,7 +124,7 @@ class Transaction:
 
         Raises `ConflictError` for a row that has changed since, `NoResultFound` for a missing row.
         """
-        if not movable_rows.apply_changes(self.connection, changes):
+        if not movable_rows.write_row_changes(self.connection, changes):
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
         self.changes.extend(changes)
 
@@ -169,7 +169,7 @@ class Transaction:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
-        search_index.add_messages(self.connection, [each.to_indexed(self.thread.id) for each in messages])
+        search_index.add_messages(self.connection, [each.make_index_entry(self.thread.id) for each in messages])
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""

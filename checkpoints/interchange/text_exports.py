@@ -142,7 +142,7 @@ def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) ->
     label = "Result" if result is None or result.status == "success" else "Result (an error)"
     text = "(none)" if result is None else str(result.text)
     blocks = [
-        fence_verbatim(serde.to_indented(arguments), "json"),
+        fence_verbatim(serde.format_indented(arguments), "json"),
         f"{label}:",
         fence_verbatim(text),
     ]

@@ -37,7 +37,7 @@ class PlacedMessage:
     parent_id: str | None
     content: MessageContent
 
-    def to_indexed(self, thread_id: str) -> IndexedMessage:
+    def make_index_entry(self, thread_id: str) -> IndexedMessage:
         """Return what the index of the search reads of it."""
         return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
 

@@ -46,7 +46,7 @@ def update_row(connection: sa.Connection, table: str, identifier: str, values: J
     connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **values})
 
 
-def apply_changes(connection: sa.Connection, changes: Sequence[RowChange]) -> bool:
+def write_row_changes(connection: sa.Connection, changes: Sequence[RowChange]) -> bool:
     """Write recorded changes in their order, in batches: there may be thousands.
 
     Return False, and write nothing, if a row has changed since. Raises `NoResultFound` for a missing row.
