@@ -14,10 +14,11 @@ from opentelemetry import trace
 from pydantic import SecretStr
 
 from agent.context.prompts import SYSTEM_PROMPT
+from agent.tracing.attributes import count_token_kinds
 from agent.tracing.events import Feedback, Prompt, RunBegun
 from agent.tracing.langfuse import LangfuseTracer
 from agent.tracing.run_trace import RunTrace
-from agent.tracing.spans import count_token_kinds, derive_trace_id
+from agent.tracing.span_ids import derive_trace_id
 from app import create_app
 from checkpoints import RunState
 from config import Settings, SettingsError
