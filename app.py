@@ -5,19 +5,17 @@ import gc
 if __name__ == "__main__":
     gc.disable()  # until the server serves or a command begins: what the imports make stays, and passes only cost time
 
-import logging
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dash import Dash
-from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+import command_line
 import commands
 import factory
 from agent.models.catalog import ConfiguredModels
@@ -34,105 +32,21 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, Store, StoreUnavailableError
-from checkpoints.limits import MAX_MESSAGE_CHARS
-from checkpoints.serde import replace_lone_surrogates
-from components import page, page_requests
-from components.long_requests import LongRequestLayer
 from components.model_connector import ModelConnector
 from components.rendering import Renderer
-from components.routes import (
-    agent_transcript,
-    comparison,
-    errors,
-    excerpts,
-    export_download,
-    export_several,
-    file_content,
-    growth,
-    health,
-    model_connections,
-    replaced_messages,
-    request_progress,
-    saved_prompts,
-    search,
-    thread_list,
-    thread_usage,
-    uploads,
-    whole_text,
-)
 from components.services import Services
-from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
-from components.views import file_links
 from config import Settings, SettingsError, load_settings
 from connecting import EnvFileConnector
 from loading import AgentLoader, DeferredGraph
-from server import garbage, session_routes
-from server.dash_backend import make_backend, remove_dash_variables
-from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
-from server.guard import AllowedRoutes, Guard
-from server.headers import build_security_policy, hash_script
-from server.layers import add_lifespan, serve_page_at
+from page_server import build_guard, format_host
+from server import garbage
+from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
 from server.sign_in import SignIn
-from server.static_files import load_frame, load_inline_scripts, load_page_files
-from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
+from server.static_files import load_page_files
 from server.terminal import configure_log, escape_controls
 
-_log = logging.getLogger(__name__)
-MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
-ROUTES = (
-    thread_list,
-    export_several,
-    thread_usage,
-    replaced_messages,
-    comparison,
-    excerpts,
-    growth,
-    export_download,
-    file_content,
-    agent_transcript,
-    whole_text,
-    request_progress,
-    search,
-    uploads,
-    model_connections,
-    saved_prompts,
-    health,
-)
-ALLOWED_ROUTES = AllowedRoutes(
-    paths=frozenset(
-        {
-            "/",
-            "/_dash-layout",
-            "/_dash-dependencies",
-            CALLBACK_PATH,
-            "/api/panels",
-            "/api/events",
-            search.SEARCH_PATH,
-            thread_list.THREADS_PATH,
-            model_connections.CONNECTIONS_PATH,
-            thread_list.RUNS_PATH,
-            saved_prompts.PROMPTS_PATH,
-            session_routes.SESSIONS_PATH,
-        }
-    ),
-    prefixes=(
-        "/api/threads/",
-        "/api/requests/",
-        "/api/actions/",
-        UPLOADS_PREFIX,
-        f"{session_routes.SESSIONS_PATH}/",
-        f"{saved_prompts.PROMPTS_PATH}/",
-    ),
-    page_prefixes=("/t/",),
-    user_file_prefixes=(file_links.FILES_PREFIX,),
-    static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
-    max_body_bytes={
-        **dict.fromkeys(PAGE_REQUEST_PREFIXES, MAX_PAGE_REQUEST_BYTES),
-        **{f"{UPLOADS_PREFIX}{purpose}": limit for purpose, limit in MAX_UPLOAD_BYTES.items()},
-    },
-)
 
 
 @dataclass(frozen=True)
@@ -191,9 +105,9 @@ def create_app(
     store = store or factory.open_store(settings)
     services = _build_services(settings, store, catalog, tracer, loader, agents, on_time_travel, connector)
     services.runs.interrupt_orphans()
-    address = f"http://{_format_host(settings.host)}:{port}"
+    address = f"http://{format_host(settings.host)}:{port}"
     sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
-    guard = _build_guard(services, _list_hosts(settings.host, port), sign_in)
+    guard = build_guard(services, settings.host, port, sign_in)
     asgi = add_lifespan(guard, partial(_close_parts, services, loader))
     return App(asgi, services, sign_in, address, loader)
 
@@ -273,56 +187,6 @@ def _build_sign_in(folder: Path, port: int, address: str) -> SignIn:
     return SignIn(factory.open_sessions(folder, port), address=address, script=script, on_stale_link=_print_link)
 
 
-def _build_guard(services: Services, hosts: frozenset[str], sign_in: SignIn | None) -> Guard:
-    """Build the page's server, and the guard before it."""
-    server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    page_files = load_page_files()
-    session_routes.add_routes(server, sign_in)
-    dash = _build_dash(server, services, page_files)
-    policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
-    page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
-    return Guard(
-        serve_static_files(LongRequestLayer(page, services.long_requests), page_files),
-        hosts=hosts,
-        sign_in=sign_in,
-        content_security_policy=lambda: policy,
-        routes=replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",)),
-    )
-
-
-def _list_hosts(host: str, port: int) -> frozenset[str]:
-    """Return the allowed values of the Host header. Browsers leave :80 out."""
-    names = {"127.0.0.1", "localhost", "[::1]", _format_host(host)}
-    return frozenset(names if port == 80 else {f"{name}:{port}" for name in names})
-
-
-def _format_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
-    errors.add_error_responses(server)
-    page.add_route(server, services)
-    remove_dash_variables()
-    server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)  # before Dash's own, which encloses it
-    dash: page.Page = page.Page(
-        "waymark",
-        backend=make_backend(server),
-        title="Waymark",
-        update_title=None,  # type: ignore[arg-type]  # its documented off switch
-        include_assets_files=False,  # the frame names them
-        index_string=page.build_index(load_frame(), page_files.root),
-        meta_tags=page.META_TAGS,
-        enable_mcp=False,
-        on_error=page_requests.report_error,
-    )
-    dash.layout = page.layout()
-    page.register(dash, services)
-    for route in ROUTES:
-        route.add_route(server, services)
-    return dash
-
-
 def _print_link(link: str) -> None:
     ready = "Waymark is ready. Open this link (it works once; the browser then stays signed in):"
     print(f"\n  {ready}\n\n    {link}\n", flush=True)
@@ -339,7 +203,7 @@ def serve(settings: Settings) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    options = commands.parse_arguments(arguments)
+    options = command_line.parse_arguments(arguments)
     remove_tracing_variables()
     configure_log()
     try:

@@ -3,7 +3,6 @@
 Commands that only read work beside a running server. Commands that write need the database alone.
 """
 
-import argparse
 import os
 import re
 import sys
@@ -16,6 +15,7 @@ from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.archive import Archive, is_archive
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
@@ -23,66 +23,15 @@ from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
+from command_line import ENDINGS, Arguments
 from config import Settings
 from server.terminal import ProgressLine, escape_controls
 
-DEMONSTRATION_NAMES = ("compaction", "goto")
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
-ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}  # of the names of files, by format
-Arguments = argparse.Namespace
 
 
 class CommandRefusedError(StateError):
     """A command cannot be carried out; the text is one sentence with the reason."""
-
-
-def parse_arguments(arguments: list[str]) -> Arguments:
-    """Parse the command line; `command` is "serve" where none is named. A mistake ends the process with code 2."""
-    parser = argparse.ArgumentParser(
-        prog="app.py",
-        description="Waymark: conversations in which time can be moved through.",
-        epilog="Settings are read from the environment and from .env, as for the server.",
-    )
-    commands = parser.add_subparsers(dest="command", metavar="command")
-    commands.add_parser("serve", help="serve the page (the default)")
-    _add_export_arguments(commands.add_parser("export", help="write a conversation, or all, as text; also while serving"))
-    importing = commands.add_parser("import", help="make a conversation from an exported file")
-    importing.add_argument("file", type=Path)
-    importing.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
-    commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
-    commands.add_parser("reindex", help="make the search's index again, if `verify` says so")
-    saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
-    saving.add_argument("file", type=Path)
-    showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
-    showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
-    _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
-    parser.set_defaults(command="serve")
-    return parser.parse_args(arguments)
-
-
-def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("thread", nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/")
-    which.add_argument("--all", action="store_true", help="every conversation, each into a file of its own")
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE|FOLDER", help="where to; one goes to the output without")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--format", choices=list(ENDINGS), default="waymark", help="only waymark can be imported")
-    for name, purpose in (("markdown", "to read"), ("jsonl", "one line in OpenAI's form for fine-tuning")):
-        form.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=purpose)
-    parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
-    parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
-    parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
-
-
-def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("thread", nargs="?", metavar="THREAD", help="a conversation, also one that is deleted")
-    which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
-    parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
-    parser.add_argument(
-        "--dry-run", action="store_true", help="say what would be erased, also beside a server; erase nothing"
-    )
-    parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
@@ -184,15 +133,15 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
 def _render_export(store: Store, thread_id: str, arguments: Arguments, report: Report) -> Export:
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
-    redaction = Redaction(*parts) if is_redacted else None
+    options = ExportOptions(Redaction(*parts) if is_redacted else None, report)
     if arguments.format == "waymark":
-        return transfer.write_export(store, thread_id, redaction, report)
+        return transfer.write_export(store, thread_id, options)
     if arguments.format == "html":
         from components.html_export import export_html  # noqa: PLC0415  (the page, which no other command needs)
 
-        return Export(export_html(store, thread_id, redaction, report))
+        return Export(export_html(store, thread_id, options))
     write = text_exports.export_markdown if arguments.format == "markdown" else text_exports.export_jsonl
-    return Export(write(store, thread_id, redaction, report))
+    return Export(write(store, thread_id, options))
 
 
 def _warn_of_limit(thread_id: str, made: Export) -> None:

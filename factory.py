@@ -205,7 +205,7 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     tools, approval, numbers = build_tools(settings), set(settings.tools_approval or ()), settings.message_numbers
     mcp = McpServers(_build_mcp_servers(settings), tools, approval)
     graph_tools = select_graph_tools(settings.tools_enabled, numbers)
-    models.load_offered()
+    models.load_offered_models()
     return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
 
 

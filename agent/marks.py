@@ -137,7 +137,7 @@ class AttemptMark:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointMark:
+class MemoryCheckpointMark:
     """The mark of a result that saved a checkpoint in the memory of a sub-agent."""
 
     name: str

@@ -1,6 +1,5 @@
 """The values of the state model: frozen, free of I/O, and the only things that cross the store's seam."""
 
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,14 +12,12 @@ from langchain_core.messages import BaseMessage
 from checkpoints import serde
 from checkpoints.errors import DamagedMessageError
 from checkpoints.files import File
-from checkpoints.limits import MAX_NAME_CHARS
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
 Actor = Literal["user", "agent", "judge", "system"]
 MAIN = "main"  # the name of the agent that the user talks to
 UNTITLED = "New conversation"
-_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class MessageStatus(StrEnum):
@@ -178,7 +175,7 @@ class Checkpoint:
         return self.load_state() if self.load_state else {"messages": []}
 
     def to_summary(self) -> Json:
-        """What a list shows: everything but the state."""
+        """Return all but the state, as a list shows it."""
         return {
             "id": self.id,
             "name": self.name,
@@ -264,19 +261,6 @@ class Difference:
     lengths: tuple[int, int]  # messages of each after the shared ones; `left` and `right` may be the first of them
     # The last shared answer and its shared results, where one of its calls has a result in `left` or `right` alone.
     calling_messages: list[Message] = field(default_factory=list)
-
-
-def clean_name(text: str) -> str:
-    """Return a name or a title in one line, cut to `MAX_NAME_CHARS`; an empty text if none of it is visible.
-
-    Marks that turn the direction of writing are removed: they can make a name look like another. Joiners stay.
-    """
-    line = " ".join(serde.sanitize_text(text).split())
-    if line.isascii() and line.isprintable():  # most names: an import cleans thousands under the write lock
-        return line[:MAX_NAME_CHARS].strip()
-    kept = (each for each in line if each not in _DIRECTION_MARKS and unicodedata.category(each) != "Cc")
-    line = "".join(kept)[:MAX_NAME_CHARS].strip()
-    return line if any(each.isprintable() and not each.isspace() for each in line) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,91 +2,42 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import chain
 
 import sqlalchemy as sa
 
 from checkpoints import history
-from checkpoints.changes import branches, undo
+from checkpoints.changes import branches
 from checkpoints.history import Place
-from checkpoints.limits import MAX_SEARCH_HITS
 from checkpoints.model import (
     Branch,
     Checkpoint,
     CheckpointPortion,
     Difference,
-    ListPlace,
     Message,
     MessageSize,
     Node,
     Removal,
     Thread,
 )
-from checkpoints.operation import USER, Operation, OperationKind
+from checkpoints.operation import USER
+from checkpoints.operation_reader import OperationReader
 from checkpoints.progress import Report, ignore_progress
-from checkpoints.search.query import parse_query
-from checkpoints.search.result import MessagePlace, PathHits, SearchResult
+from checkpoints.search_reader import SearchReader
 from checkpoints.storage import (
     checkpoint_rows,
     file_rows,
     message_rows,
-    operation_rows,
-    path_search,
-    schema,
-    search_hits,
-    thread_lists,
     thread_rows,
 )
-from checkpoints.storage.database import Database
+from checkpoints.thread_reader import ThreadReader
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
 _PORTION = 100  # messages of one read
-_USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 
 
-class Reader:
+class Reader(ThreadReader, OperationReader, SearchReader):
     """The reading half of the store: no method changes anything."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-
-    def list_threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
-        with self.database.begin_read() as connection:
-            return thread_rows.select_threads(connection, owner, limit)
-
-    def list_thread_portion(
-        self,
-        *,
-        owner: str = "local",
-        archived: bool | None = False,
-        text: str = "",
-        after: ListPlace | None = None,
-        limit: int = 100,
-    ) -> list[Thread]:
-        """Return the next conversations of the list after a place, whose titles contain all words of the text."""
-        with self.database.begin_read() as connection:
-            words = text.casefold().split()
-            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after)
-
-    def list_changed_threads(self, since: datetime, *, owner: str = "local", limit: int = 100) -> list[Thread]:
-        """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
-        with self.database.begin_read() as connection:
-            return thread_lists.select_changed_threads(connection, owner, since, limit)
-
-    def list_deleted_threads(self, owner: str = "local", limit: int = 20) -> list[Thread]:
-        """Return the deleted conversations that undo can restore, the last deleted first."""
-        with self.database.begin_read() as connection:
-            return thread_rows.select_deleted_threads(connection, owner, limit)
-
-    def get_thread(self, thread_id: str) -> Thread:
-        with self.database.begin_read() as connection:
-            return thread_rows.select_thread(connection, thread_id)
-
-    def find_import(self, source_hash: str, owner: str = "local") -> Thread | None:
-        """Find the conversation that was imported from the document with this hash, if it is still in the list."""
-        with self.database.begin_read() as connection:
-            return thread_rows.find_import(connection, source_hash, owner)
 
     def list_messages(
         self,
@@ -306,90 +257,6 @@ class Reader:
             )
         shared = history.common_lengths(path, [head for _, head in branches if head], forks)
         return {branch.id: shared[head.id] if head else 0 for branch, head in branches}
-
-    def list_operations(self, thread_id: str, *, last: int | None = None, abridged: bool = False) -> Sequence[Operation]:
-        """Return the changes of a thread, newest first; only the `last` ones, when given. Abridged: without changed rows."""
-        with self.database.begin_read() as connection:
-            return operation_rows.select_operations(connection, thread_id, limit=last, abridged=abridged)
-
-    def count_agent_moves(self, thread_id: str) -> int:
-        """Count the agent's moves of the head since the user's last message, over any number of runs."""
-        table = schema.operation.c
-        of_thread = (table.thread_id == thread_id, table.undone_by.is_(None))
-        is_user_message = (table.actor == USER.actor, table.kind.in_(_USER_TURN_KINDS))
-        last_message = (
-            sa.select(sa.func.coalesce(sa.func.max(table.version), 0)).where(*of_thread, *is_user_message).scalar_subquery()
-        )
-        is_move = (table.kind.in_((OperationKind.GOTO, OperationKind.REWIND)), table.version > last_message)
-        with self.database.begin_read() as connection:
-            return connection.scalar(sa.select(sa.func.count()).where(*of_thread, *is_move)) or 0
-
-    def list_origins(self, thread_id: str) -> set[OperationKind]:
-        """Return how messages from elsewhere came into a thread: by import, or as a fork of another thread."""
-        table = schema.operation.c
-        is_origin = sa.or_(table.kind == OperationKind.IMPORT, table.result == thread_id)
-        origins = sa.select(table.kind).where(
-            table.thread_id == thread_id, is_origin, table.kind.in_((OperationKind.IMPORT, OperationKind.FORK))
-        )
-        with self.database.begin_read() as connection:
-            return {OperationKind(kind) for kind in connection.scalars(origins)}
-
-    def get_operation(self, thread_id: str, version: int, *, abridged: bool = False) -> Operation | None:
-        """Return the change that made this version of a thread."""
-        is_wanted = schema.operation.c.version == version
-        with self.database.begin_read() as connection:
-            found = operation_rows.select_operations(connection, thread_id, is_wanted, abridged=abridged)
-            return found[0] if found else None
-
-    def get_last_operation(self, thread_id: str) -> Operation | None:
-        """Return the newest change of a thread, abridged, also of a deleted one; None if there is none."""
-        with self.database.begin_read() as connection:
-            found = operation_rows.select_operations(connection, thread_id, limit=1, abridged=True)
-            return found[0] if found else None
-
-    def thread_exists(self, thread_id: str) -> bool:
-        """Return whether the thread exists and is not deleted."""
-        table = schema.thread.c
-        query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
-        with self.database.begin_read() as connection:
-            return connection.execute(query).first() is not None
-
-    def find_undoable(self, thread_id: str) -> Operation | None:
-        """Return the change that `undo` would undo, if any, abridged."""
-        with self.database.begin_read() as connection:
-            return undo.select_undoable(connection, thread_id, abridged=True)
-
-    def find_redoable(self, thread_id: str) -> Operation | None:
-        """Return the undo that `redo` would reverse, if any, abridged."""
-        with self.database.begin_read() as connection:
-            return undo.select_redoable(connection, thread_id, abridged=True)
-
-    def search(
-        self, text: str, now: datetime, *, owner: str = "local", this: str | None = None, limit: int = MAX_SEARCH_HITS
-    ) -> SearchResult:
-        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
-        with self.database.begin_read() as connection:
-            return search_hits.search(connection, parse_query(text, now), owner, this, limit)
-
-    def find_in_path(self, thread_id: str, text: str) -> PathHits:
-        """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""
-        with self.database.begin_read() as connection:
-            return path_search.find_in_path(connection, thread_id, text)
-
-    def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
-        """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""
-        with self.database.begin_read() as connection:
-            return search_hits.locate_message(connection, thread_id, message_id)
-
-    def locate_branch(self, thread_id: str, branch_id: str) -> MessagePlace:
-        """Find where the page shows the end of a branch. Raises `BranchNotFoundError`."""
-        with self.database.begin_read() as connection:
-            return search_hits.locate_branch(connection, thread_id, branch_id)
-
-    def locate_checkpoint(self, thread_id: str, checkpoint_id: str) -> MessagePlace:
-        """Find where the page shows the message of any checkpoint of a thread. Raises `CheckpointNotFoundError`."""
-        with self.database.begin_read() as connection:
-            return search_hits.locate_checkpoint(connection, thread_id, checkpoint_id)
 
     def preview_removal(self, thread_id: str, checkpoint_id: str) -> Removal:
         """Return the messages and checkpoints that restoring this checkpoint would remove, with their agents and prompt."""

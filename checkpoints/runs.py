@@ -12,16 +12,17 @@ import sqlalchemy as sa
 from checkpoints.changes import run_changes, titles
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller, check_repeated
+from checkpoints.changes.preconditions import check_caller, find_begun_run
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import Draft, Message, NewMessage, Run, RunState, clean_name
+from checkpoints.model import Draft, Message, NewMessage, Run, RunState
+from checkpoints.names import clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
 from checkpoints.run_reader import RunReader
-from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
+from checkpoints.storage import message_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 
 _run_table = schema.run
@@ -32,17 +33,6 @@ def _choose_thread_id(caller: Caller) -> str | None:
     """Return the id of a conversation that a request begins; None for a new one."""
     request_id = caller.request_id or ""
     return request_id if _UUID.fullmatch(request_id) else None
-
-
-def _find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
-    """Return the run that the same request has begun. Raises `RequestReusedError` for another text under its id."""
-    begun = run_rows.select_run(connection, run_id)
-    if begun is None:
-        return None
-    if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
-        raise ConflictError(begun.thread_id, 0, 0)
-    check_repeated(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
-    return begun
 
 
 class Runs(RunReader):
@@ -71,7 +61,7 @@ class Runs(RunReader):
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
-            if (begun := _find_begun_run(connection, thread_id, run_id, message)) is not None:
+            if (begun := find_begun_run(connection, thread_id, run_id, message)) is not None:
                 return begun
             if thread_id:
                 loaded = thread_rows.load_thread(connection, thread_id)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from checkpoints import serde
 from checkpoints.errors import InvalidPromptError, PromptNotFoundError
 from checkpoints.limits import MAX_LABEL_CHARS, MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
-from checkpoints.model import clean_name
+from checkpoints.names import clean_name
 from checkpoints.storage import schema
 from checkpoints.storage.database import retry_contended
 from checkpoints.storage.thread_rows import from_time

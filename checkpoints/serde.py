@@ -124,7 +124,7 @@ def to_canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def to_indented(value: Any) -> str:
+def format_indented(value: Any) -> str:
     """Serialize plain JSON for people, with indents.
 
     Python's own encoder takes as many steps for each value as there are levels above it.

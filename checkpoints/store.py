@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 from checkpoints.changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller, check_repeated
+from checkpoints.changes.preconditions import check_caller, check_repeated_request
 from checkpoints.changes.transaction import ChangeBody, Transaction
-from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread, clean_name
+from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread
+from checkpoints.names import clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reader import Reader
@@ -365,7 +366,7 @@ class Store(Reader):
         """Run a change, once for each request. `sent` is the message whose id is the result."""
         with self.database.begin_write(caller.request_id or "") as connection:
             if caller.request_id and (done := operation_rows.find_request(connection, thread_id, caller.request_id)):
-                check_repeated(connection, done, sent)
+                check_repeated_request(connection, done, sent)
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)
             is_exact = kind in (OperationKind.UNDO, OperationKind.REDO)

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from checkpoints import MAIN, Message, Store, pluralize
 from checkpoints.errors import ExportTooLargeError
-from checkpoints.interchange.document_redaction import Redact, redact_document
+from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
-from checkpoints.interchange.redaction import Redaction
-from checkpoints.progress import Report, StepCounter, ignore_progress
+from checkpoints.progress import Report, StepCounter
 from components.embedded_images import EmbeddedImages
 from components.rendering import Renderer
 from components.views import history_svg
@@ -32,21 +31,16 @@ _STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
 
-def export_html(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> str:
+def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
     """Export the current path with the graph of History. Raises `ExportTooLargeError`."""
-    conversation = read_conversation(store, thread_id, redaction, report, redact)
+    conversation = read_conversation(store, thread_id, options)
     renderer = Renderer()  # the page's own must not wait for these texts
     images = EmbeddedImages(store, MAX_IMAGES_CHARS)
     try:
         budget = UncutBudget(renderer.document(MAX_FORMATTING_SECONDS))
         pieces, chars = [], 0
-        for piece in _write_document(conversation, MessageExtras(budget=budget), images, store.now().isoformat(), report):
+        extras, now = MessageExtras(budget=budget), store.now().isoformat()
+        for piece in _write_document(conversation, extras, images, now, options.report):
             chars += len(piece)
             if chars - images.chars > MAX_HTML_CHARS:
                 limit = MAX_HTML_CHARS // 1_000_000

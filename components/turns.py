@@ -25,7 +25,7 @@ class DataChange(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class TurnChanges:
-    """What a turn changes in the panels: properties, and the data of components by their id."""
+    """The changes of the panels by a turn: properties, and the data of components by their id."""
 
     properties: Properties
     data: Mapping[str, DataChange]

@@ -1,13 +1,12 @@
 """The ways in which input reaches a conversation, each with its limit."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import sqlalchemy as sa
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.tool import ToolCallChunk
@@ -15,7 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, CheckpointManager, Run, StateError, Store, limits, serde
+from checkpoints import Caller, CheckpointManager, Run, StateError, limits, serde
 from checkpoints.interchange import reading, transfer, waymark
 from components.page import read_panels
 from components.page_state import PageLocation
@@ -26,6 +25,7 @@ from tests.agent.running import Only, Running, running, tool
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import new
 from tests.checkpoints.interchange.test_reading import write_part
+from tests.statements import record_statements
 
 NO_WORKER = ("false",)  # a text that is not cheap is shown as it was written: rendering has tests of its own
 Chunk = AIMessageChunk
@@ -82,7 +82,7 @@ class Conversation:
 
     def view(self) -> tuple[int, int]:
         """Show the whole page; return the statements and the characters that it took."""
-        with counting(self.chat.store) as statements:
+        with record_statements(self.chat.store.database) as statements:
             shown = read_panels(self.services, PageLocation(self.chat.thread_id, {}))
         return len(statements), len(to_json(shown).decode())
 
@@ -98,18 +98,6 @@ async def talking() -> AsyncIterator[Conversation]:
             await chat.say("Hello")
             yield Conversation(chat, model, services, result)
             services.close()
-
-
-@contextmanager
-def counting(store: Store) -> Iterator[list[str]]:
-    statements: list[str] = []
-
-    def note(_: object, __: object, statement: str, *___: object) -> None:
-        statements.append(statement)
-
-    sa.event.listen(store.database.engine, "before_cursor_execute", note)
-    yield statements
-    sa.event.remove(store.database.engine, "before_cursor_execute", note)
 
 
 Offer = Callable[[Conversation, str, int], Awaitable[object]]

@@ -13,6 +13,7 @@ import commands
 from checkpoints import Database, Store, Thread
 from checkpoints.interchange import import_limits, transfer
 from checkpoints.storage import schema
+from command_line import parse_arguments
 from config import Settings
 from server.terminal import ProgressLine
 from tests.app_process import Ended, run_app
@@ -28,7 +29,7 @@ def folder(file: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> int:
-    return commands.run_command(commands.parse_arguments(list(arguments)), Settings(data_dir=folder))
+    return commands.run_command(parse_arguments(list(arguments)), Settings(data_dir=folder))
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -24,12 +24,11 @@ from agent.time_travel import excerpts
 from agent.time_travel.moves import MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
-from app import ALLOWED_ROUTES
 from checkpoints import limits
 from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
 from checkpoints.storage import path_search
-from commands import parse_arguments
+from command_line import parse_arguments
 from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
 from components.routes import agent_transcript, comparison, export_several, open_pages, thread_list
@@ -38,6 +37,7 @@ from components.views import list_rows, shown_text, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import PROVIDER_KEYS, Settings, load_settings
+from page_server import ALLOWED_ROUTES
 from server import dash_requests, guard, handshakes, protocol, request_rate
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say

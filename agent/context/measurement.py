@@ -74,13 +74,13 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
         return None
     counted = next(((at, found) for at in reversed(range(len(tail))) if (found := read_counted_answer(tail[at]))), None)
     if counted is not None:
-        return _measure_counted(store, thread_id, tail, *counted, window)
+        return _measure_from_count(store, thread_id, tail, *counted, window)
     end = read_measured_end(store, thread_id, window.tokens, max_messages)
     overhead = estimate_overhead(store, thread_id, end.messages[::-1], system)
     return _estimate_context(end, window, overhead, tail[-1].depth + 1)
 
 
-def _measure_counted(
+def _measure_from_count(
     store: Store, thread_id: str, tail: Sequence[Message], at: int, answer: AIMessage, window: Window
 ) -> Context:
     """Measure a path from the provider's count of one of its last messages, the answer `tail[at]`."""

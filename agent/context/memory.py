@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from langchain_core.messages import AIMessage, HumanMessage
 
-from agent.marks import CheckpointMark, MoveMark
+from agent.marks import MemoryCheckpointMark, MoveMark
 from checkpoints import MAIN, Message, serde
 
 
@@ -53,14 +53,14 @@ def number_messages(memory: Sequence[Message]) -> list[Message]:
     return [message if message.damaged else replace(message, depth=position) for position, message in enumerate(memory)]
 
 
-def find_memory_checkpoints(memory: Sequence[Message]) -> dict[str, tuple[int, CheckpointMark]]:
+def find_memory_checkpoints(memory: Sequence[Message]) -> dict[str, tuple[int, MemoryCheckpointMark]]:
     """Return the checkpoints of a numbered memory by name.
 
     The position of each is that of the last result of the answer that saved it.
     """
-    found: dict[str, tuple[int, CheckpointMark]] = {}
+    found: dict[str, tuple[int, MemoryCheckpointMark]] = {}
     for position, message in enumerate(memory):
-        mark = CheckpointMark.of(message) if message.type == "tool" else None
+        mark = MemoryCheckpointMark.of(message) if message.type == "tool" else None
         if mark is not None:
             end = next((at for at in range(position + 1, len(memory)) if memory[at].type != "tool"), len(memory))
             found.pop(mark.name, None)

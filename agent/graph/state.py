@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage, ToolCall
 
 from agent.context.attachments import FileReader
 from agent.graph.budgets import AGENT_OWNER, RUN_OWNER, Budget, BudgetUsage, RunUsage
-from agent.marks import CheckpointMark
+from agent.marks import MemoryCheckpointMark
 from agent.settings import ChosenModel
 from agent.time_travel.protocol import TimeTravel
 from agent.tools.approval import Decision
@@ -68,7 +68,7 @@ class ToolOutcome:
 
     text: str
     is_failed: bool = False
-    mark: CheckpointMark | None = None
+    mark: MemoryCheckpointMark | None = None
 
 
 class Delegator(Protocol):

@@ -71,12 +71,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
             terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
             payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
-            if self.extra_body:
-                payload["extra_body"] = {**(payload.get("extra_body") or {}), **self.extra_body}
-            if terms.takes_cache_marks:
-                mark_stable_prefix(payload)
-            if terms.takes_summary:
-                _ask_for_summary(payload)
+            _add_extras(payload, terms, self.extra_body)
             return payload
 
     return AnthropicModel
@@ -102,6 +97,16 @@ def drop_refused_extra(attempt: Attempt[AnthropicTerms], refusal: Exception) -> 
     if "thinking" in words and attempt.terms.takes_summary and not attempt.has_reasoning:
         return replace(attempt, terms=replace(attempt.terms, takes_summary=False))
     return None
+
+
+def _add_extras(payload: dict[str, Any], terms: AnthropicTerms, extra_body: dict[str, Any] | None) -> None:
+    """Add the extras to a request that the package has built: those of the settings, and those that the server takes."""
+    if extra_body:
+        payload["extra_body"] = {**(payload.get("extra_body") or {}), **extra_body}
+    if terms.takes_cache_marks:
+        mark_stable_prefix(payload)
+    if terms.takes_summary:
+        _ask_for_summary(payload)
 
 
 def _ask_for_summary(payload: dict[str, Any]) -> None:

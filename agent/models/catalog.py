@@ -24,7 +24,7 @@ class ConfiguredModels:
     """The models that a person may choose from, by their specs (see `load_chat_model`).
 
     The models of `specs` are checked at once, so that a wrong setting is reported at the start: raises
-    ModelConfigurationError. `load_offered` loads them; others load at their first use.
+    ModelConfigurationError. `load_offered_models` loads them; others load at their first use.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class ConfiguredModels:
         if not check_spec(wanted, self._keys, source):
             self._load_named_model(wanted, source)
 
-    def load_offered(self) -> None:
+    def load_offered_models(self) -> None:
         """Load the models of `specs`."""
         for name in self.specs:
             self._load_named_model(name, "MODEL")

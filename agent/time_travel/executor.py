@@ -7,7 +7,7 @@ from functools import partial
 from langchain_core.messages import ToolCall
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
-from agent.time_travel.made_moves import build_move_event, complete_mark, describe_place
+from agent.time_travel.made_moves import build_move_event, complete_mark, format_checkpoint_line
 from agent.time_travel.memory_executor import MemoryExecutor
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
@@ -91,7 +91,9 @@ class TimeTravelExecutor:
 
     def describe_checkpoints(self) -> str:
         checkpoints = self.store.list_checkpoints(self.run.thread_id)[-MAX_LISTED_CHECKPOINTS:]
-        descriptions = [describe_place(c.name, c.message_count - 1, c.description, self.numbers) for c in checkpoints]
+        descriptions = [
+            format_checkpoint_line(c.name, c.message_count - 1, c.description, self.numbers) for c in checkpoints
+        ]
         return "\n".join(descriptions) or "There is no checkpoint yet."
 
 

@@ -51,7 +51,7 @@ def build_move_event(run: Run, move: Move, agent: str = MAIN) -> TimeTravelEvent
     )
 
 
-def describe_place(name: str, position: int, description: str, numbers: NumberStyle) -> str:
+def format_checkpoint_line(name: str, position: int, description: str, numbers: NumberStyle) -> str:
     """Return a checkpoint as a line of the list that the model reads."""
     place = "" if numbers == "off" else f" ({format_number(position, numbers)})"
     return f"{name}{place}: {description or 'no description'}"

@@ -8,8 +8,8 @@ from langchain_core.messages import ToolCall, ToolMessage
 
 from agent.context.memory import find_memory_checkpoints
 from agent.context.numbering import NumberStyle
-from agent.marks import CheckpointMark
-from agent.time_travel.made_moves import build_move_event, complete_mark, describe_place
+from agent.marks import MemoryCheckpointMark
+from agent.time_travel.made_moves import build_move_event, complete_mark, format_checkpoint_line
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
 from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoint
@@ -55,7 +55,7 @@ class MemoryExecutor:
         return PathChanged(continues=True)
 
     def request_checkpoint(self, name: str, description: str) -> SavedCheckpoint:
-        mark = CheckpointMark(name.strip()[:MAX_NAME_CHARS] or "Milestone", description[:MAX_DESCRIPTION_CHARS])
+        mark = MemoryCheckpointMark(name.strip()[:MAX_NAME_CHARS] or "Milestone", description[:MAX_DESCRIPTION_CHARS])
         return SavedCheckpoint(mark.name, mark)
 
     def flush_checkpoints(self) -> None:
@@ -63,7 +63,7 @@ class MemoryExecutor:
 
     def describe_checkpoints(self) -> str:
         checkpoints = list(find_memory_checkpoints(self._load_memory()).items())[-MAX_LISTED_CHECKPOINTS:]
-        lines = [describe_place(name, at, mark.description, self.numbers) for name, (at, mark) in checkpoints]
+        lines = [format_checkpoint_line(name, at, mark.description, self.numbers) for name, (at, mark) in checkpoints]
         return "\n".join(lines) or "There is no checkpoint yet."
 
     def _load_memory(self) -> list[Message]:

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from langchain_core.messages import BaseMessage, ToolCall
 
-from agent.marks import CheckpointMark
+from agent.marks import MemoryCheckpointMark
 from agent.time_travel.moves import Move
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
@@ -27,7 +27,7 @@ class SavedCheckpoint:
     """The result of a request for a checkpoint. A checkpoint of a memory is the mark of that result."""
 
     name: str
-    mark: CheckpointMark | None = None
+    mark: MemoryCheckpointMark | None = None
 
     @property
     def text(self) -> str:

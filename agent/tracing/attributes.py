@@ -17,7 +17,7 @@ from checkpoints import Operation, OperationDetail, serde
 Attributes = Mapping[str, AttributeValue]
 
 
-def count_usage(answer: AIMessage) -> dict[str, int] | None:
+def count_token_kinds(answer: AIMessage) -> dict[str, int] | None:
     """Return an answer's tokens, each counted once, because Langfuse adds them up; None without a usage."""
     metadata = readable_usage(answer.usage_metadata)
     if metadata is None:
@@ -33,7 +33,7 @@ def count_usage(answer: AIMessage) -> dict[str, int] | None:
 
 
 def compute_costs(counts: Mapping[str, int], price: ModelPrice) -> dict[str, float]:
-    """Return the cost of each kind of tokens in US dollars, under the names of `count_usage`."""
+    """Return the cost of each kind of tokens in US dollars, under the names of `count_token_kinds`."""
     cached = price.input_usd if price.cached_usd is None else price.cached_usd
     prices = {kind: price.input_usd if kind.startswith("input") else price.output_usd for kind in counts if kind != "total"}
     prices |= {"input_cache_read": cached} if "input_cache_read" in counts else {}

@@ -27,7 +27,8 @@ from pydantic import SecretStr
 
 from agent.context.prices import Prices
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent, TraceLabels
-from agent.tracing.spans import SpanRecorder, derive_trace_id
+from agent.tracing.span_ids import derive_trace_id
+from agent.tracing.spans import SpanRecorder
 from checkpoints import limits, serde
 
 MAX_EXPORT_SECONDS = 5.0

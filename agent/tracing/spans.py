@@ -6,19 +6,16 @@ The module uses no global provider, no instrumentation and no context of another
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from langfuse import Langfuse
 from langfuse import LangfuseOtelSpanAttributes as Attribute
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, set_span_in_context
 from opentelemetry.util.types import AttributeValue
@@ -28,7 +25,7 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.attributes import (
     Attributes,
     compute_costs,
-    count_usage,
+    count_token_kinds,
     describe_detail,
     describe_transition,
     encode_arguments,
@@ -55,34 +52,11 @@ from agent.tracing.events import (
     ToolCarriedOut,
     TraceLabels,
 )
+from agent.tracing.span_ids import SeededIds, derive_span_id, derive_trace_id
 from checkpoints import MAIN, Operation, RunState, serde
 
 EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
-
-
-def derive_trace_id(seed: str) -> str:
-    """Return the id of a run's trace; it is derived, so nothing has to be stored to find the trace."""
-    return Langfuse.create_trace_id(seed=seed)
-
-
-def derive_span_id(run_id: str, step_id: str) -> int:
-    """Return the id of a step's span; it is derived, so the steps below it can name it before it has ended."""
-    return int.from_bytes(sha256(f"{run_id}:{step_id}".encode()).digest()[:8]) or 1
-
-
-class _SeededIds(RandomIdGenerator):
-    """A generator of ids that gives the next trace a chosen id, and the next span as well where one is chosen."""
-
-    next_trace = ""
-    next_span = 0
-
-    def generate_trace_id(self) -> int:
-        return int(self.next_trace, 16)
-
-    def generate_span_id(self) -> int:
-        chosen, self.next_span = self.next_span, 0
-        return chosen or super().generate_span_id()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +76,7 @@ class SpanRecorder:
         self._labels = make_label_attributes(labels)
         self._prices = prices
         self._tool_definitions: dict[str, tuple[BaseTool, dict[str, Any]]] = {}  # by name; making one takes long
-        self._ids = _SeededIds()
+        self._ids = SeededIds()
         self._provider = TracerProvider(
             sampler=ALWAYS_ON,
             resource=Resource({"service.name": "waymark"}),
@@ -248,7 +222,7 @@ class SpanRecorder:
         }
         if model := answer.response_metadata.get("model_name") or event.model:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
-        if counted := count_usage(answer):
+        if counted := count_token_kinds(answer):
             attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
             if price := self._prices.get(str(answer.response_metadata.get("spec") or event.model)):
                 attributes[Attribute.OBSERVATION_COST_DETAILS] = json.dumps(compute_costs(counted, price))

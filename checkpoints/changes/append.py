@@ -5,7 +5,8 @@ from typing import Final
 
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.transaction import ChangeBody, Transaction
-from checkpoints.model import UNTITLED, NewMessage, clean_name
+from checkpoints.model import UNTITLED, NewMessage
+from checkpoints.names import clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, thread_rows

@@ -8,7 +8,8 @@ from checkpoints import history
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
 from checkpoints.history import Place, SegmentParents
-from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread, clean_name
+from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread
+from checkpoints.names import clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import message_rows, operation_rows, schema, thread_rows

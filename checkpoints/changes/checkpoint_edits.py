@@ -7,7 +7,8 @@ from checkpoints import serde
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import NothingRemovedError, NothingToSaveError
 from checkpoints.limits import MAX_DESCRIPTION_CHARS
-from checkpoints.model import Checkpoint, Json, NewMessage, Node, clean_name
+from checkpoints.model import Checkpoint, Json, NewMessage, Node
+from checkpoints.names import clean_name
 from checkpoints.operation import OperationKind
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import checkpoint_rows, message_rows, thread_rows, tree_rows

@@ -4,9 +4,9 @@ import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.errors import ConflictError, RequestReusedError, RunActiveError
-from checkpoints.model import NewMessage, Thread
+from checkpoints.model import NewMessage, Run, Thread
 from checkpoints.operation import Caller, Operation, OperationKind
-from checkpoints.storage import message_rows, operation_rows, schema, thread_rows
+from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
 
 
 def check_caller(
@@ -30,13 +30,24 @@ def check_caller(
         raise RunActiveError(thread.id, loaded.active_run_id)
 
 
-def check_repeated(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
+def check_repeated_request(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
     """Refuse a repeated request that carries another text than the first time. An erased text is not compared."""
     if done is None or not done.result or sent is None:
         return
     stored = message_rows.find_content(connection, done.result)
     if stored is not None and stored != serde.to_canonical(sent.body["data"].get("content")):
         raise RequestReusedError(done.thread_id)
+
+
+def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
+    """Return the run that the same request has begun. Raises `RequestReusedError` for another text under its id."""
+    begun = run_rows.select_run(connection, run_id)
+    if begun is None:
+        return None
+    if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
+        raise ConflictError(begun.thread_id, 0, 0)
+    check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
+    return begun
 
 
 def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import clean_name
+from checkpoints.names import clean_name
 from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
 from checkpoints.storage import checkpoint_rows
 

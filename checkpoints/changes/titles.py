@@ -3,7 +3,8 @@
 import sqlalchemy as sa
 
 from checkpoints.changes.transaction import Transaction
-from checkpoints.model import UNTITLED, Thread, clean_name
+from checkpoints.model import UNTITLED, Thread
+from checkpoints.names import clean_name
 from checkpoints.operation import Operation, OperationKind
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.storage import operation_rows, schema

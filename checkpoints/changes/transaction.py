@@ -4,7 +4,6 @@ Every update of a mutable row records the columns before and after. One piece of
 exactly: it restores the recorded columns.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -15,26 +14,25 @@ from checkpoints import history
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.default_names import DefaultNames
 from checkpoints.errors import ConflictError
-from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread, clean_name
+from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread
+from checkpoints.names import clean_name
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
 from checkpoints.operation_detail import NO_DETAIL, OperationDetail
 from checkpoints.progress import Report, ignore_progress
 from checkpoints.storage import (
     checkpoint_rows,
     file_rows,
+    message_inserts,
     message_rows,
+    movable_rows,
     operation_rows,
     schema,
     search_index,
     segment_rows,
     thread_rows,
 )
-from checkpoints.storage.batches import select_in_batches
 from checkpoints.storage.bulk_insert import insert_rows
 
-_UPDATE_ROW: Final = {  # one mutable row, by its id
-    name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
-}
 # The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
 _NEXT_VERSION: Final = sa.update(schema.thread).where(
     schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
@@ -99,20 +97,17 @@ class Transaction:
         """Set columns of a mutable row, and record the old values."""
         if not after:
             return
-        target = schema.MOVABLE_TABLES[table]
-        columns = [target.c[name] for name in after]
-        row = self.connection.execute(sa.select(*columns).where(target.c.id == identifier)).one()
-        self._write_columns(table, identifier, dict(row._mapping), after)
+        self._write_columns(table, identifier, movable_rows.select_row(self.connection, table, identifier, after), after)
 
     def _write_columns(self, table: str, identifier: str, before: Json, after: Json) -> None:
         if before != after:
             self.changes.append(RowChange(table, identifier, before, after))
-            self.connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **after})
+            movable_rows.update_row(self.connection, table, identifier, after)
 
     def update_each_row(self, table: str, after: Mapping[str, Json]) -> None:
         """Set columns of many mutable rows, and record the old values; `after` holds the new ones by row id."""
         wanted = [(table, identifier, names) for identifier, names in after.items()]
-        before = self._select_columns(wanted)
+        before = movable_rows.select_rows(self.connection, wanted)
         changes = [RowChange(table, each, before[table, each], dict(values)) for each, values in after.items() if values]
         self.write_changes([change for change in changes if change.before != change.after])
 
@@ -129,35 +124,9 @@ class Transaction:
 
         Raises `ConflictError` for a row that has changed since, `NoResultFound` for a missing row.
         """
-        now = self._select_columns([(change.table, change.id, change.before) for change in changes])
-        moved: dict[tuple[str, str], Json] = defaultdict(dict)
-        for change in changes:
-            row = now[change.table, change.id]
-            if any(row[name] != value for name, value in change.before.items()):
-                raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
-            row.update(change.after)
-            moved[change.table, change.id].update(change.after)
-        alike: dict[tuple[str, ...], list[Json]] = defaultdict(list)
-        for (table, identifier), values in moved.items():
-            alike[table, *values].append({"row_id": identifier, **values})
-        for (table, *_), rows_of_it in alike.items():
-            self.connection.execute(_UPDATE_ROW[table], rows_of_it)
+        if not movable_rows.write_row_changes(self.connection, changes):
+            raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
         self.changes.extend(changes)
-
-    def _select_columns(self, wanted: Iterable[tuple[str, str, Iterable[str]]]) -> dict[tuple[str, str], Json]:
-        """Return columns of mutable rows, by table and id; `wanted` names the table, the id and the columns of each row."""
-        ids: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-        for table, identifier, names in wanted:
-            ids[table, tuple(names)].append(identifier)
-        found: dict[tuple[str, str], Json] = defaultdict(dict)
-        for (table, names), identifiers in ids.items():
-            target = schema.MOVABLE_TABLES[table].c
-            query = sa.select(target.id, *(target[name].label(f"now_{name}") for name in names))
-            for row in select_in_batches(self.connection, query, target.id, set(identifiers)):
-                found[table, row[0]].update(zip(names, row[1:], strict=True))
-            if any((table, identifier) not in found for identifier in identifiers):
-                raise sa.exc.NoResultFound
-        return dict(found)
 
     def move_head(self, node: Node | None) -> None:
         # Nothing else in a change moves this head, so its earlier value is known: only an undo writes heads otherwise.
@@ -189,18 +158,18 @@ class Transaction:
         hash_, parent_id = tail.hash, parent.id if parent else None
         placed = []
         for offset, message in enumerate(messages):
-            content = message_rows.make_message_content(message, hash_, self.now, run_id)
+            content = message_inserts.make_message_content(message, hash_, self.now, run_id)
             node = Node(message.id or self.new_id(), segment, depth + offset)
-            placed.append(message_rows.PlacedMessage(node, parent_id, content))
+            placed.append(message_inserts.PlacedMessage(node, parent_id, content))
             hash_, parent_id = content.hash, node.id
         self.insert_messages(placed)
         return [each.node for each in placed]
 
-    def insert_messages(self, messages: Sequence[message_rows.PlacedMessage], report: Report = ignore_progress) -> None:
+    def insert_messages(self, messages: Sequence[message_inserts.PlacedMessage], report: Report = ignore_progress) -> None:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
-        message_rows.insert_messages(self.connection, self.thread.id, messages, report)
-        search_index.add_messages(self.connection, [each.to_indexed(self.thread.id) for each in messages])
+        message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
+        search_index.add_messages(self.connection, [each.make_index_entry(self.thread.id) for each in messages])
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""

@@ -16,7 +16,7 @@ from checkpoints.interchange.writing import write_plan
 from checkpoints.progress import Report, count_steps, ignore_progress
 from checkpoints.storage import thread_rows
 from checkpoints.storage.driver_errors import translate_taken_ids
-from checkpoints.storage.message_rows import MessageContent
+from checkpoints.storage.message_inserts import MessageContent
 
 _MakePlan = Callable[[Document, ExistingContents, Sequence[MessageChain]], ImportPlan]
 

@@ -21,7 +21,8 @@ from checkpoints.interchange.import_plan import (
     NothingNewError,
 )
 from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
-from checkpoints.model import Checkpoint, Node, clean_name
+from checkpoints.model import Checkpoint, Node
+from checkpoints.names import clean_name
 from checkpoints.operation_detail import OperationDetail
 
 

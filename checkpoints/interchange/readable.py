@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from checkpoints.interchange import transfer
-from checkpoints.interchange.document_redaction import Redact, redact_document
-from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.model import Checkpoint, Json, Message, Node
 from checkpoints.operation import OperationKind
-from checkpoints.progress import Report, ignore_progress
 from checkpoints.store import Store
 from checkpoints.tree_reader import Fork, read_tree
 
@@ -54,19 +52,13 @@ class ReadableConversation:
     forks: Mapping[int, Fork | None]
 
 
-def read_conversation(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> ReadableConversation:
+def read_conversation(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> ReadableConversation:
     """Read a conversation from one snapshot, and redact it. Damage elsewhere in the tree does not matter.
 
-    Raises `ThreadNotFoundError`, `DamagedMessageError` and what `redact` raises.
+    Raises `ThreadNotFoundError`, `DamagedMessageError` and what `ExportOptions.redact` raises.
     """
     with store.database.begin_read():
-        thread, path = store.get_thread(thread_id), store.list_messages(thread_id, report=report)
+        thread, path = store.get_thread(thread_id), store.list_messages(thread_id, report=options.report)
         branches = [branch for branch, _ in store.list_branches(thread_id)]
         branches = [each for each in branches[:-MAX_PLACES] if each.id == thread.branch_id] + branches[-MAX_PLACES:]
         checkpoints = [each for each in store.list_all_checkpoints(thread_id) if each.node][-MAX_PLACES:]
@@ -77,8 +69,7 @@ def read_conversation(
         "branches": [{"id": branch.id, "name": branch.name, "head": None} for branch in branches],
         "checkpoints": [_describe_checkpoint(each) for each in checkpoints],
     }
-    if redaction:
-        document = redact(redaction, document, report)
+    document = options.apply_redaction(document)
     return ReadableConversation(
         title=document["thread"]["title"],
         messages=[_restore_message(message, part) for message, part in zip(path, document["messages"], strict=True)],

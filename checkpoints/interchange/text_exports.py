@@ -12,10 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from checkpoints import files, serde
 from checkpoints.interchange import transfer
-from checkpoints.interchange.document_redaction import Redact, redact_document
-from checkpoints.interchange.redaction import Redaction
+from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.model import MAIN, Json, MessageStatus
-from checkpoints.progress import Report, ignore_progress
 from checkpoints.reasoning import Reasoning
 from checkpoints.store import Store
 from checkpoints.text import fence_verbatim
@@ -23,15 +21,9 @@ from checkpoints.text import fence_verbatim
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
-def export_markdown(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> str:
+def export_markdown(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
     """Export as Markdown: each text unchanged under its speaker's heading, tool calls folded with their results."""
-    made = transfer.export_current_path(store, thread_id, redaction, report, redact)
+    made = transfer.export_current_path(store, thread_id, options)
     path = made["messages"]
     messages = [serde.to_message(part["message"]) for part in path]
     results = _pair_results(messages, [part["agent"] for part in path])
@@ -52,24 +44,14 @@ def export_markdown(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def export_jsonl(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> str:
+def export_jsonl(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
     """Export as one line, `{"messages": […]}`, in the format of OpenAI's chat API and its fine-tuning.
 
     A tool call is exported only with its result, and only the messages of the user and the main agent are. System messages
     are left out: in Waymark they are notes from a file, in that format they would be instructions. An answer that was cut
     off has weight 0: it is context, not training data.
     """
-    path = [
-        part
-        for part in transfer.export_current_path(store, thread_id, redaction, report, redact)["messages"]
-        if part["agent"] == MAIN
-    ]
+    path = [part for part in transfer.export_current_path(store, thread_id, options)["messages"] if part["agent"] == MAIN]
     messages = [serde.to_message(part["message"]) for part in path]
     made: list[Json] = []
     results = _pair_results(messages, [MAIN] * len(messages))
@@ -160,7 +142,7 @@ def _render_tool_call(name: str, arguments: Json, result: ToolMessage | None) ->
     label = "Result" if result is None or result.status == "success" else "Result (an error)"
     text = "(none)" if result is None else str(result.text)
     blocks = [
-        fence_verbatim(serde.to_indented(arguments), "json"),
+        fence_verbatim(serde.format_indented(arguments), "json"),
         f"{label}:",
         fence_verbatim(text),
     ]

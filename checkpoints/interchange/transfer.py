@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from checkpoints import files, limits
 from checkpoints.errors import DamagedFileError, ExportTooLargeError
 from checkpoints.interchange import open_webui, waymark
-from checkpoints.interchange.document_redaction import Redact, redact_document
+from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.import_plan import NothingNewError
 from checkpoints.interchange.importing import make_merge, make_new_thread, make_replacement
@@ -70,32 +70,20 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
     Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
     attached files that would make it too large to be imported, or for words to redact that stand everywhere.
     """
-    return write_export(store, thread_id, redaction, report).text
+    return write_export(store, thread_id, ExportOptions(redaction, report)).text
 
 
-def write_export(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> Export:
+def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Export:
     """Export a conversation as `export` does, and tell whether an import would refuse the file."""
-    document = export_document(store, thread_id, redaction, report, redact)
-    report(Progress("Writing the file"))
+    document = export_document(store, thread_id, options)
+    options.report(Progress("Writing the file"))
     text = waymark.to_json(document)
     return Export(text, describe_exceeded_limit(document, text))
 
 
-def export_document(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> Json:
+def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Build the document as plain JSON: see `export`."""
-    thread, branches, checkpoints, messages = store.load_tree(thread_id, report)
+    thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
     heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
     reached = waymark.find_reachable({m.id: m.parent_id for m in messages}, heads)
     branch_ids = {b.id for b in branches}
@@ -110,7 +98,7 @@ def export_document(
         ],
         "active": thread.branch_id,
     }
-    made = redact(redaction, made, report) if redaction else made
+    made = options.apply_redaction(made)
     if attached := _export_files(store, made["messages"]):
         made = {**made, "files": attached}
     return {**made, "sha256": waymark.hash_contents(made)}
@@ -143,23 +131,17 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
     ]
 
 
-def export_current_path(
-    store: Store,
-    thread_id: str,
-    redaction: Redaction | None = None,
-    report: Report = ignore_progress,
-    redact: Redact = redact_document,
-) -> Json:
+def export_current_path(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Export the current path only, in the document's form: damage elsewhere in the tree does not matter."""
     with store.database.begin_read():
-        thread, messages = store.get_thread(thread_id), store.list_messages(thread_id, report=report)
+        thread, messages = store.get_thread(thread_id), store.list_messages(thread_id, report=options.report)
     made: Json = {
         "thread": {"title": thread.title, "settings": {}},
         "messages": [export_message(message) for message in messages],
         "branches": [],
         "checkpoints": [],
     }
-    return redact(redaction, made, report) if redaction else made
+    return options.apply_redaction(made)
 
 
 def export_message(message: Message) -> Json:

@@ -14,7 +14,8 @@ from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
 from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TOKENS
-from checkpoints.model import UNTITLED, Actor, MessageStatus, clean_name
+from checkpoints.model import UNTITLED, Actor, MessageStatus
+from checkpoints.names import clean_name
 
 FORMAT = "waymark/1"
 

@@ -8,7 +8,7 @@ from checkpoints.interchange.import_plan import BranchPlan, CheckpointPlan, Impo
 from checkpoints.interchange.waymark import CheckpointPart, Document
 from checkpoints.model import Checkpoint, Node
 from checkpoints.progress import Report
-from checkpoints.storage.message_rows import MessageContent, PlacedMessage
+from checkpoints.storage.message_inserts import MessageContent, PlacedMessage
 from checkpoints.storage.segment_rows import NewSegment, reserve_segments
 
 

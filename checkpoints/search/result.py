@@ -1,4 +1,4 @@
-"""What a search finds, as values."""
+"""The results of a search, as values."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -163,7 +163,7 @@ def _require_visible(candidates: Sequence[Checkpoint], thread: Thread, checkpoin
 def count_removal(
     connection: sa.Connection, thread: Thread, old: Path, new: Path, detached: Sequence[Checkpoint]
 ) -> Removal:
-    """What a restore from the path `old` to `new` takes out of the thread; `detached` are those of them that it takes.
+    """Count what a restore from the path `old` to `new` removes; `detached` are the detached checkpoints among it.
 
     Counted by the database: the list may be long.
     """

@@ -167,7 +167,7 @@ class Database:
         """Log the changes that an earlier process acknowledged and the file does not have, and keep them in the mark."""
         with self.begin_read() as connection:
             lost = high_water_mark.find_lost_versions(connection, file.mark.read())
-        file.mark.keep_lost(lost)
+        file.mark.keep_lost_versions(lost)
         self.marked_versions = lost
         if lost:
             _log.warning("%s lost saved changes of %s: `verify` names them", file.path, pluralize(len(lost), "conversation"))

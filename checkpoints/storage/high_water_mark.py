@@ -43,7 +43,7 @@ class HighWaterMark:
                     found |= {thread_id: int(version)} if line.endswith("\n") and thread_id else {}
         return found
 
-    def keep_lost(self, versions: Mapping[str, int]) -> None:
+    def keep_lost_versions(self, versions: Mapping[str, int]) -> None:
         """Begin anew with the changes that an earlier process acknowledged and the database has lost."""
         with self._lock:
             self._lost = dict(versions)

@@ -1,4 +1,4 @@
-"""Messages, read from rows with a check against their hashes, and inserted."""
+"""Messages, read from rows with a check against their hashes."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,13 @@ from langchain_core.messages import BaseMessage
 
 from checkpoints import limits, serde
 from checkpoints.errors import DamagedMessageError, MessageNotFoundError
-from checkpoints.files import File
 from checkpoints.history import Path, Place
-from checkpoints.model import MAIN, Json, Message, MessageSize, MessageStatus, NewMessage, Node
-from checkpoints.progress import Report, StepCounter, count_steps, ignore_progress
+from checkpoints.model import MAIN, Message, MessageSize, MessageStatus, Node
+from checkpoints.progress import Report, count_steps, ignore_progress
 from checkpoints.storage import path_rows, schema, thread_rows
 from checkpoints.storage.batches import select_at_places
-from checkpoints.storage.bulk_insert import insert_rows
-from checkpoints.storage.search_index import IndexedMessage
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
-_MAX_INSERTED_ROWS = 1000  # between two reports
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _SIZE_COLUMNS = ("depth", "agent", "body")
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
@@ -49,79 +45,12 @@ class Tail:
 EMPTY_TAIL = Tail(None, is_last=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageContent:
-    """A new message without its id and place. Making it needs no database."""
-
-    agent: str
-    status: MessageStatus
-    body: str  # canonical JSON
-    hash: str
-    created_at: int  # microseconds since 1970
-    run_id: str | None = None
-    files: tuple[File, ...] = ()  # named by the body
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedMessage:
-    """A new message together with its id, its place and its parent's id."""
-
-    node: Node
-    parent_id: str | None
-    content: MessageContent
-
-    def to_indexed(self, thread_id: str) -> IndexedMessage:
-        """Return what the index of the search reads of it."""
-        return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
-
-
 @dataclass(frozen=True, slots=True)
 class IntactMessage:
     """A stored message that is not damaged, and follows no damaged one."""
 
     hash: str
     node: Node
-
-
-def make_message_content(message: NewMessage, parent_hash: str | None, now: int, run_id: str | None) -> MessageContent:
-    body = serde.to_canonical(message.body)
-    return MessageContent(
-        agent=message.agent,
-        status=message.status,
-        body=body,
-        hash=serde.hash_canonical_body(body, message.agent, message.status, parent_hash),
-        created_at=now if message.created_at is None else message.created_at,
-        run_id=message.run_id or run_id,
-        files=message.files,
-    )
-
-
-def insert_messages(
-    connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage], report: Report = ignore_progress
-) -> None:
-    """Write messages, parents first. Their files are written separately."""
-    counter = StepCounter(report, "Writing", len(messages), "messages")
-    for start in range(0, len(messages), _MAX_INSERTED_ROWS):
-        portion = messages[start : start + _MAX_INSERTED_ROWS]
-        insert_rows(connection, schema.message, [_make_row(thread_id, each) for each in portion])
-        counter.add(len(portion))
-
-
-def _make_row(thread_id: str, message: PlacedMessage) -> Json:
-    node, content = message.node, message.content
-    return {
-        "id": node.id,
-        "thread_id": thread_id,
-        "parent_id": message.parent_id,
-        "segment": node.segment,
-        "depth": node.depth,
-        "agent": content.agent,
-        "status": content.status,
-        "body": content.body,
-        "hash": content.hash,
-        "run_id": content.run_id,
-        "created_at": content.created_at,
-    }
 
 
 def select_messages(

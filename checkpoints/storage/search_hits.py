@@ -212,17 +212,17 @@ def locate_message(connection: sa.Connection, thread_id: str, message_id: str) -
     node, path = thread_rows.select_node(connection, message_id, thread_id), _load_path(connection, thread_id)
     assert node is not None
     shared = history.measure_common_length(history.trace_path(node, parents), path)
-    shown = _find_shown(connection, path, shared)
+    shown = _find_shown_message(connection, path, shared)
     if node in path:
         return MessagePlace(shown, "current", "")
     branch = _find_branches(connection, thread_id, [node.place])[node.place]
     if branch is None:
         return MessagePlace(shown, "left", "")
-    there = _find_shown(connection, history.trace_path(node, parents), node.depth + 1)
+    there = _find_shown_message(connection, history.trace_path(node, parents), node.depth + 1)
     return MessagePlace(shown, "branch", branch.name, branch.id, there)
 
 
-def _find_shown(connection: sa.Connection, path: Path, before: int) -> str | None:
+def _find_shown_message(connection: sa.Connection, path: Path, before: int) -> str | None:
     """Return the last message before a depth that has an article of its own in the page."""
     messages = message_rows.select_messages(connection, path, last=_MAX_CARD_MESSAGES, before=before)
     return next((each.id for each in reversed(messages) if each.agent == MAIN and each.type != "tool"), None)

@@ -18,7 +18,7 @@ def rebuild_index(database: Database, report: Report = ignore_progress) -> int:
     with database.begin_write("search") as connection:
         first = connection.scalar(_LAST_NUMBER) or 0 if connection.dialect.name == "postgresql" else 0
         search_index.queue_everything(connection)
-        wanted = _count_wanted(connection)
+        wanted = _count_wanted_entries(connection)
     entries, done, is_pending = StepCounter(report, "Indexing", wanted, "entries"), 0, True
     while is_pending:
         with database.begin_write("search") as connection:
@@ -30,7 +30,7 @@ def rebuild_index(database: Database, report: Report = ignore_progress) -> int:
         return connection.scalar(sa.select(sa.func.count()).select_from(schema.search_entry)) or 0
 
 
-def _count_wanted(connection: sa.Connection) -> int:
+def _count_wanted_entries(connection: sa.Connection) -> int:
     checkpoints = sa.select(sa.func.count()).where(schema.checkpoint.c.deleted_at.is_(None))
     messages = sa.select(sa.func.count()).select_from(schema.message)
     return (connection.scalar(messages) or 0) + (connection.scalar(checkpoints) or 0)

@@ -17,7 +17,7 @@ from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 from components.views import operations
-from components.views.time_marks import is_question
+from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 
 MAX_QUOTE_CHARS = 120  # of the message that the dialog names
@@ -56,7 +56,7 @@ def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> Rest
         return RestoreTarget(checkpoint.name, checkpoint.message_count, checkpoint_id=checkpoint.id)
     message = store.get_message(thread_id, fields["message"])
     text = "" if message.damaged else shorten_line(str(message.langchain.text), MAX_QUOTE_CHARS)
-    if is_question(message):
+    if is_user_question(message):
         return RestoreTarget(text, message.depth, message_id=message.parent_id, is_asked_again=True)
     last = store.find_last_result(thread_id, message)
     return RestoreTarget(text, last.depth + 1, message_id=last.id)

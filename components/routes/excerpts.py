@@ -18,7 +18,7 @@ from checkpoints.limits import MAX_READ_VALUES
 from checkpoints.text import find_plain_line, shorten, shorten_line
 from checkpoints.tree_reader import find_message_id
 from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
-from components.routes.search import describe_place
+from components.routes.search import describe_message_place
 from components.services import Services
 from components.shapes import Count, MalformedRequestError, check_shape
 from components.views.comparison_view import read_cost
@@ -128,4 +128,4 @@ def _locate_origin(store: Store, thread_id: str, message_id: str) -> Mapping[str
     mark = ExcerptMark.of(store.get_message(thread_id, message_id).intact)
     if mark is None:
         raise MessageNotFoundError(message_id)
-    return describe_place(store.locate_message(thread_id, find_message_id(store, thread_id, mark.depth, mark.last)))
+    return describe_message_place(store.locate_message(thread_id, find_message_id(store, thread_id, mark.depth, mark.last)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from urllib.parse import quote
 
 from fastapi import FastAPI
@@ -12,17 +11,17 @@ from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Store
 from checkpoints.interchange import text_exports, transfer
-from checkpoints.interchange.document_redaction import Redact, redact_document
+from checkpoints.interchange.document_redaction import Redact
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
-from checkpoints.progress import Report
 from components.html_export import export_html
 from components.long_requests import get_report
 from components.services import Services
 
 WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
 
-Writer = Callable[[Store, str, Redaction | None, Report, Redact], Export]
+Writer = Callable[[Store, str, ExportOptions], Export]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +33,9 @@ class ExportFormat:
     takes_long: bool = False
 
 
-def _write_text(write: Callable[[Store, str, Redaction | None, Report, Redact], str]) -> Writer:
+def _write_text(write: Callable[[Store, str, ExportOptions], str]) -> Writer:
     """Adapt the writer of a format that cannot be imported in any size."""
-    return lambda *arguments: Export(write(*arguments))
+    return lambda store, thread_id, options: Export(write(store, thread_id, options))
 
 
 EXPORT_FORMATS = {  # by the value in the form
@@ -72,10 +71,14 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 async def _write_export(services: Services, kind: ExportFormat, thread_id: str, redaction: Redaction | None) -> Export:
     """Write an export. One that takes long waits for its turn, and keeps no thread from those that read for views."""
-    report, write = get_report(), kind.write
+    report = get_report()
     if redaction is None and not kind.takes_long:
-        return await services.read_snapshot(write, services.store, thread_id, None, report, redact_document)
-    return await services.redacted_exports.make(partial(write, services.store, thread_id, redaction, report), report)
+        return await services.read_snapshot(kind.write, services.store, thread_id, ExportOptions(report=report))
+
+    def write(redact: Redact) -> Export:
+        return kind.write(services.store, thread_id, ExportOptions(redaction, report, redact))
+
+    return await services.redacted_exports.make(write, report)
 
 
 def _read_title(store: Store, thread_id: str) -> str:

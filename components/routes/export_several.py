@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from checkpoints import StateError, Store, pluralize
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import transfer
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.transfer import Export
 from checkpoints.limits import MAX_SELECTED_THREADS
 from checkpoints.progress import Progress, Report, report_within
@@ -104,4 +105,4 @@ def _check_size(size: int, limit: int) -> None:
 
 
 def _read_export(store: Store, thread_id: str, report: Report) -> tuple[str, Export]:
-    return store.get_thread(thread_id).title, transfer.write_export(store, thread_id, report=report)
+    return store.get_thread(thread_id).title, transfer.write_export(store, thread_id, ExportOptions(report=report))

@@ -103,10 +103,10 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 def _answer_place(place: MessagePlace) -> Response:
-    return JSONResponse(describe_place(place))
+    return JSONResponse(describe_message_place(place))
 
 
-def describe_place(place: MessagePlace) -> dict[str, str | None]:
+def describe_message_place(place: MessagePlace) -> dict[str, str | None]:
     there = {"branch_id": place.branch_id, "there": place.branch_message_id}
     return {"message": place.message_id, "standing": place.standing, "branch": place.branch, **there}
 

@@ -25,10 +25,10 @@ def add_route(server: FastAPI, services: Services) -> None:
         title = Usage()
         if not place:
             title = await services.read_snapshot(read_title_usage, services.runs, thread_id, services.prices)
-        return JSONResponse(describe_usage(figures, title))
+        return JSONResponse(describe_thread_usage(figures, title))
 
 
-def describe_usage(figures: PathFigures, title: Usage) -> dict[str, Any]:
+def describe_thread_usage(figures: PathFigures, title: Usage) -> dict[str, Any]:
     return {**asdict(figures.usage + title), "models": describe_models(figures)}
 
 

@@ -44,7 +44,7 @@ def build_address(message: Message, **part: str) -> str:
     return f"/api/threads/{quote(message.thread_id)}/messages/{quote(message.id)}/text{query}"
 
 
-def cut_shown(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
+def cut_shown_text(text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
     """Return the beginning of a text of a message. `part` names the text."""
     missing = len(text) - max_chars
     if missing <= 0:
@@ -75,8 +75,8 @@ class ViewBudget:
         self._chars_left -= len(text)
 
     def cut(self, text: str, message: Message, max_chars: int = MAX_SHOWN_CHARS, **part: str) -> ShownText:
-        """Return the beginning of a text, as `cut_shown` does."""
-        shown = cut_shown(text, message, min(max_chars, max(self._chars_left, MAX_SHORT_CHARS)), **part)
+        """Return the beginning of a text, as `cut_shown_text` does."""
+        shown = cut_shown_text(text, message, min(max_chars, max(self._chars_left, MAX_SHORT_CHARS)), **part)
         self.take(shown.text)
         return shown
 
@@ -102,7 +102,7 @@ class ViewBudget:
         return shown, html
 
     def _shorten(self, text: str, message: Message, to_html: Callable[[str], str]) -> tuple[ShownText, str]:
-        shown = cut_shown(text, message, MAX_SHORT_CHARS)
+        shown = cut_shown_text(text, message, MAX_SHORT_CHARS)
         return shown, to_html(shown.text)
 
 

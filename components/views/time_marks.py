@@ -76,7 +76,7 @@ def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPa
     }
 
 
-def is_question(message: Message) -> bool:
+def is_user_question(message: Message) -> bool:
     """Return whether a person wrote the message: it is no note of a move or a summary."""
     is_note = MoveMark.of(message) is not None or SummaryMark.of(message) is not None
     return message.type == "human" and message.agent == MAIN and not is_note
@@ -86,7 +86,7 @@ def _describe_removed_message(message: Message) -> RemovedMessageView | None:
     if message.damaged or message.agent != MAIN:
         return None
     text = str(message.langchain.text)[:_MAX_READ_CHARS] if message.type in ("human", "ai") else ""
-    if is_question(message) and (line := shorten_line(text, MAX_REMOVED_CHARS)):
+    if is_user_question(message) and (line := shorten_line(text, MAX_REMOVED_CHARS)):
         return {"id": message.id, "role": "user", "text": line}
     if message.type == "ai" and (line := find_plain_line(text)):
         is_whole = len(text.split()) == len(line.split())

@@ -197,4 +197,4 @@ def format_arguments(call: ToolCall | InvalidToolCall) -> str:
     arguments = call["args"]
     if not isinstance(arguments, dict):
         return arguments or ""
-    return serde.to_indented(arguments)
+    return serde.format_indented(arguments)

@@ -119,10 +119,10 @@ def _find_changed_units(
 def _mark_units(parts: Sequence[str], units: _Units, changed: set[int], tag: str) -> str:
     """Put the tag around the words of the changed units. Spaces between two of them are marked too."""
     marked = {part for number in changed for part in range(units[number][0], units[number][1] + 1)}
-    return "".join(_write_marked(parts, marked, tag))
+    return "".join(_write_marked_parts(parts, marked, tag))
 
 
-def _write_marked(parts: Sequence[str], marked: set[int], tag: str) -> Iterator[str]:
+def _write_marked_parts(parts: Sequence[str], marked: set[int], tag: str) -> Iterator[str]:
     is_open = False
     for index, part in enumerate(parts):
         is_marked = (index in marked and _is_word(part)) or (

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
-from agent.marks import AttemptMark, CallKey, CheckpointMark, MoveMark, QuestionMark, SummaryMark
+from agent.marks import AttemptMark, CallKey, MemoryCheckpointMark, MoveMark, QuestionMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus, serde
 from checkpoints.limits import MAX_NUMBER
 from tests.strategies import json_objects, json_values, texts
 
-Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | CheckpointMark
-KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMark, CheckpointMark)
+Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | MemoryCheckpointMark
+KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMark, MemoryCheckpointMark)
 numbers = st.integers(0, MAX_NUMBER)
 sources = st.lists(texts, max_size=3).map(tuple)
 marks: st.SearchStrategy[Mark] = st.one_of(
@@ -23,14 +23,14 @@ marks: st.SearchStrategy[Mark] = st.one_of(
     st.builds(SummaryMark, removed=numbers, before=numbers, after=numbers, last=texts, head=texts, sources=sources),
     st.builds(QuestionMark, st.builds(CallKey, texts, texts)),
     st.builds(AttemptMark, texts, numbers),
-    st.builds(CheckpointMark, texts, texts),
+    st.builds(MemoryCheckpointMark, texts, texts),
 )
 WRITTEN: tuple[Mark, ...] = (
     MoveMark("rewind", 1, 2, ("a tool",), 9, 5, "m1", "m2"),
     SummaryMark(2, 9, 5, "m1", "m2", ("a tool",)),
     QuestionMark(CallKey("ben", "call_1")),
     AttemptMark("call_1", 1),
-    CheckpointMark("Plan", "the plan stands"),
+    MemoryCheckpointMark("Plan", "the plan stands"),
 )
 
 

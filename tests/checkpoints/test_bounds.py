@@ -2,12 +2,10 @@
 
 import json
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, limits
@@ -16,6 +14,7 @@ from checkpoints.storage import checkpoint_rows
 from components.views.operations import build_log
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new
+from tests.statements import record_statements
 
 pytestmark = pytest.mark.slow
 
@@ -33,18 +32,6 @@ ALLOWED = 40  # statements more for ten times as much: portions
 def numbered(number: int) -> list[str]:
     """The default names of the checkpoints that would be saved next."""
     return [f"Checkpoint {number + 1 + place}" for place in range(number)]
-
-
-@contextmanager
-def counting(store: Store) -> Iterator[list[str]]:
-    statements: list[str] = []
-
-    def note(_: object, __: object, statement: str, *___: object) -> None:
-        statements.append(statement)
-
-    sa.event.listen(store.database.engine, "before_cursor_execute", note)
-    yield statements
-    sa.event.remove(store.database.engine, "before_cursor_execute", note)
 
 
 def look(store: Store, thread_id: str) -> None:
@@ -93,7 +80,7 @@ def test_ten_times_as_much_takes_hardly_more_statements(
     taken = []
     for write in ACCEPTED[shape]:
         thread_id = transfer.import_thread(store, reading.read_document(write())).result
-        with counting(store) as statements:
+        with record_statements(store.database) as statements:
             work(store, thread_id)
         taken.append(len(statements))
     assert taken[1] <= taken[0] + ALLOWED
@@ -105,7 +92,7 @@ def test_a_view_of_many_branches_takes_no_more_statements(store: Store) -> None:
         chain = [(f"m{n}", f"m{n - 1}" if n else None, HumanMessage("x")) for n in range(branches)]
         heads = [f"m{n}" for n in reversed(range(branches))]
         thread_id = transfer.import_thread(store, reading.read_document(shapes.written(chain, heads))).result
-        with counting(store) as statements:
+        with record_statements(store.database) as statements:
             look(store, thread_id)
         taken.append(len(statements))
     assert taken[0] == taken[1]
@@ -143,7 +130,7 @@ def test_a_list_of_operations_leaves_the_rows_out_that_each_has_changed(store: S
 
 def test_checkpoints_of_a_file_are_written_together(store: Store) -> None:
     doc = reading.read_document(shapes.marked([""] * 1_000))
-    with counting(store) as statements:
+    with record_statements(store.database) as statements:
         made = transfer.import_thread(store, doc).result
     assert len(statements) < 60
     assert names(store, made) == [f"Checkpoint {number}" for number in range(1, 1_001)]

@@ -8,6 +8,7 @@ import pytest
 
 from checkpoints import Database, Store
 from checkpoints.interchange import reading, text_exports, transfer
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.progress import MAX_REPORTS, Progress, Report, StepCounter, count_steps, report_within
 from checkpoints.storage import search_index
@@ -85,8 +86,8 @@ OPERATIONS: dict[str, tuple[Callable[[Store, str, Report], object], set[str]]] =
     "merge": (merge_file, {"Checking", "Preparing", "Writing"}),
     "export": (lambda s, t, report: transfer.export(s, t, report=report), {"Reading"}),
     "redact": (lambda s, t, report: transfer.export(s, t, Redaction(False, ("line",)), report), {"Reading", "Redacting"}),
-    "markdown": (lambda s, t, report: text_exports.export_markdown(s, t, report=report), {"Reading"}),
-    "jsonl": (lambda s, t, report: text_exports.export_jsonl(s, t, report=report), {"Reading"}),
+    "markdown": (lambda s, t, report: text_exports.export_markdown(s, t, ExportOptions(report=report)), {"Reading"}),
+    "jsonl": (lambda s, t, report: text_exports.export_jsonl(s, t, ExportOptions(report=report)), {"Reading"}),
     "backup": (write_copy, {"Copying"}),
     "erase": (lambda s, t, report: erasure.erase(s.database, t, report=report), {"Counting", "Erasing"}),
     "erase lost": (lambda s, _, report: erasure.erase(s.database, keep_undo=False, report=report), {"Counting", "Erasing"}),

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import NewMessage, OperationDetail, OperationKind, Runs, RunState, Store, files, serde
 from checkpoints.errors import ExportTooLargeError
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from components import html_export
 from components.html_export import export_html
@@ -73,7 +74,7 @@ def test_redacted_words_are_nowhere(memory_store: Store) -> None:
     memory_store.rename_thread(thread_id, "My secret")
     memory_store.save(thread_id, name="secret place", description="secret too")
     memory_store.fork(thread_id, None, name="secret branch")
-    assert "secret" not in export_html(memory_store, thread_id, Redaction(False, ("secret",)))
+    assert "secret" not in export_html(memory_store, thread_id, ExportOptions(Redaction(False, ("secret",))))
     assert export_html(memory_store, thread_id).count("secret") >= 4
 
 

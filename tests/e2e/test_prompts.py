@@ -59,6 +59,8 @@ def test_prompts_are_kept_edited_and_deleted_with_undo(size: dict[str, int], ser
     page = visit(server, viewport=size)
     open_library(page)
     expect(page.dialog).to_contain_text("No prompts yet.")
+    expect(page.dialog.get_by_role("button", name="New prompt")).to_be_focused()
+    page.tab.evaluate("addEventListener('invalid', () => console.error('an empty form was submitted'), true)")
     for name in TAGS:
         page.dialog.get_by_role("button", name="New prompt").click()
         save_prompt(page, name, f"{name} {{{{{name}}}}} {{{{<b>}}}} {{{{ok}}}}")

@@ -182,9 +182,12 @@ def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Serve
 def test_the_bar_names_the_branch_and_its_length(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     chip = page.tab.locator(".branch-chip")
-    expect(chip).to_have_count(0)
     page.say("Hello")
     expect(chip).to_have_text("main · 2 messages")
+    page.press_in_menu("Clear conversation")
+    page.confirm("Clear")
+    page.expect_messages(0)
+    expect(chip).to_have_count(0)
 
 
 def test_an_address_without_a_conversation_says_so(shared_server: Server, visit: Visit) -> None:

@@ -15,7 +15,7 @@ export function SlashList({ id, lines, selected, onChoose }) {
   const option = (line, index) =>
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === selected, "aria-disabled": Boolean(line.offReason), onClick: () => onChoose(line) },
+      { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected, "aria-disabled": Boolean(line.offReason), onClick: () => onChoose(line) },
       h("span", { className: "slash-name" }, line.name),
       h("span", { className: "slash-detail" }, line.detail),
     );

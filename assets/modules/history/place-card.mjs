@@ -98,7 +98,7 @@ function Figures({ row: { kind, item, messages } }) {
   );
 }
 
-/** What can be done: first what changes the conversation, then what changes the place. */
+/** The actions of a place: first those that change the conversation, then those that change the place. */
 function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   const { kind, item } = row;
   const makeButton = (text, testId, onClick, label, className = "btn btn-secondary") =>
@@ -119,7 +119,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   );
 }
 
-/** What changes the place itself. */
+/** The actions that change the place itself. */
 function Tools({ row: { kind, item }, name, data, act, onRename }) {
   const tool = (label, sign, onClick, more = {}) => h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick, ...more }, icon(sign));
   const rename = (label) => tool(label, "pencil", onRename, { className: "icon-button rename" });

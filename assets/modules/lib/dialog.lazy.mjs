@@ -18,6 +18,16 @@ export function useDialog(onClose) {
 
 /** A dialog with text to read. @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
 export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
+  const layout = `modal-dialog-scrollable modal-${size}`;
+  return h(DialogFrame, { title, layout, body: { className, tabIndex: 0 }, closeLabel: "Close", buttons, onClose }, children);
+}
+
+/** A dialog with a form. @param {{title: string, className?: string, form: object, buttons: any, onClose: () => void, children: any}} props `form`: its properties */
+export function FormDialog({ title, className = "", form, buttons, onClose, children }) {
+  return h(DialogFrame, { title, tag: "form", content: { autoComplete: "off", ...form }, body: { className }, closeLabel: "Cancel", buttons, onClose }, children);
+}
+
+function DialogFrame({ title, layout = "", tag = "div", content = {}, body, closeLabel, buttons, onClose, children }) {
   const id = useId();
   const dialog = useDialog(onClose);
   return h(
@@ -25,18 +35,13 @@ export function ReadingDialog({ title, size = "lg", className, buttons = null, o
     { ref: dialog, className: "modal show", "aria-labelledby": id, onCancel: (event) => (event.preventDefault(), onClose()) },
     h(
       "div",
-      { className: `modal-dialog modal-dialog-centered modal-dialog-scrollable modal-${size}` },
+      { className: `modal-dialog modal-dialog-centered ${layout}` },
       h(
-        "div",
-        { className: "modal-content" },
+        tag,
+        { ...content, className: "modal-content" },
         h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id }, title)),
-        h("div", { className: `modal-body ${className}`, tabIndex: 0 }, children),
-        h(
-          "div",
-          { className: "modal-footer" },
-          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, "Close"),
-          buttons,
-        ),
+        h("div", { ...body, className: `modal-body ${body.className}` }, children),
+        h("div", { className: "modal-footer" }, h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, closeLabel), buttons),
       ),
     ),
   );

@@ -164,7 +164,7 @@ function Group({ group, lines, selected, id, onChoose }) {
     command.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", className: command.hit && "palette-hit", "aria-selected": index === selected, onClick: () => onChoose(command) },
+      { key: index, id: `${id}-${index}`, role: "option", className: command.hit ? "option palette-hit" : "option", "aria-selected": index === selected, onClick: () => onChoose(command) },
       command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
       (command.detail || command.word) && h("span", { className: "palette-detail" }, command.detail ?? `/${command.word}`),
       h(CommandKeys, { name: command.name }),

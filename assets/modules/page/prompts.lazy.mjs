@@ -15,10 +15,16 @@ loadStyle(new URL("./prompts.lazy.css", import.meta.url));
 export function PromptsDialog({ text, onInsert, onClose }) {
   const { items, problem, edited, deleted, setEdited, save, remove, restore } = useLibrary(text);
   const formId = useId();
+  const newButton = useRef(null);
+  const isEmpty = items?.length === 0 && !edited;
+  useEffect(() => {
+    if (isEmpty) newButton.current.focus(); // after the dialog has taken the focus
+  }, [isEmpty]);
   const add = () => setEdited({ id: createOperationId(), name: "", text: "" });
+  // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited
-    ? h("button", { type: "submit", form: formId, className: "btn btn-primary" }, "Save")
-    : h("button", { type: "button", className: "btn btn-primary", onClick: add }, "New prompt");
+    ? h("button", { key: "save", type: "submit", form: formId, className: "btn btn-primary" }, "Save")
+    : h("button", { key: "new", ref: newButton, type: "button", className: "btn btn-primary", onClick: add }, "New prompt");
   return h(
     ReadingDialog,
     { title: edited ? "Prompt" : "Prompts", className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },

@@ -1,5 +1,5 @@
 /** The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps anything. */
-import { useDialog } from "../lib/dialog.lazy.mjs";
+import { FormDialog } from "../lib/dialog.lazy.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
@@ -14,39 +14,20 @@ const UNREACHABLE_TEXT = "The server does not answer. Nothing was saved.";
 /** @param {{onClose: () => void}} props */
 export function ConnectDialog({ onClose }) {
   const id = useId();
-  const dialog = useDialog(onClose);
   const { providers, provider, chooseProvider, values, change, isTrying, problem, onSubmit } = useConnection();
+  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider }, isTrying ? "Trying…" : "Connect");
   return h(
-    "dialog",
-    { ref: dialog, className: "modal show", "aria-labelledby": `${id}-title`, onCancel: (event) => (event.preventDefault(), onClose()) },
+    FormDialog,
+    { title: "Connect a model", className: "connect-form", form: { onSubmit, "data-testid": "connect-dialog" }, buttons, onClose },
+    h("label", { className: "form-label", htmlFor: `${id}-provider` }, "Provider"),
     h(
-      "div",
-      { className: "modal-dialog modal-dialog-centered" },
-      h(
-        "form",
-        { className: "modal-content", onSubmit, autoComplete: "off", "data-testid": "connect-dialog" },
-        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id: `${id}-title` }, "Connect a model")),
-        h(
-          "div",
-          { className: "modal-body connect-form" },
-          h("label", { className: "form-label", htmlFor: `${id}-provider` }, "Provider"),
-          h(
-            "select",
-            { id: `${id}-provider`, className: "form-select", value: provider?.id ?? "", onChange: (event) => chooseProvider(event.target.value) },
-            providers.map((each) => h("option", { key: each.id, value: each.id }, each.label)),
-          ),
-          provider?.fields.map((field) => h(SettingField, { key: `${provider.id} ${field.name}`, id: `${id}-${field.name}`, field, value: values[field.name] ?? "", onChange: change(field.name) })),
-          h("p", { className: "quiet" }, "Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again."),
-          problem && h("p", { className: "settings-problem", role: "alert" }, problem),
-        ),
-        h(
-          "div",
-          { className: "modal-footer" },
-          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, "Cancel"),
-          h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider }, isTrying ? "Trying…" : "Connect"),
-        ),
-      ),
+      "select",
+      { id: `${id}-provider`, className: "form-select", value: provider?.id ?? "", onChange: (event) => chooseProvider(event.target.value) },
+      providers.map((each) => h("option", { key: each.id, value: each.id }, each.label)),
     ),
+    provider?.fields.map((field) => h(SettingField, { key: `${provider.id} ${field.name}`, id: `${id}-${field.name}`, field, value: values[field.name] ?? "", onChange: change(field.name) })),
+    h("p", { className: "quiet" }, "Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again."),
+    problem && h("p", { className: "settings-problem", role: "alert" }, problem),
   );
 }
 

@@ -77,7 +77,7 @@ function Group({ group, lines, selected, id, current, usual, onChoose }) {
     line.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", "aria-selected": index === selected, onClick: () => onChoose(line) },
+      { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected, onClick: () => onChoose(line) },
       h("span", { className: "model-name" }, nameWithin(group, line.model.name)),
       h("span", { className: "quiet" }, [line.model.name === current && "in use", line.model.name === usual && "default"].filter(Boolean).join(" · ")),
     );

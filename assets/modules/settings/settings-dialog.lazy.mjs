@@ -1,5 +1,5 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
-import { useDialog } from "../lib/dialog.lazy.mjs";
+import { FormDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
@@ -27,39 +27,20 @@ const POLICIES = {
  */
 export function SettingsDialog({ title, onClose, ...props }) {
   const id = useId();
-  const dialog = useDialog(onClose);
   const { choice, change, isSaving, problem, onSubmit } = useSettingsForm({ ...props, onClose });
   const { data } = props;
+  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isSaving }, "Save");
   return h(
-    "dialog",
-    { ref: dialog, className: "modal show", "aria-labelledby": `${id}-title`, onCancel: (event) => (event.preventDefault(), onClose()) },
-    h(
-      "div",
-      { className: "modal-dialog modal-dialog-centered" },
-      h(
-        "form",
-        { className: "modal-content", onSubmit, autoComplete: "off" },
-        h("div", { className: "modal-header" }, h("h2", { className: "modal-title", id: `${id}-title` }, title)),
-        h(
-          "div",
-          { className: "modal-body" },
-          h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
-          h(InstructionsField, { id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions, onChange: change("instructions") }),
-          h(ParameterFields, { id, data, choice, change }),
-          h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
-          h("p", { className: "quiet" }, "Takes effect from the next answer."),
-          h(MarkdownOption),
-          h(NotificationOption),
-          problem && h("p", { className: "settings-problem", role: "alert" }, problem),
-        ),
-        h(
-          "div",
-          { className: "modal-footer" },
-          h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onClose }, "Cancel"),
-          h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isSaving }, "Save"),
-        ),
-      ),
-    ),
+    FormDialog,
+    { title, form: { onSubmit }, buttons, onClose },
+    h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
+    h(InstructionsField, { id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions, onChange: change("instructions") }),
+    h(ParameterFields, { id, data, choice, change }),
+    h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
+    h("p", { className: "quiet" }, "Takes effect from the next answer."),
+    h(MarkdownOption),
+    h(NotificationOption),
+    problem && h("p", { className: "settings-problem", role: "alert" }, problem),
   );
 }
 

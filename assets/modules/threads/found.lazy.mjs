@@ -1,4 +1,4 @@
-/** What a search finds in all conversations, below the titles that match. */
+/** The results of a search in all conversations, below the titles that match. */
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "../page/search.lazy.mjs";
 
 const { createElement: h } = window.React;

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.context.memory import find_memory_checkpoints, number_messages, recall_messages, recall_path
-from agent.marks import CheckpointMark, MoveKind, MoveMark
+from agent.marks import MemoryCheckpointMark, MoveKind, MoveMark
 from checkpoints import MAIN, Message, MessageStatus, serde
 from checkpoints.limits import MAX_NUMBER
 
@@ -65,9 +65,9 @@ def test_messages_of_others_follow_the_remembered_ones() -> None:
 
 
 def test_a_checkpoint_stands_behind_all_results_of_its_answer_and_leaves_with_them() -> None:
-    saved = ToolMessage("Saved.", tool_call_id="1", additional_kwargs=CheckpointMark("Plan").to_kwargs())
+    saved = ToolMessage("Saved.", tool_call_id="1", additional_kwargs=MemoryCheckpointMark("Plan").to_kwargs())
     path = store(HELLO, HI, ("ann", saved), ("ann", ToolMessage("2", tool_call_id="2")), HI)
     (found,) = find_memory_checkpoints(number_messages(recall_messages(path, "ann"))).items()
-    assert found == ("Plan", (3, CheckpointMark("Plan")))
+    assert found == ("Plan", (3, MemoryCheckpointMark("Plan")))
     left = recall_messages(store(HELLO, HI, ("ann", saved), move(2)), "ann")
     assert find_memory_checkpoints(number_messages(left)) == {}

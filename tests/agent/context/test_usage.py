@@ -17,7 +17,7 @@ from agent.context.request import SIZE_NOTE_KEY, build_request
 from agent.context.usage import combine_usage, readable_usage
 from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP
-from agent.tracing.spans import count_usage as traced
+from agent.tracing.attributes import count_token_kinds as traced
 from checkpoints import Caller, Database, NewMessage, Store, limits, serde
 from components.routes import growth
 from components.routes.whole_text import find_text

@@ -198,6 +198,18 @@ def test_each_answer_of_a_connection_begins_without_a_pause() -> None:
     assert without_clock(read()) == b"x"
 
 
+def test_bytes_at_hand_are_read_without_a_pause() -> None:
+    async def read() -> float:
+        pacer, loop = StreamPacer(), asyncio.get_running_loop()
+        paced, begun = paced_client._PacedConnection(Connection(0, 40), pacer), loop.time()
+        with pacer.count_stream(), pacer.count_stream():
+            for _ in range(40):
+                await paced.read(1)  # smaller than a record, so that the rest of it is at hand
+        return loop.time() - begun
+
+    assert without_clock(read()) == 0
+
+
 def test_what_came_before_a_failure_is_returned() -> None:
     class Failing(Connection):
         async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109

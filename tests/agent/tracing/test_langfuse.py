@@ -14,10 +14,11 @@ from opentelemetry import trace
 from pydantic import SecretStr
 
 from agent.context.prompts import SYSTEM_PROMPT
+from agent.tracing.attributes import count_token_kinds
 from agent.tracing.events import Feedback, Prompt, RunBegun
 from agent.tracing.langfuse import LangfuseTracer
 from agent.tracing.run_trace import RunTrace
-from agent.tracing.spans import count_usage, derive_trace_id
+from agent.tracing.span_ids import derive_trace_id
 from app import create_app
 from checkpoints import RunState
 from config import Settings, SettingsError
@@ -156,7 +157,7 @@ def test_tokens_are_counted_in_one_place_each() -> None:
     details = {"input_token_details": {"cache_read": 40}, "output_token_details": {"reasoning": 5}}
     answer = AIMessage("", usage_metadata={"input_tokens": 100, "output_tokens": 20, "total_tokens": 120, **details})  # type: ignore[typeddict-item]
     parts = {"input": 60, "input_cache_read": 40, "output": 15, "output_reasoning": 5}
-    assert count_usage(answer) == {**parts, "total": 120}
+    assert count_token_kinds(answer) == {**parts, "total": 120}
 
 
 def test_a_thumb_is_a_score_on_the_trace_of_its_run_and_can_be_turned_and_taken_back(

@@ -12,7 +12,7 @@ from agent.run.compaction import SummaryScope
 from agent.tools.calculator import calculator
 from agent.tracing.events import Feedback, TraceLabels
 from agent.tracing.langfuse import LangfuseTracer
-from agent.tracing.spans import derive_trace_id
+from agent.tracing.span_ids import derive_trace_id
 from checkpoints import Caller, RunState
 from tests.agent.cast import Cast, agent, ask
 from tests.agent.running import Running, model_at, running, tool

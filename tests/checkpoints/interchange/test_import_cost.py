@@ -1,34 +1,21 @@
 """An import writes in bulk, and prepares its rows before the lock: statements are counted, not the time."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
-import sqlalchemy as sa
 
-from checkpoints import Database, Store, serde
+from checkpoints import Store, serde
 from checkpoints.interchange import planning, reading, transfer
 from checkpoints.interchange.waymark import Document
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
+from tests.statements import record_statements
 
 IMPORTS: list[Callable[[Store, str, Document], object]] = [
     lambda store, _, doc: transfer.import_thread(store, doc),
     transfer.merge_document,
     lambda store, thread_id, doc: store.import_into(thread_id, transfer.make_replacement(doc)),
 ]
-
-
-@contextmanager
-def counted_statements(database: Database) -> Iterator[list[str]]:
-    statements: list[str] = []
-
-    def watch(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        statements.append(statement)
-
-    sa.event.listen(database.engine, "before_cursor_execute", watch)
-    yield statements
-    sa.event.remove(database.engine, "before_cursor_execute", watch)
 
 
 @pytest.mark.parametrize("write", [shapes.split, lambda branches: shapes.comb(branches, branches)], ids=["split", "comb"])
@@ -39,7 +26,7 @@ def test_two_hundred_branches_take_as_many_statements_as_twenty(
     counts = []
     for branches in (20, 200):
         thread_id, doc = talked(store, "x", "y"), reading.read_document(write(branches))
-        with counted_statements(store.database) as statements:
+        with record_statements(store.database) as statements:
             act(store, thread_id, doc)
         counts.append(len(statements))
     assert counts[1] <= counts[0] + 1  # ids are looked up in portions of 200
@@ -64,7 +51,7 @@ def test_no_chain_is_cut_while_the_lock_is_held(store: Store, monkeypatch: pytes
 
 def test_many_ids_are_one_value_on_postgresql(store: Store) -> None:
     doc = reading.read_document(shapes.comb(600, 600))
-    with counted_statements(store.database) as statements:
+    with record_statements(store.database) as statements:
         transfer.import_thread(store, doc)
     batches = 1 if store.database.kind == "postgresql" else 6
     assert sum("hash" in each and each.startswith("SELECT message.id") for each in statements) == batches + 1

@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 
 from checkpoints import MessageStatus, NewMessage, Store, serde
 from checkpoints.interchange import text_exports
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.reasoning import Reasoning
 from tests.checkpoints.conversations import talked
@@ -95,7 +96,7 @@ def test_a_system_message_from_a_file_is_no_instruction_in_jsonl(store: Store) -
 def test_what_is_redacted_is_in_no_export(store: Store) -> None:
     thread_id = told(store, HumanMessage("my secret"), call("1"), result("1", "classified"), AIMessage("ok"))
     for write in (text_exports.export_markdown, text_exports.export_jsonl):
-        text = write(store, thread_id, Redaction(True, ("secret",)))
+        text = write(store, thread_id, ExportOptions(Redaction(True, ("secret",))))
         assert "secret" not in text
         assert "classified" not in text
         assert "calculator" in text

@@ -39,7 +39,9 @@ def test_what_a_conversation_took_is_what_its_path_took() -> None:
     )
     saved = store.save(thread_id).result
     store.append(thread_id, [NewMessage(serde.to_body(answer()))])
-    view = thread_usage.describe_usage(thread_usage.sum_figures(store, thread_id, f"checkpoint:{saved}", PRICES), Usage(1))
+    view = thread_usage.describe_thread_usage(
+        thread_usage.sum_figures(store, thread_id, f"checkpoint:{saved}", PRICES), Usage(1)
+    )
     assert (view["input"], view["cost"]) == (2_001, 0.002)
     assert [(each["spec"], each["cost"]) for each in view["models"]] == [("openai:small", 0.002), ("openai:other", None)]
     for _ in range(3):

@@ -96,4 +96,4 @@ def test_a_view_within_its_budget_is_whole() -> None:
     texts = [f"**{n}** " + "word " * 100 for n in range(50)]
     views = describe(*map(AIMessage, texts), to_html=render_markdown)
     assert [view["html"] for view in views] == list(map(render_markdown, texts))
-    assert shown_text.cut_shown("short", path(HumanMessage("x"))[0]).more is None
+    assert shown_text.cut_shown_text("short", path(HumanMessage("x"))[0]).more is None

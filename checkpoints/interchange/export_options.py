@@ -1,0 +1,24 @@
+"""How a conversation is exported: what is left out, and who is told of the progress."""
+
+from dataclasses import dataclass
+
+from checkpoints.interchange.document_redaction import Redact, redact_document
+from checkpoints.interchange.redaction import Redaction
+from checkpoints.model import Json
+from checkpoints.progress import Report, ignore_progress
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """The options that all formats share. `redact` redacts a document: the server does it in another process."""
+
+    redaction: Redaction | None = None
+    report: Report = ignore_progress
+    redact: Redact = redact_document
+
+    def apply_redaction(self, document: Json) -> Json:
+        """Return a document without what is to be left out. Raises what `redact` raises."""
+        return self.redact(self.redaction, document, self.report) if self.redaction else document
+
+
+WHOLE_EXPORT = ExportOptions()

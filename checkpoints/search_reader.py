@@ -1,0 +1,43 @@
+"""The search of messages and checkpoints, and where the page shows a message."""
+
+from datetime import datetime
+
+from checkpoints.limits import MAX_SEARCH_HITS
+from checkpoints.search.query import parse_query
+from checkpoints.search.result import MessagePlace, PathHits, SearchResult
+from checkpoints.storage import path_search, search_hits
+from checkpoints.storage.database import Database
+
+
+class SearchReader:
+    """The reads that find a message or a checkpoint."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def search(
+        self, text: str, now: datetime, *, owner: str = "local", this: str | None = None, limit: int = MAX_SEARCH_HITS
+    ) -> SearchResult:
+        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
+        with self.database.begin_read() as connection:
+            return search_hits.search(connection, parse_query(text, now), owner, this, limit)
+
+    def find_in_path(self, thread_id: str, text: str) -> PathHits:
+        """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return path_search.find_in_path(connection, thread_id, text)
+
+    def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
+        """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return search_hits.locate_message(connection, thread_id, message_id)
+
+    def locate_branch(self, thread_id: str, branch_id: str) -> MessagePlace:
+        """Find where the page shows the end of a branch. Raises `BranchNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return search_hits.locate_branch(connection, thread_id, branch_id)
+
+    def locate_checkpoint(self, thread_id: str, checkpoint_id: str) -> MessagePlace:
+        """Find where the page shows the message of any checkpoint of a thread. Raises `CheckpointNotFoundError`."""
+        with self.database.begin_read() as connection:
+            return search_hits.locate_checkpoint(connection, thread_id, checkpoint_id)

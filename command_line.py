@@ -1,0 +1,57 @@
+"""The command line: its commands, their arguments, and the help about them."""
+
+import argparse
+from pathlib import Path
+
+DEMONSTRATION_NAMES = ("compaction", "goto")
+ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}  # of the names of files, by format
+Arguments = argparse.Namespace
+
+
+def parse_arguments(arguments: list[str]) -> Arguments:
+    """Parse the command line; `command` is "serve" where none is named. A mistake ends the process with code 2."""
+    parser = argparse.ArgumentParser(
+        prog="app.py",
+        description="Waymark: conversations in which time can be moved through.",
+        epilog="Settings are read from the environment and from .env, as for the server.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="command")
+    commands.add_parser("serve", help="serve the page (the default)")
+    _add_export_arguments(commands.add_parser("export", help="write a conversation, or all, as text; also while serving"))
+    importing = commands.add_parser("import", help="make a conversation from an exported file")
+    importing.add_argument("file", type=Path)
+    importing.add_argument("--into", metavar="THREAD", help="add it to this conversation instead of making a new one")
+    commands.add_parser("verify", help="check every message, chain, head and count; also while serving")
+    commands.add_parser("reindex", help="make the search's index again, if `verify` says so")
+    saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
+    saving.add_argument("file", type=Path)
+    showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
+    showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
+    _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
+    parser.set_defaults(command="serve")
+    return parser.parse_args(arguments)
+
+
+def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("thread", nargs="?", metavar="THREAD", help="the end of the conversation's address, after /t/")
+    which.add_argument("--all", action="store_true", help="every conversation, each into a file of its own")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE|FOLDER", help="where to; one goes to the output without")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=list(ENDINGS), default="waymark", help="only waymark can be imported")
+    for name, purpose in (("markdown", "to read"), ("jsonl", "one line in OpenAI's form for fine-tuning")):
+        form.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=purpose)
+    parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
+    parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
+    parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
+
+
+def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("thread", nargs="?", metavar="THREAD", help="a conversation, also one that is deleted")
+    which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
+    parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be erased, also beside a server; erase nothing"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -1,0 +1,148 @@
+"""The page's server: its routes, Dash with the panels, and the guard before them."""
+
+from dataclasses import replace
+
+from dash import Dash
+from fastapi import FastAPI
+
+from checkpoints.limits import MAX_MESSAGE_CHARS
+from checkpoints.serde import replace_lone_surrogates
+from components import page, page_requests
+from components.long_requests import LongRequestLayer
+from components.routes import (
+    agent_transcript,
+    comparison,
+    errors,
+    excerpts,
+    export_download,
+    export_several,
+    file_content,
+    growth,
+    health,
+    model_connections,
+    replaced_messages,
+    request_progress,
+    saved_prompts,
+    search,
+    thread_list,
+    thread_usage,
+    uploads,
+    whole_text,
+)
+from components.services import Services
+from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
+from components.views import file_links
+from server import session_routes
+from server.dash_backend import make_backend, remove_dash_variables
+from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
+from server.guard import AllowedRoutes, Guard
+from server.headers import build_security_policy, hash_script
+from server.layers import serve_page_at
+from server.sign_in import SignIn
+from server.static_files import load_frame, load_inline_scripts, load_page_files
+from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
+
+MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
+ROUTES = (
+    thread_list,
+    export_several,
+    thread_usage,
+    replaced_messages,
+    comparison,
+    excerpts,
+    growth,
+    export_download,
+    file_content,
+    agent_transcript,
+    whole_text,
+    request_progress,
+    search,
+    uploads,
+    model_connections,
+    saved_prompts,
+    health,
+)
+ALLOWED_ROUTES = AllowedRoutes(
+    paths=frozenset(
+        {
+            "/",
+            "/_dash-layout",
+            "/_dash-dependencies",
+            CALLBACK_PATH,
+            "/api/panels",
+            "/api/events",
+            search.SEARCH_PATH,
+            thread_list.THREADS_PATH,
+            model_connections.CONNECTIONS_PATH,
+            thread_list.RUNS_PATH,
+            saved_prompts.PROMPTS_PATH,
+            session_routes.SESSIONS_PATH,
+        }
+    ),
+    prefixes=(
+        "/api/threads/",
+        "/api/requests/",
+        "/api/actions/",
+        UPLOADS_PREFIX,
+        f"{session_routes.SESSIONS_PATH}/",
+        f"{saved_prompts.PROMPTS_PATH}/",
+    ),
+    page_prefixes=("/t/",),
+    user_file_prefixes=(file_links.FILES_PREFIX,),
+    static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
+    max_body_bytes={
+        **dict.fromkeys(PAGE_REQUEST_PREFIXES, MAX_PAGE_REQUEST_BYTES),
+        **{f"{UPLOADS_PREFIX}{purpose}": limit for purpose, limit in MAX_UPLOAD_BYTES.items()},
+    },
+)
+
+
+def build_guard(services: Services, host: str, port: int, sign_in: SignIn | None) -> Guard:
+    """Build the page's server, and the guard before it. `host` and `port` are those that it listens on."""
+    server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    page_files = load_page_files()
+    session_routes.add_routes(server, sign_in)
+    dash = _build_dash(server, services, page_files)
+    policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
+    page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
+    return Guard(
+        serve_static_files(LongRequestLayer(page, services.long_requests), page_files),
+        hosts=_list_hosts(host, port),
+        sign_in=sign_in,
+        content_security_policy=lambda: policy,
+        routes=replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",)),
+    )
+
+
+def _list_hosts(host: str, port: int) -> frozenset[str]:
+    """Return the allowed values of the Host header. Browsers leave :80 out."""
+    names = {"127.0.0.1", "localhost", "[::1]", format_host(host)}
+    return frozenset(names if port == 80 else {f"{name}:{port}" for name in names})
+
+
+def format_host(host: str) -> str:
+    """Return a host as addresses have it."""
+    return f"[{host}]" if ":" in host else host
+
+
+def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
+    errors.add_error_responses(server)
+    page.add_route(server, services)
+    remove_dash_variables()
+    server.add_middleware(CallbackCheck, get_callbacks=lambda: dash.callback_map)  # before Dash's own, which encloses it
+    dash: page.Page = page.Page(
+        "waymark",
+        backend=make_backend(server),
+        title="Waymark",
+        update_title=None,  # type: ignore[arg-type]  # its documented off switch
+        include_assets_files=False,  # the frame names them
+        index_string=page.build_index(load_frame(), page_files.root),
+        meta_tags=page.META_TAGS,
+        enable_mcp=False,
+        on_error=page_requests.report_error,
+    )
+    dash.layout = page.layout()
+    page.register(dash, services)
+    for route in ROUTES:
+        route.add_route(server, services)
+    return dash
