@@ -25,7 +25,7 @@ from checkpoints.model import (
 )
 from checkpoints.operation import USER, Operation, OperationKind
 from checkpoints.progress import Report, ignore_progress
-from checkpoints.search.query import parse_query
+from checkpoints.search.query import parse_query, split_tags
 from checkpoints.search.result import MessagePlace, PathHits, SearchResult
 from checkpoints.storage import (
     checkpoint_rows,
@@ -64,10 +64,14 @@ class Reader:
         after: ListPlace | None = None,
         limit: int = 100,
     ) -> list[Thread]:
-        """Return the next conversations of the list after a place, whose titles contain all words of the text."""
+        """Return the next conversations of the list after a place, whose titles contain all words of the text.
+
+        `tag:NAME` in the text: those with this tag.
+        """
+        rest, tags = split_tags(text)
         with self.database.begin_read() as connection:
-            words = text.casefold().split()
-            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after)
+            words = rest.casefold().split()
+            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after, tags)
 
     def list_changed_threads(self, since: datetime, *, owner: str = "local", limit: int = 100) -> list[Thread]:
         """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
