@@ -13,7 +13,7 @@ const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false }
 const ROLES = { user: "You", assistant: "Assistant", tool: "Tool result", note: "Note", checkpoint: "Checkpoint" };
 const UNREADABLE_TEXT = "The search did not answer. Please try again.";
 const LEFT_TEXT = "This message was left behind. The conversation is shown at the place where it left.";
-export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, before:2025-06, after:today, a “phrase” in quotes, or -without.";
+export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.";
 
 loadStyle(new URL("./search.lazy.css", import.meta.url));
 
