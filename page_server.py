@@ -24,6 +24,7 @@ from components.routes import (
     request_progress,
     saved_prompts,
     search,
+    tags,
     thread_list,
     thread_usage,
     uploads,
@@ -60,6 +61,7 @@ ROUTES = (
     uploads,
     model_connections,
     saved_prompts,
+    tags,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
@@ -76,6 +78,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             model_connections.CONNECTIONS_PATH,
             thread_list.RUNS_PATH,
             saved_prompts.PROMPTS_PATH,
+            tags.TAGS_PATH,
             session_routes.SESSIONS_PATH,
         }
     ),
@@ -86,6 +89,7 @@ ALLOWED_ROUTES = AllowedRoutes(
         UPLOADS_PREFIX,
         f"{session_routes.SESSIONS_PATH}/",
         f"{saved_prompts.PROMPTS_PATH}/",
+        f"{tags.TAGS_PATH}/",
     ),
     page_prefixes=("/t/",),
     user_file_prefixes=(file_links.FILES_PREFIX,),

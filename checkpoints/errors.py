@@ -6,7 +6,8 @@ StateError
 │   ├── CheckpointNotFoundError
 │   ├── MessageNotFoundError
 │   ├── BranchNotFoundError
-│   └── PromptNotFoundError
+│   ├── PromptNotFoundError
+│   └── TagNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
 │   └── RequestReusedError   the request was used for another text before; nothing was done
@@ -18,6 +19,7 @@ StateError
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── InvalidPromptError       a prompt that cannot be saved
+├── InvalidTagError          a tag without a name, or one too many
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
 ├── ExportTooLargeError      an export that would be too large
@@ -149,6 +151,14 @@ class InvalidPromptError(StateError):
 
 class PromptNotFoundError(NotFoundError):
     noun = "prompt"
+
+
+class InvalidTagError(StateError):
+    """A tag without a name, one whose name another one has, or one too many."""
+
+
+class TagNotFoundError(NotFoundError):
+    noun = "tag"
 
 
 class InvalidFileError(StateError, ValueError):

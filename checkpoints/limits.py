@@ -63,6 +63,9 @@ MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that
 
 # The list of conversations
 MAX_SELECTED_THREADS = 1_000  # that one action changes or exports
+MAX_TAG_CHARS = 50  # of the name of a tag; a longer one is cut
+MAX_TAGS_OF_THREAD = 20
+MAX_TAGS = 200  # of one owner, on all conversations
 
 # Search
 MAX_QUERY_CHARS = 500  # of a query; a longer one is cut

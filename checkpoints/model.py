@@ -55,6 +55,7 @@ class Thread:
     deleted: bool
     pinned: bool = False  # before all others in the list
     archived: bool = False  # out of the list, and found by the search
+    tags: tuple[str, ...] = ()  # ids, also of removed ones; `storage.tag_rows` knows their names
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ class OperationKind(StrEnum):
     RENAME = "rename"
     PIN = "pin"
     ARCHIVE = "archive"  # of a thread, or the return of one
+    TAG = "tag"  # a thread, or take its tags away
     SETTINGS = "settings"
     FORK = "fork"
     RESTORE = "restore"

@@ -1,6 +1,6 @@
 """Facts of an operation: names, numbers and keys. No sentences: components.views.operations makes those."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
@@ -24,6 +24,8 @@ class OperationDetail:
     future_kept: bool | None = None  # whether a restore kept the removed messages as a branch
     pinned: bool | None = None
     archived: bool | None = None
+    added: Sequence[str] = field(default_factory=list)  # names of tags
+    removed: Sequence[str] = field(default_factory=list)  # names of tags
     model: str = ""  # that was asked for a title
     usage: Mapping[str, Any] = field(default_factory=dict)  # of that model, as LangChain counts it
     depth: int | None = None  # of the message that a move went to
@@ -63,6 +65,10 @@ def _is_map(value: object) -> bool:
     return isinstance(value, dict)
 
 
+def _is_text_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
 def _is_text_map(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
 
@@ -72,6 +78,7 @@ _CHECKS: Final = {
     **dict.fromkeys(("name", "new_name", "text", "model"), _is_text),
     **dict.fromkeys(("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after"), _is_count),
     **dict.fromkeys(("future_kept", "pinned", "archived"), _is_flag),
+    **dict.fromkeys(("added", "removed"), _is_text_list),
     "settings": _is_text_map,
     "usage": _is_map,
 }

@@ -283,6 +283,16 @@ class Store(Reader):
         body: ChangeBody = lambda change: thread_edits.archive_thread(change, archived=archived)  # noqa: E731
         return self._run_change(thread_id, OperationKind.ARCHIVE, caller, body, while_running=True)
 
+    def tag_thread(
+        self, thread_id: str, *, add: Sequence[str] = (), remove: Sequence[str] = (), caller: Caller = USER
+    ) -> Receipt:
+        """Give a conversation tags by their names, and take others away.
+
+        Raises `InvalidTagError` beyond the limits, and if nothing changes.
+        """
+        body: ChangeBody = lambda change: thread_edits.tag_thread(change, add, remove)  # noqa: E731
+        return self._run_change(thread_id, OperationKind.TAG, caller, body, while_running=True)
+
     def change_settings(
         self, thread_id: str, values: Mapping[str, str], *, expected: Mapping[str, str] | None = None, caller: Caller = USER
     ) -> Receipt:

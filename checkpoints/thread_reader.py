@@ -5,6 +5,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from checkpoints.model import ListPlace, Thread
+from checkpoints.search.query import split_tags
 from checkpoints.storage import schema, thread_lists, thread_rows
 from checkpoints.storage.database import Database
 
@@ -28,10 +29,14 @@ class ThreadReader:
         after: ListPlace | None = None,
         limit: int = 100,
     ) -> list[Thread]:
-        """Return the next conversations of the list after a place, whose titles contain all words of the text."""
+        """Return the next conversations of the list after a place, whose titles contain all words of the text.
+
+        `tag:NAME` in the text: those with this tag.
+        """
+        rest, tags = split_tags(text)
         with self.database.begin_read() as connection:
-            words = text.casefold().split()
-            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after)
+            words = rest.casefold().split()
+            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after, tags)
 
     def list_changed_threads(self, since: datetime, *, owner: str = "local", limit: int = 100) -> list[Thread]:
         """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from checkpoints import Caller, StateError
-from checkpoints.limits import MAX_SELECTED_THREADS
+from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, check_shape
@@ -56,6 +56,8 @@ class _Fields(TypedDict, total=False):
     files: list[NamedUpload] | None
     threads: Annotated[list[str], Field(max_length=MAX_SELECTED_THREADS)] | None
     archived: bool | None
+    add: Annotated[list[str], Field(max_length=MAX_TAGS)] | None  # names of tags
+    remove: Annotated[list[str], Field(max_length=MAX_TAGS)] | None
 
 
 class ActionFields(dict[str, Any]):

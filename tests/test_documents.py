@@ -273,6 +273,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "
         f"{redacted_exports.MAX_WAITING} that wait",
+        "Tags": f"{limits.MAX_TAGS} tags of {limits.MAX_TAG_CHARS} characters; "
+        f"{limits.MAX_TAGS_OF_THREAD} of a conversation",
         "The library of prompts": f"{limits.MAX_SAVED_PROMPTS} prompts of {limits.MAX_SAVED_PROMPT_CHARS:,} characters",
         "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
         f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together, "

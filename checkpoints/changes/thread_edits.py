@@ -1,12 +1,14 @@
-"""Changes of a whole thread: clear, rename, pin, archive, set and delete."""
+"""Changes of a whole thread: clear, rename, pin, archive, tag, set and delete."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import ConflictError
+from checkpoints.errors import ConflictError, InvalidTagError
+from checkpoints.limits import MAX_TAGS_OF_THREAD
 from checkpoints.names import clean_name
 from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
-from checkpoints.storage import checkpoint_rows
+from checkpoints.storage import checkpoint_rows, tag_rows
+from checkpoints.tag import clean_tag, fold_tag
 
 
 def clear_head(transaction: Transaction) -> None:
@@ -31,6 +33,27 @@ def pin_thread(transaction: Transaction, *, pinned: bool) -> None:
 def archive_thread(transaction: Transaction, *, archived: bool) -> None:
     transaction.detail = OperationDetail(subject="thread", name=transaction.thread.title, archived=archived)
     transaction.update_row("thread", transaction.thread.id, archived=archived)
+
+
+def tag_thread(transaction: Transaction, add: Sequence[str], remove: Sequence[str]) -> None:
+    """Give a thread tags, and take others away. Raises `InvalidTagError` beyond the limits, and if nothing changes."""
+    thread, connection = transaction.thread, transaction.connection
+    cleaned = [clean_tag(name) for name in add]
+    if not all(cleaned):
+        raise InvalidTagError("A tag needs a name.")
+    before = tag_rows.select_names(connection, thread.tags)
+    taken = {fold_tag(clean_tag(name)) for name in remove}
+    kept = [tag_id for tag_id in thread.tags if fold_tag(before.get(tag_id, "")) not in taken]
+    tags = list(dict.fromkeys([*kept, *tag_rows.ensure_tags(connection, thread.owner, cleaned, transaction.new_id)]))
+    names = tag_rows.select_names(connection, tags)
+    if len(names) > MAX_TAGS_OF_THREAD:
+        raise InvalidTagError(f"A conversation has at most {MAX_TAGS_OF_THREAD} tags.")
+    if names.keys() == before.keys():
+        raise InvalidTagError("The tags are like this already.")
+    added = [names[tag_id] for tag_id in tags if tag_id in names and tag_id not in before]
+    removed = [before[tag_id] for tag_id in thread.tags if tag_id in before and tag_id not in names]
+    transaction.detail = OperationDetail(subject="thread", name=thread.title, added=added, removed=removed)
+    transaction.update_row("thread", thread.id, tags=tag_rows.trim_tags(tags, names))
 
 
 def change_settings(transaction: Transaction, values: Mapping[str, str], expected: Mapping[str, str]) -> None:

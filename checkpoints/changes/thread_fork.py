@@ -8,13 +8,15 @@ from checkpoints.storage import checkpoint_rows, copies, message_rows, search_in
 
 
 def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
-    """Copy a path of another conversation, and the checkpoints on it, into this new one.
+    """Copy a path of another conversation, the checkpoints on it, and its tags, into this new one.
 
     Equal paths have equal hashes: nothing is read or hashed here. A damaged message has a damaged copy.
     """
     nodes = _copy_messages(transaction, path) if path.length else []
     _copy_checkpoints(transaction, source, path, nodes)
     transaction.move_head(nodes[-1] if nodes else None)
+    if source.tags:
+        transaction.update_row("thread", transaction.thread.id, tags=list(source.tags))
     transaction.detail = OperationDetail(subject="thread", name=source.title)
     transaction.record_insert("thread", transaction.thread.id)
     return transaction.thread.id

@@ -29,6 +29,7 @@ from checkpoints.storage import (
     schema,
     search_index,
     segment_rows,
+    tag_rows,
     thread_rows,
 )
 from checkpoints.storage.bulk_insert import insert_rows
@@ -249,6 +250,7 @@ class Transaction:
         """Run `body` and record the operation."""
         result = body(self)
         self._index_checkpoints()
+        self._index_tags()
         operation = Operation(
             thread_id=self.thread.id,
             version=self._raise_version(),
@@ -271,6 +273,12 @@ class Transaction:
             self.connection,
             {each.id for each in self.changes if each.table == "checkpoint" and not _INDEXED_COLUMNS.isdisjoint(each.after)},
         )
+
+    def _index_tags(self) -> None:
+        """Index the thread's tags, if the change has written them."""
+        written = [each.after["tags"] for each in self.changes if each.table == "thread" and "tags" in each.after]
+        if written:
+            tag_rows.index_thread(self.connection, self.thread.id, written[-1])
 
     def _raise_version(self) -> int:
         """Write the thread's next version, and return it. Raises `ConflictError` if another change wrote it first."""

@@ -82,6 +82,8 @@ class DocumentRedaction:
             "title": self._redact_name(document["thread"]["title"]),
             "settings": self._redact_value(document["thread"]["settings"]),
         }
+        if tags := document["thread"].get("tags"):  # a tag that matches is left out: a mark would become a tag of its own
+            thread["tags"] = [name for name in tags if self._redact_name(name) == name]
         checkpoints = [self._redact_checkpoint(checkpoint) for checkpoint in document["checkpoints"]]
         active = {"active": self._redact_id(document["active"])} if "active" in document else {}
         return {**document, **active, "thread": thread, "branches": branches, "checkpoints": checkpoints}

@@ -14,7 +14,7 @@ from checkpoints.interchange.planning import plan_merge, plan_new_chains, plan_r
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.interchange.writing import write_plan
 from checkpoints.progress import Report, count_steps, ignore_progress
-from checkpoints.storage import thread_rows
+from checkpoints.storage import tag_rows, thread_rows
 from checkpoints.storage.driver_errors import translate_taken_ids
 from checkpoints.storage.message_inserts import MessageContent
 
@@ -27,12 +27,17 @@ def make_replacement(doc: Document, report: Report = ignore_progress) -> ChangeB
 
 
 def make_new_thread(doc: Document, report: Report = ignore_progress) -> ChangeBody:
-    """Make the change that fills a new conversation with a document, and pins or archives it as the document says."""
+    """Make the change that fills a new conversation with a document, and pins, archives and tags it as the document says.
+
+    A tag that would be one too many here is left out.
+    """
     replace_contents = make_replacement(doc, report)
 
     def fill_thread(transaction: Transaction) -> str | None:
         made = replace_contents(transaction)
-        transaction.update_row("thread", transaction.thread.id, pinned=doc.thread.pinned, archived=doc.thread.archived)
+        thread, names = transaction.thread, list(filter(None, doc.thread.tags))
+        tags = tag_rows.ensure_tags(transaction.connection, thread.owner, names, transaction.new_id, leave_out=True)
+        transaction.update_row("thread", thread.id, pinned=doc.thread.pinned, archived=doc.thread.archived, tags=tags)
         return made
 
     return fill_thread

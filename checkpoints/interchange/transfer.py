@@ -19,7 +19,7 @@ from checkpoints.interchange.waymark import Document
 from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
 from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
 from checkpoints.progress import Progress, Report, ignore_progress
-from checkpoints.storage import message_rows
+from checkpoints.storage import message_rows, tag_rows
 from checkpoints.store import Store
 from checkpoints.text import pluralize
 
@@ -84,13 +84,15 @@ def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EX
 def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Build the document as plain JSON: see `export`."""
     thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
+    with store.database.begin_read() as connection:
+        names = tag_rows.select_names(connection, thread.tags)
     heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
     reached = waymark.find_reachable({m.id: m.parent_id for m in messages}, heads)
     branch_ids = {b.id for b in branches}
     made: Json = {
         "format": waymark.FORMAT,
         "exported_at": store.now().isoformat(),
-        "thread": _export_thread(thread),
+        "thread": _export_thread(thread, [names[tag_id] for tag_id in thread.tags if tag_id in names]),
         "messages": [export_message(m) for m in messages if m.id in reached],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
@@ -104,13 +106,14 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
     return {**made, "sha256": waymark.hash_contents(made)}
 
 
-def _export_thread(thread: Thread) -> Json:
+def _export_thread(thread: Thread, tags: list[str]) -> Json:
     """Export what is a thread's own. Marks that it does not have are left out: earlier versions do not know them."""
     marks = {"pinned": thread.pinned, "archived": thread.archived}
     return {
         "title": thread.title,
         "settings": dict(thread.settings),
         **{key: True for key, is_set in marks.items() if is_set},
+        **({"tags": tags} if tags else {}),
     }
 
 

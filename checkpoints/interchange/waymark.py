@@ -13,9 +13,10 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from checkpoints import files, serde
 from checkpoints.errors import InvalidDocumentError, InvalidFileError
 from checkpoints.files import File
-from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TOKENS
+from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TAGS_OF_THREAD, MAX_TOKENS
 from checkpoints.model import UNTITLED, Actor, MessageStatus
 from checkpoints.names import clean_name
+from checkpoints.tag import clean_tag
 
 FORMAT = "waymark/1"
 
@@ -32,6 +33,7 @@ Agent = Annotated[
     str, StringConstraints(max_length=MAX_NAME_CHARS), AfterValidator(_refuse_nul)
 ]  # not cleaned: the hash covers it
 Name = Annotated[Agent, AfterValidator(clean_name)]
+TagName = Annotated[Agent, AfterValidator(clean_tag)]
 Description = Annotated[str, StringConstraints(max_length=MAX_DESCRIPTION_CHARS), AfterValidator(_refuse_nul)]
 
 
@@ -56,6 +58,7 @@ class ThreadPart(_StrictModel):
     settings: dict[str, Any] = {}
     pinned: bool = False
     archived: bool = False
+    tags: Annotated[list[TagName], Field(max_length=MAX_TAGS_OF_THREAD)] = []
 
 
 class MessagePart(_StrictModel):

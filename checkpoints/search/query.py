@@ -44,13 +44,14 @@ class SearchQuery:
     roles: tuple[Role, ...] = ()  # one of these
     features: tuple[Feature, ...] = ()  # all of these
     places: tuple[str, ...] = ()  # conversations by words of their titles, or `THIS`; one of these
+    tags: tuple[str, ...] = ()  # names; all of these
     before: datetime | None = None
     after: datetime | None = None  # the first moment that counts
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is searched for."""
-        filters = self.roles or self.features or self.places or self.before or self.after
+        filters = self.roles or self.features or self.places or self.tags or self.before or self.after
         return not filters and not any(self.wanted_terms)
 
     @property
@@ -84,6 +85,18 @@ def parse_phrase(text: str) -> Term | None:
     return Term(tuple(words), len(words[-1]) >= MIN_PREFIX_CHARS and not text[-1].isspace()) if words else None
 
 
+def split_tags(text: str) -> tuple[str, list[str]]:
+    """Return a text without its filters `tag:NAME`, and the names."""
+    found = [each for each in _PIECE.finditer(text) if _is_tag(each)]
+    for each in reversed(found):
+        text = f"{text[: each.start()]} {text[each.end() :]}"
+    return text, [_read_value(each) for each in found]
+
+
+def _is_tag(found: re.Match[str]) -> bool:
+    return not found["minus"] and (found["key"] or "").lower() == "tag" and bool(_read_value(found))
+
+
 def _read_value(found: re.Match[str]) -> str:
     return str(found["word"] or found["phrase"] or "").strip()
 
@@ -102,6 +115,7 @@ class _Filters:
         self._roles: list[Role] = []
         self._features: list[Feature] = []
         self._places: list[str] = []
+        self._tags: list[str] = []
         self._before: datetime | None = None
         self._after: datetime | None = None
 
@@ -111,6 +125,7 @@ class _Filters:
             "role": self._take_role,
             "has": self._take_feature,
             "in": self._take_place,
+            "tag": self._take_tag,
             "before": self._take_before,
             "after": self._take_after,
         }
@@ -131,6 +146,10 @@ class _Filters:
         self._places.append(THIS if value.lower() == THIS else value)
         return True
 
+    def _take_tag(self, value: str) -> bool:
+        self._tags.append(value)
+        return True
+
     def _take_before(self, value: str) -> bool:
         if (span := _parse_date(value, self._now)) is not None:
             self._before = span[0]
@@ -143,7 +162,13 @@ class _Filters:
 
     def build(self, alternatives: tuple[tuple[Term, ...], ...]) -> SearchQuery:
         return SearchQuery(
-            alternatives, tuple(self._roles), tuple(self._features), tuple(self._places), self._before, self._after
+            alternatives,
+            tuple(self._roles),
+            tuple(self._features),
+            tuple(self._places),
+            tuple(self._tags),
+            self._before,
+            self._after,
         )
 
 

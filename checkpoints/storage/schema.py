@@ -37,6 +37,7 @@ thread = sa.Table(
     sa.Column("deleted_at", sa.BigInteger),
     sa.Column("pinned", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("archived", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("tags", sa.JSON, nullable=False, server_default=sa.text("'[]'")),  # ids; `thread_tag` is their index
     sa.Index("ix_thread_owner_updated_at", "owner", "updated_at"),
     sa.Index("ix_thread_owner_pinned_updated_at", "owner", "pinned", "updated_at"),
 )
@@ -184,6 +185,25 @@ saved_prompt = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
+)
+
+# Names that a person gives to conversations. Two live ones of an owner differ in `folded`; a removed one has none.
+tag = sa.Table(
+    "tag",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("folded", sa.Text),
+    sa.UniqueConstraint("owner", "folded", name="uq_tag_owner_folded"),
+)
+
+# The index of `thread.tags`. See tag_rows.
+thread_tag = sa.Table(
+    "thread_tag",
+    metadata,
+    sa.Column("tag_id", sa.Text, sa.ForeignKey("tag.id"), primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
 
 # What can be searched for: one row for each message, by its place, and for each listed checkpoint. See search_index.

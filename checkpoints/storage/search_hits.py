@@ -7,6 +7,7 @@ near one another first, results of tools last, and the newest first.
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -21,10 +22,11 @@ from checkpoints.search.query import THIS, SearchQuery
 from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
 from checkpoints.search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from checkpoints.search.words import list_words
-from checkpoints.storage import file_rows, message_rows, schema, search_queue, search_syntax, thread_rows
+from checkpoints.storage import file_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
+_MAX_MARKED_THREADS = 100  # with a tag, whose marks are searched for
 _MAX_CARD_MESSAGES = 200  # between an answer and a message that its cards hold
 _ANY_TIME = 2**62
 _COLUMNS = (
@@ -32,26 +34,27 @@ _COLUMNS = (
     "c.id AS checkpoint_id, c.name, c.description, c.message_id, c.segment AS at_segment, c.depth AS at_depth "
 )
 # CROSS JOIN: SQLite keeps this order, in which the index gives the newest first and only as many as are needed.
-_SQLITE = sa.text(
+_HAS_TAG = "AND t.id IN (SELECT thread_id FROM thread_tag WHERE tag_id IN :{})"  # the name of a parameter
+_SQLITE = (
     f"{_COLUMNS} FROM search_words w CROSS JOIN search_entry e ON e.number = w.rowid "
     "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
     "CROSS JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
     "WHERE search_words MATCH :match AND e.created_at >= :after AND e.created_at < :before "
-    "AND t.owner = :owner AND t.deleted_at IS NULL ORDER BY w.rowid DESC LIMIT :most"
+    "AND t.owner = :owner AND t.deleted_at IS NULL {tags} ORDER BY w.rowid DESC LIMIT :most"
 )
 _POSTGRESQL = (
     f"{_COLUMNS} FROM search_entry e "
     "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
     "JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
     "WHERE e.words @@ CAST(:match AS tsquery) AND e.created_at >= :after AND e.created_at < :before "
-    "AND t.owner = :owner AND t.deleted_at IS NULL "
+    "AND t.owner = :owner AND t.deleted_at IS NULL {tags} "
 )
 # PostgreSQL cannot tell how frequent words are together. Among the newest entries, frequent ones are found without the
 # index; where these have too few, the index finds all of a rare one. The sum keeps it from reading all entries in order.
 _NEWEST_ENTRIES = 20_000
 _AMONG_NEWEST = "AND e.number > (SELECT max(number) FROM search_entry) - :newest ORDER BY e.number DESC LIMIT :most"
-_POSTGRESQL_NEWEST = sa.text(f"{_POSTGRESQL} {_AMONG_NEWEST}")
-_POSTGRESQL_ALL = sa.text(f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most")
+_POSTGRESQL_NEWEST = f"{_POSTGRESQL} {_AMONG_NEWEST}"
+_POSTGRESQL_ALL = f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most"
 
 
 def search(
@@ -60,7 +63,8 @@ def search(
     """Find what an owner has; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
     is_pending = search_queue.is_pending(connection)
-    thread_ids = _find_threads(connection, query, owner, this)
+    tags = tag_rows.match_tags(connection, owner, query.tags)
+    thread_ids = _find_tagged(connection, tags, _find_threads(connection, query, owner, this))
     is_postgresql = connection.dialect.name == "postgresql"
     match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids)
     if query.is_empty or not match or thread_ids == []:
@@ -72,10 +76,11 @@ def search(
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
         "most": most + 1,
         "newest": _NEWEST_ENTRIES,
+        **{f"tags{number}": group for number, group in enumerate(tags)},
     }
-    found = connection.execute(_POSTGRESQL_NEWEST if is_postgresql else _SQLITE, values).all()
+    found = connection.execute(_write_statement(_POSTGRESQL_NEWEST if is_postgresql else _SQLITE, len(tags)), values).all()
     if is_postgresql and len(found) <= most:
-        found = connection.execute(_POSTGRESQL_ALL, values).all()
+        found = connection.execute(_write_statement(_POSTGRESQL_ALL, len(tags)), values).all()
     rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
     return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
 
@@ -91,6 +96,22 @@ def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, thi
         if any(words and _contains(title, words) for words in named) and len(found) < _MAX_NAMED_THREADS:
             found.add(thread.id)
     return sorted(found)
+
+
+def _find_tagged(connection: sa.Connection, tags: Sequence[Sequence[str]], thread_ids: list[str] | None) -> list[str] | None:
+    """Return the conversations with these tags, if they are few: the index finds them quicker by their marks."""
+    if not tags or thread_ids is not None:
+        return thread_ids
+    found = tag_rows.select_tagged_threads(connection, tags, _MAX_MARKED_THREADS + 1)
+    return None if len(found) > _MAX_MARKED_THREADS else found
+
+
+@cache
+def _write_statement(statement: str, tag_count: int) -> sa.TextClause:
+    """Return a statement that also asks for so many tags."""
+    names = [f"tags{number}" for number in range(tag_count)]
+    conditions = " ".join(map(_HAS_TAG.format, names))
+    return sa.text(statement.format(tags=conditions)).bindparams(*[sa.bindparam(name, expanding=True) for name in names])
 
 
 def _contains(title: Sequence[str], words: Sequence[str]) -> bool:

@@ -7,17 +7,23 @@ from itertools import islice
 import sqlalchemy as sa
 
 from checkpoints.model import ListPlace, Thread
-from checkpoints.storage import schema, thread_rows
+from checkpoints.storage import schema, tag_rows, thread_rows
 
 _ORDER = (schema.thread.c.pinned.desc(), schema.thread.c.updated_at.desc(), schema.thread.c.id)
 
 
 def select_thread_portion(
-    connection: sa.Connection, owner: str, limit: int, archived: bool | None, words: Sequence[str], after: ListPlace | None
+    connection: sa.Connection,
+    owner: str,
+    limit: int,
+    archived: bool | None,
+    words: Sequence[str],
+    after: ListPlace | None,
+    tags: Sequence[str] = (),
 ) -> list[Thread]:
     """Return the next threads of the list after a place, whose titles contain all words (of small letters).
 
-    `archived` None: both kinds.
+    `archived` None: both kinds. `tags`: names, of which the threads have all.
     """
     table = schema.thread.c
     conditions = [table.owner == owner, table.deleted_at.is_(None)]
@@ -25,6 +31,7 @@ def select_thread_portion(
         conditions.append(table.archived == archived)
     if after is not None:
         conditions.append(_is_after(after))
+    conditions += tag_rows.has_tags(table.id, tag_rows.match_tags(connection, owner, tags))
     if words:
         conditions = [table.id.in_(_find_titles(connection, conditions, words, limit))]
     query = thread_rows.THREAD_COLUMNS.where(*conditions).order_by(*_ORDER).limit(limit)

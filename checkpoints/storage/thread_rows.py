@@ -32,6 +32,11 @@ def parse_object(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def parse_tags(stored: Any) -> tuple[str, ...]:
+    """The ids of tags in a column; none where it is damaged."""
+    return tuple(each for each in stored if isinstance(each, str)) if isinstance(stored, list) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedThread:
     """A thread together with what every change of it, and every reading of its path, asks first."""
@@ -177,6 +182,7 @@ def parse_thread(row: sa.Row[Any]) -> Thread:
         deleted=row.deleted_at is not None,
         pinned=row.pinned,
         archived=row.archived,
+        tags=parse_tags(row.tags),
     )
 
 

@@ -6,7 +6,7 @@ A message is reachable from a branch, from a listed checkpoint, and through undo
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ from checkpoints.errors import RunActiveError, StoreUnavailableError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
 from checkpoints.progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from checkpoints.storage import file_rows, operation_rows, schema, search_index, thread_rows
+from checkpoints.storage import file_rows, operation_rows, schema, search_index, tag_rows, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.storage.high_water_mark import ERASED
 from checkpoints.storage.search_index import IndexedMessage
@@ -30,7 +30,15 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.message.c,
     schema.segment.c,
 )
-_TABLES_OF_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
+_TABLES_OF_THREAD = (
+    schema.checkpoint,
+    schema.branch,
+    schema.message,
+    schema.segment,
+    schema.run,
+    schema.operation,
+    schema.thread_tag,
+)
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
@@ -46,12 +54,18 @@ class ErasePlan:
     branches: int
     changes: int  # that can no longer be undone or redone
     files: int = 0  # attached files that no message names afterwards
+    tags: int = 0  # removed ones
 
     def __bool__(self) -> bool:
-        return bool(self.threads or self.messages or self.checkpoints or self.branches or self.changes or self.files)
+        return any(getattr(self, each.name) for each in fields(self))
 
     def __str__(self) -> str:
-        nouns = ((self.messages, "message"), (self.checkpoints, "checkpoint"), (self.files, "attached file"))
+        nouns = (
+            (self.messages, "message"),
+            (self.checkpoints, "checkpoint"),
+            (self.files, "attached file"),
+            (self.tags, "removed tag"),
+        )
         parts = [pluralize(number, noun) for number, noun in nouns if number]
         parts += [pluralize(self.branches, "deleted branch", "deleted branches")] if self.branches else []
         parts += [f"the undo of {pluralize(self.changes, 'change')}"] if self.changes else []
@@ -82,7 +96,8 @@ def plan_erasure(
     """
     with database.begin_read() as connection:
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
-        return _sum_up(erasures, _select_orphan_files(connection, erasures))
+        tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
+        return _sum_up(erasures, _select_orphan_files(connection, erasures), tags)
 
 
 def erase(
@@ -99,6 +114,8 @@ def erase(
         messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
         for erasure in erasures:
             _erase_rows(connection, erasure, messages)
+        lost_tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
+        tag_rows.delete_unreferenced(connection, keep_removed=keep_undo or thread_id is not None)
         for hash_ in lost_files:
             connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
         search_index.merge_words(connection)
@@ -108,7 +125,7 @@ def erase(
             report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
     if database.engine.dialect.name == "sqlite":
         _vacuum_file(database.engine)
-    return _sum_up(erasures, lost_files)
+    return _sum_up(erasures, lost_files, lost_tags)
 
 
 def list_revertible_operations(connection: sa.Connection, thread_id: str) -> list[Operation]:
@@ -282,7 +299,7 @@ def _vacuum_file(engine: sa.Engine) -> None:
         raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
 
 
-def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str]) -> ErasePlan:
+def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str], lost_tags: int) -> ErasePlan:
     return ErasePlan(
         threads=tuple(erasure.thread.title for erasure in erasures if erasure.is_whole),
         messages=sum(erasure.messages for erasure in erasures),
@@ -290,4 +307,5 @@ def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str]) -> Er
         branches=sum(len(erasure.branches) for erasure in erasures),
         changes=sum(erasure.changes for erasure in erasures),
         files=len(lost_files),
+        tags=lost_tags,
     )

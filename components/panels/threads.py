@@ -1,4 +1,4 @@
-"""The list of conversations: open, new, rename, pin, archive, delete, one or several at once."""
+"""The list of conversations: open, new, rename, pin, archive, tag, delete, one or several at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,6 +10,7 @@ from dash import Dash, State, html
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Receipt, StateError, pluralize
+from checkpoints.tags import Tags
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
@@ -59,15 +60,23 @@ SHOWN = ((Ids.LIST, "data"),)
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
     """Return the list's first portion; only what has changed for a page that has a list."""
     now = services.store.now()
-    state = {"current": location.thread_id, "seen": now.isoformat(), **_read_run_states(services)}
+    tags = [{"id": tag.id, "name": tag.name} for tag in Tags(services.store).list_tags()]
+    opened = _read_open_thread(services, location.thread_id)
+    state = {"current": location.thread_id, "open": opened, "seen": now.isoformat(), "tags": tags}
     changed = _read_changed_threads(services, location.list_seen, now)
     shown = read_thread_portion(services.store) if changed is None else changed
-    return ({"since": None, "gone": [], **state, **shown},)
+    return ({"since": None, "gone": [], **state, **_read_run_states(services), **shown},)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     changes = {"fields": _read_run_states(services), "first": {"threads": list_rows.describe_thread(turn.thread)}}
     return TurnChanges({}, {Ids.LIST: changes})  # type: ignore[dict-item]
+
+
+def _read_open_thread(services: Services, thread_id: str | None) -> dict[str, Any] | None:
+    """Return the row of the open conversation, which the list may not have."""
+    exists = thread_id is not None and services.store.thread_exists(thread_id)
+    return list_rows.describe_thread(services.store.get_thread(thread_id)) if thread_id and exists else None
 
 
 def _read_run_states(services: Services) -> dict[str, list[str]]:
@@ -174,6 +183,14 @@ async def _archive_threads(services: Services, action: Action) -> Answer:
     return Answer(_build_update(text, done, {}))
 
 
+async def _tag_threads(services: Services, action: Action) -> Answer:
+    thread_ids, names = action.fields["threads"], {"add": action.fields["add"], "remove": action.fields["remove"]}
+    done = await _change_each(services, services.store.tag_thread, thread_ids, _without_version(action), **names)
+    if len(done) == 1:
+        return Answer(_build_update(operations.describe_tagging(done[0].operation), done, {}))
+    return Answer(_build_update(f"Changed the tags of {pluralize(len(done), 'conversation')}", done, {}))
+
+
 def _without_version(action: Action) -> Caller:
     """Return the caller of a change that no other change of the conversation can conflict with."""
     return Caller(request_id=action.caller.request_id)
@@ -214,6 +231,7 @@ ACTIONS: Mapping[str, Handlers] = {
         "rename": _rename_thread,
         "pin": _pin_thread,
         "archive": _archive_threads,
+        "tag": _tag_threads,
         "delete": _open_deletion_dialog,
         "delete-all": _open_deletions_dialog,
         "deleted": _list_deleted_threads,

@@ -16,6 +16,7 @@ def describe_thread(value: Thread) -> dict[str, Any]:
         "updated": value.updated_at.isoformat(),
         "pinned": value.pinned,
         "archived": value.archived,
+        "tags": list(value.tags),  # ids; the list of conversations comes with their names
     }
 
 

@@ -159,6 +159,22 @@ def describe_settings(values: Mapping[str, str]) -> str:
     return " and ".join(f"{label}{shown[key]}" for key, label in labels.items())
 
 
+def describe_tagging(operation: Operation) -> str:
+    """Return the sentence about a change of tags."""
+    return choose_sentences(operation).log.format(_describe_object(operation))
+
+
+def _describe_tags(detail: OperationDetail) -> str:
+    """Return the tags that were added, or removed, or both."""
+    if detail.added and detail.removed:
+        return f"{_name_tags(detail.added)} and removed {_name_tags(detail.removed)}"
+    return _name_tags(detail.added or detail.removed)
+
+
+def _name_tags(names: Sequence[str]) -> str:
+    return f"the {'tag' if len(names) == 1 else 'tags'} {', '.join(names)}" if names else "tags"
+
+
 def describe_import(detail: OperationDetail) -> str:
     """Return the title of an imported file; of a merge also the numbers of what it added."""
     if detail.text:
@@ -182,6 +198,7 @@ _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] =
     OperationKind.REWIND: _describe_move,
     OperationKind.COMPACT: _describe_summary,
     OperationKind.REPLACE: lambda detail: pluralize(detail.kept or 0, "later message"),
+    OperationKind.TAG: _describe_tags,
     OperationKind.SETTINGS: lambda detail: describe_settings(detail.settings),
     OperationKind.IMPORT: describe_import,
 }

@@ -31,6 +31,7 @@ _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
     OperationKind.RENAME: Sentences("Renamed {}", "the change of {}", unknown="Changed a name or a description"),
     OperationKind.PIN: Sentences("Unpinned {}", "the pin of {}", unknown="Pinned or unpinned a checkpoint"),
     OperationKind.ARCHIVE: Sentences("Archived the {}", "archiving the {}", unknown="Archived a conversation"),
+    OperationKind.TAG: Sentences("Added {}", "adding {}", unknown="Changed the tags"),
     OperationKind.SETTINGS: Sentences("Set {}", "setting {}", unknown="Changed the settings"),
     OperationKind.FORK: Sentences("Began {}", "the new {}", "You are on the new {}", "Branched off"),
     OperationKind.RESTORE: Sentences("Restored {}", "restoring {}", "Restored to {}", "Restored a checkpoint"),
@@ -52,6 +53,8 @@ _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
 _TITLE_CHANGE: Final = Sentences("Renamed the conversation to {}", "the new title")
 _TITLE_OF_MODEL: Final = Sentences("Gave the conversation the title {}", "the title {}")
 _UNARCHIVING: Final = Sentences("Unarchived the {}", "unarchiving the {}")
+_TAG_REMOVAL: Final = Sentences("Removed {}", "removing {}")
+_TAG_EXCHANGE: Final = Sentences("Added {}", "the change of tags")
 _DESCRIPTION_CHANGE: Final = Sentences("Described {}", "the change of {}")
 _PINNING: Final = Sentences("Pinned {}", "the pin of {}")
 _THREAD_FORK: Final = Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
@@ -77,6 +80,10 @@ def choose_sentences(operation: Operation) -> Sentences:
             chosen = _PINNING
         case OperationKind.ARCHIVE if detail.archived is False:
             chosen = _UNARCHIVING
+        case OperationKind.TAG if detail.added and detail.removed:
+            chosen = _TAG_EXCHANGE
+        case OperationKind.TAG if detail.removed:
+            chosen = _TAG_REMOVAL
         case OperationKind.FORK if detail.subject == "thread":
             chosen = _THREAD_FORK
         case OperationKind.FORK if detail.future_kept:

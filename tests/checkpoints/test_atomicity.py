@@ -90,6 +90,7 @@ CHANGES: dict[str, Change] = {
     "delete a branch": lambda w: w.store.delete_branch(w.thread, w.branch, caller=WISH),
     "prune": lambda w: w.store.prune_branches(w.thread, caller=WISH),
     "clear": lambda w: w.store.clear(w.thread, caller=WISH),
+    "tag": lambda w: w.store.tag_thread(w.thread, add=["Work", "Home"], caller=WISH),
     "rename": lambda w: w.store.rename_thread(w.thread, "Other", caller=WISH),
     "delete": lambda w: w.store.delete_thread(w.thread, caller=WISH),
     "undo": lambda w: w.store.undo(w.thread, caller=WISH),

@@ -21,7 +21,7 @@ def test_every_text_of_a_detail_is_a_name_a_setting_or_a_key(memory_store: Store
     known = {world.exported.thread.title, *get_args(Subject), *_texts(dump(memory_store)["thread"])}
     known |= {text for table in ("branch", "checkpoint") for text in _texts(dump(memory_store)[table])}
     EVERY[name](world)
-    known |= {text for table in ("thread", "branch", "checkpoint") for text in _texts(dump(memory_store)[table])}
+    known |= {text for table in ("thread", "branch", "checkpoint", "tag") for text in _texts(dump(memory_store)[table])}
     done = [each for thread in memory_store.list_threads() for each in memory_store.list_operations(thread.id)]
     known |= {text for operation in done for change in operation.changes for text in _texts([change.before, change.after])}
     for operation in done:

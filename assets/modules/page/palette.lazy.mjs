@@ -41,6 +41,8 @@ const KEYS = [
   [["?"], "show this", "Keys"],
 ];
 
+const TAG_FILTER = /(?<!\S)tag:("[^"]*"?|[^\s"]+)/gi;
+
 loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
 /** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
@@ -63,7 +65,8 @@ function matchWords(commands, text) {
 function listFoundThreads(threads, commands, text) {
   const known = new Set([...commands.map(({ thread }) => thread), getOpenThread()]);
   const others = threads.filter(({ id }) => !known.has(id));
-  return matchWords(others.map(({ id, title, updated }) => ({ group: "Conversations", name: title, detail: formatAge(updated, Date.now()), run: () => showMessage(id, null) })), text);
+  const words = text.replace(TAG_FILTER, " "); // the server has filtered by tags
+  return matchWords(others.map(({ id, title, updated }) => ({ group: "Conversations", name: title, detail: formatAge(updated, Date.now()), run: () => showMessage(id, null) })), words);
 }
 
 /** @param {import("./search.lazy.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */

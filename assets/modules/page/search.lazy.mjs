@@ -12,7 +12,7 @@ const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
 const ROLES = { user: "You", assistant: "Assistant", tool: "Tool result", note: "Note", checkpoint: "Checkpoint" };
 const UNREADABLE_TEXT = "The search did not answer. Please try again.";
-export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, before:2025-06, after:today, a “phrase” in quotes, or -without.";
+export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.";
 
 loadStyle(new URL("./search.lazy.css", import.meta.url));
 

@@ -4,6 +4,7 @@ import { formatAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
+import { RowTags } from "./tags.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 
@@ -12,9 +13,9 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could 
 
 /**
  * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void, onPin: (thread: object) => void,
- *   onArchive: (thread: object) => void, onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
+ *   onArchive: (thread: object) => void, onTags: (thread: object) => void, onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
  * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number, state: "running"|"waiting"|null,
- *   mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean, isAnyView: boolean, actions: RowActions}} props
+ *   mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean, isAnyView: boolean, names: import("./tags.mjs").TagNames, actions: RowActions}} props
  */
 function ThreadRow(props) {
   const { thread, place, mode, isCurrent, actions } = props;
@@ -35,7 +36,7 @@ const isSame = (before, after) =>
 
 export const Row = memo(ThreadRow, isSame);
 
-function ThreadLink({ thread, now, state, isCurrent, isAnyView, actions }) {
+function ThreadLink({ thread, now, state, isCurrent, isAnyView, names, actions }) {
   const { id } = thread;
   const onClick = (event) => {
     // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
@@ -52,19 +53,20 @@ function ThreadLink({ thread, now, state, isCurrent, isAnyView, actions }) {
   return h(
     "a",
     { href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown, onDoubleClick: () => actions.onRename(id) },
-    h(ThreadLine, { thread, now, state, isAnyView }),
+    h(ThreadLine, { thread, now, state, isAnyView, names }),
   );
 }
 
-function ThreadLine({ thread, now, state, isAnyView }) {
+function ThreadLine({ thread, now, state, isAnyView, names }) {
   return [
     h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
+    h(RowTags, { key: "tags", ids: thread.tags, names }),
     isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, "archived"),
     h("span", { key: "meta", className: "thread-meta" }, h(ThreadState, { thread, now, state })),
   ];
 }
 
-function SelectLabel({ thread, now, state, isSelected, isAnyView, actions }) {
+function SelectLabel({ thread, now, state, isSelected, isAnyView, names, actions }) {
   const onLabelClick = (event) => {
     if (!event.shiftKey || event.target.matches("input")) return; // the browser passes a plain click on to the checkbox
     event.preventDefault();
@@ -75,7 +77,7 @@ function SelectLabel({ thread, now, state, isSelected, isAnyView, actions }) {
     "label",
     { className: "thread-link", "data-testid": "thread", "data-thread-id": thread.id, onClick: onLabelClick },
     h("input", { type: "checkbox", className: "form-check-input", checked: isSelected, onChange: () => undefined, onClick }),
-    h(ThreadLine, { thread, now, state, isAnyView }),
+    h(ThreadLine, { thread, now, state, isAnyView, names }),
   );
 }
 
@@ -94,6 +96,7 @@ function RowButtons({ thread, actions }) {
     ["Rename", () => actions.onRename(id)],
     [pinned ? "Unpin" : "Pin", () => actions.onPin(thread)],
     [archived ? "Unarchive" : "Archive", () => actions.onArchive(thread)],
+    ["Tags", () => actions.onTags(thread)],
     ["Copy link", () => copyLink(id)],
     ["Select", () => actions.onSelect(thread)],
   ];

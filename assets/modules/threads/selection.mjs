@@ -48,8 +48,8 @@ function listRange(threads, from, to) {
   return start < 0 ? [to] : listed.slice(start, end + 1);
 }
 
-/** @param {{count: number, isArchive: boolean, onArchive: Function, onExport: Function, onDelete: Function, onAll: Function, onDone: Function}} props */
-export function SelectionBar({ count, isArchive, onArchive, onExport, onDelete, onAll, onDone }) {
+/** @param {{count: number, isArchive: boolean, onArchive: Function, onTags: Function, onExport: Function, onDelete: Function, onAll: Function, onDone: Function}} props */
+export function SelectionBar({ count, isArchive, onArchive, onTags, onExport, onDelete, onAll, onDone }) {
   const bar = useRef(null);
   useLayoutEffect(() => {
     const element = bar.current;
@@ -66,6 +66,7 @@ export function SelectionBar({ count, isArchive, onArchive, onExport, onDelete, 
     button("All", onAll, true),
     button("Done", onDone, true),
     button(isArchive ? "Unarchive" : "Archive", onArchive),
+    button("Tags", onTags),
     button("Export", onExport),
     button("Delete", onDelete),
   );

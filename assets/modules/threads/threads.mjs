@@ -13,6 +13,7 @@ import { useOtherRuns } from "./other-runs.mjs";
 import { useFilteredThreads, useListedThreads } from "./portions.mjs";
 import { Row } from "./row.mjs";
 import { SelectionBar, useSelection } from "./selection.mjs";
+import { TagFilter, listTagCommands, openTagPicker, openTags, useTagNames, writeFilter } from "./tags.mjs";
 import { VirtualList } from "./virtual-list.mjs";
 
 const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
@@ -28,7 +29,9 @@ export function Threads(props) {
   const act = useActions(props);
   const [text, setText] = useState("");
   const [view, setView] = useState("listed");
-  const shown = useShownThreads(data, view, text);
+  const [tag, setTag] = useState(null);
+  const names = useTagNames(data);
+  const shown = useShownThreads(data, view, text, names.get(tag));
   const selection = useSelection(shown.threads, shown.query, shown.query.view === "listed" ? data : undefined);
   const open = (type, fields) => {
     act(type, fields);
@@ -37,7 +40,8 @@ export function Threads(props) {
   const now = useNow();
   useOtherRuns(data, shown.listed);
   useFirstRun(data?.threads);
-  useCommands("threads", () => listThreadCommands(shown.listed, data?.current, now, open));
+  const showTag = (id) => (setTag(id), setView("listed"));
+  useCommands("threads", () => [...listThreadCommands(shown.listed, data?.current, now, open), ...listTagCommands({ current: findOpen(data, shown.listed), names, act, onShow: showTag })]);
   const show = (next) => {
     selection.stop();
     setView(view === next ? "listed" : next);
@@ -53,20 +57,25 @@ export function Threads(props) {
       h("span", null, "New conversation"),
     ),
     h(SearchField, { text, onType: setText }),
-    selection.ids && h(Selected, { selection, act, isArchive: view === "archived" }),
-    h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection }),
-    h(ThreadsFoot, { view, onShow: show }),
+    names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
+    selection.ids && h(Selected, { selection, act, isArchive: view === "archived", onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
+    h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names }),
+    h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
   );
 }
 
-/** The conversations of the view: the list itself, the archive, or those whose titles contain the words of the text. */
-function useShownThreads(data, view, text) {
+/** The conversations of the view: the list itself, the archive, or those with a tag and the words of the text in their titles. */
+function useShownThreads(data, view, text, tagName) {
   const listed = useListedThreads(data);
-  const isFiltered = view === "archived" || text.trim() !== "";
-  const query = { view: view === "archived" ? "archived" : isFiltered ? "all" : "listed", text: text.trim() };
-  const filtered = useFilteredThreads(isFiltered ? query.view : null, text, data);
+  const words = [tagName && writeFilter(tagName), text.trim()].filter(Boolean).join(" ");
+  const isFiltered = view === "archived" || words !== "";
+  const query = { view: view === "archived" ? "archived" : text.trim() ? "all" : "listed", text: words };
+  const filtered = useFilteredThreads(isFiltered ? query.view : null, words, data);
   return { ...(isFiltered ? filtered : listed), listed: listed.threads, query };
 }
+
+/** The open conversation as a row; null on the start page. Its tags are those of the list, where it is in there. */
+const findOpen = (data, threads) => threads.find(({ id }) => id === data?.current) ?? (data?.open?.id === data?.current ? data?.open ?? null : null);
 
 function SearchField({ text, onType }) {
   const onKeyDown = (event) => {
@@ -88,7 +97,7 @@ function onListKey(event, selection) {
   else selection.stop();
 }
 
-function Selected({ selection, act, isArchive }) {
+function Selected({ selection, act, isArchive, onTags }) {
   const [isExporting, setExporting] = useState(false);
   const threads = [...selection.ids];
   const change = (type, fields) => {
@@ -104,6 +113,7 @@ function Selected({ selection, act, isArchive }) {
       onAll: selection.selectAll,
       onDone: selection.stop,
       onArchive: () => change("archive", { archived: !isArchive }),
+      onTags: () => onTags(threads),
       onExport: () => setExporting(true),
       onDelete: () => act("delete-all", { threads }),
     }),
@@ -119,10 +129,10 @@ function listThreadCommands(threads, current, now, open) {
 }
 
 /** The scrolling part. */
-function ThreadsView({ shown, view, text, now, data, reply, act, open, selection }) {
+function ThreadsView({ shown, view, text, now, data, reply, act, open, selection, names }) {
   const [renamedId, setRenamedId] = useRenamed();
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
-  const actions = useRowActions({ act, open, selection, setRenamedId });
+  const actions = useRowActions({ act, open, selection, setRenamedId, names });
   const { running = [], waiting = [], current = null } = data ?? {};
   const row = (thread, place) =>
     h(Row, {
@@ -131,6 +141,7 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
       place,
       now,
       actions,
+      names,
       state: running.includes(thread.id) ? "running" : waiting.includes(thread.id) ? "waiting" : null,
       mode: selection.ids ? "select" : renamedId === thread.id ? "rename" : "link",
       isCurrent: thread.id === current,
@@ -143,9 +154,9 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
   return h(
     "div",
     region,
-    shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, EMPTY_TEXTS[view]),
+    shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, shown.query.text ? "No conversation here has this tag." : EMPTY_TEXTS[view]),
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
-    isSearching && view === "listed" && h(Found, { text, now }),
+    isSearching && view === "listed" && h(Found, { text: shown.query.text, now }),
   );
 }
 
@@ -183,6 +194,7 @@ function useRowActions(parts) {
       onTitle: (thread, title) => act("rename", { thread, title }),
       onPin: ({ id, pinned }) => act("pin", { thread: id, pinned: !pinned }),
       onArchive: ({ id, archived }) => act("archive", { threads: [id], archived: !archived }),
+      onTags: (thread) => openTagPicker([thread.id], [thread], latest.current.names, act),
       onDelete: (thread) => act("delete", { thread }),
       onSelect: (thread, isRange = false) => latest.current.selection.toggle(thread, isRange),
     };
@@ -197,7 +209,7 @@ function DeletedThreads({ deleted, data, act, onBringBack }) {
   return h("section", { "aria-label": "Deleted" }, h("h3", null, "Deleted"), deleted && h(Deleted, { deleted, onBringBack }));
 }
 
-function ThreadsFoot({ view, onShow }) {
+function ThreadsFoot({ view, onShow, onTags }) {
   const [isExporting, setExporting] = useState(false);
   const button = (name, label) => h("button", { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) }, label);
   return h(
@@ -205,6 +217,7 @@ function ThreadsFoot({ view, onShow }) {
     { className: "threads-foot" },
     button("archived", "Archive"),
     button("deleted", "Deleted"),
+    onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, "Tags"),
     h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, "Export all"),
     isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),
   );

@@ -25,6 +25,7 @@ MEANINGS = {
     "role:me role:AI x ": SearchQuery(((Term(("x",)),),), roles=("user", "assistant")),
     "has:code has:link": SearchQuery(features=("code", "link")),
     'in:this in:"My trip"': SearchQuery(places=("this", "My trip")),
+    'tag:work Tag:"to do" tag: ': SearchQuery(((Term(("tag",)),),), tags=("work", "to do")),
     "before:2024-12": SearchQuery(before=datetime(2024, 12, 1, tzinfo=UTC)),
     "after:2024-12": SearchQuery(after=datetime(2025, 1, 1, tzinfo=UTC)),
     "after:2024-12-31": SearchQuery(after=datetime(2025, 1, 1, tzinfo=UTC)),

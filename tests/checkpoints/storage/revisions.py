@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0012": ["DROP TABLE thread_tag", "DROP TABLE tag", "ALTER TABLE thread DROP COLUMN tags"],
     "0011": ["DROP TABLE saved_prompt"],
     "0010": [
         "DROP INDEX ix_thread_owner_pinned_updated_at",

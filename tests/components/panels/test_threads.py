@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import QueryParams
 
+from checkpoints.limits import MAX_TAGS
 from components.actions import Action
 from components.page_state import PageLocation
 from components.panels import threads, toast
@@ -69,6 +70,30 @@ def test_several_are_archived_or_deleted_with_one_undo() -> None:
         services.store.rename_thread(made[1], "Changed meanwhile")
         assert len(await toast.undo_changes(services, undo)) == 1
         assert {thread.id for thread in services.store.list_thread_portion()} == {made[0], made[2]}
+
+    run(story)
+
+
+def test_several_are_tagged_with_one_undo_and_rows_have_ids_whose_names_come_once() -> None:
+    async def story(services: Services) -> None:
+        made = fill(services, 3)
+        services.store.tag_thread(made[0], add=["Work"])
+        fields = {"type": "tag", "op": "a", "threads": made, "add": ["work"], "remove": []}
+        answer = await threads.ACTIONS["threads"]["tag"](services, Action.parse(fields, None))
+        assert answer.update is not None
+        notice = answer.update["toast"]
+        assert (notice["text"], notice["undo"] and len(notice["undo"]["others"])) == (
+            "Changed the tags of 2 conversations",
+            1,
+        )
+        shown = read(services)
+        [tag] = shown["tags"]
+        assert (tag["name"], [each["tags"] for each in shown["threads"]]) == ("Work", [[tag["id"]]] * 3)
+        assert notice["undo"] is not None
+        await toast.undo_changes(services, notice["undo"])
+        assert [each.id for each in services.store.list_thread_portion(text="tag:work")] == [made[0]]
+        with pytest.raises(MalformedRequestError):
+            Action.parse({**fields, "add": ["x"] * (MAX_TAGS + 1)}, None)
 
     run(story)
 

@@ -207,6 +207,22 @@ def test_undoing_a_changed_text_is_not_called_undoing_an_answer(store: Store) ->
     assert _log(store, thread_id)[0][1] == "Undid the change of a text"
 
 
+def test_changes_of_tags_are_said_in_words(store: Store) -> None:
+    thread_id = talked(store, "a", "b")
+    store.tag_thread(thread_id, add=["Work", "<b>"])
+    assert operations.describe_undo(_last(store, thread_id)) == "adding the tags Work, <b>"
+    store.tag_thread(thread_id, add=["Home"], remove=["work"])
+    assert operations.describe_undo(_last(store, thread_id)) == "the change of tags"
+    store.tag_thread(thread_id, remove=["Home"])
+    store.undo(thread_id)
+    assert [text for _, text, _ in _log(store, thread_id)[:4]] == [
+        "Undid removing the tag Home",
+        "Removed the tag Home",
+        "Added the tag Home and removed the tag Work",
+        "Added the tags Work, <b>",
+    ]
+
+
 def test_changes_of_the_list_and_a_title_of_the_model_are_said_in_words(store: Store) -> None:
     runs = Runs(store)
     run = runs.begin_run(None, new("a")[0], title="Talk")

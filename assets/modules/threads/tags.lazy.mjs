@@ -1,0 +1,96 @@
+/** The dialog of all tags: filter the list by one, rename it, remove it everywhere, bring it back. */
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { formatCount } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { NameField } from "../lib/name-field.mjs";
+import { refreshPanels } from "../lib/page-requests.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { createElement: h, useEffect, useState } = window.React;
+
+const ADDRESS = "/api/tags";
+const FAILURE_TEXT = "The tags could not be read or changed. Please try again.";
+const MAX_TAG_CHARS = 50; // checkpoints/limits.py
+
+loadStyle(new URL("./tags.lazy.css", import.meta.url));
+
+/**
+ * @typedef {{id: string, name: string, threads: number, removed: boolean}} CountedTag
+ * @param {{onShow: (tag: string) => void, onClose: () => void}} props
+ */
+export function TagsDialog({ onShow, onClose }) {
+  const { tags, problem, done, rename, remove, restore } = useTags();
+  const show = (tag) => (onClose(), onShow(tag.id));
+  return h(
+    ReadingDialog,
+    { title: "Tags", className: "tags-dialog", onClose },
+    problem && h("p", { className: "tags-problem", role: "alert" }, problem),
+    tags === null ? h("p", { className: "quiet", role: "status" }, "Reading…") : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, onRename: rename, onRemove: remove }),
+    done && h("p", { className: "tags-done", role: "status" }, h("span", null, done.text), h("button", { type: "button", className: "quiet-button", onClick: done.undo }, icon("arrow-counterclockwise"), "Undo")),
+    tags?.some(({ removed }) => removed) && h(RemovedTags, { tags: tags.filter(({ removed }) => removed), onRestore: restore }),
+  );
+}
+
+/** Read the tags, and change them. */
+function useTags() {
+  const [tags, setTags] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const [done, setDone] = useState(null);
+  const apply = async (path, options, nextDone = null) => {
+    const reply = await requestTags(path, options);
+    setProblem(reply.problem);
+    if (reply.tags === null) return;
+    setTags(reply.tags);
+    setDone(nextDone);
+    if (options) refreshPanels();
+  };
+  useEffect(() => void apply(""), []);
+  const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, nextDone);
+  const restore = (tag) => change(tag, "restore", {});
+  const rename = (tag, name) => change(tag, "rename", { name }, { text: `“${tag.name}” is now “${name}”.`, undo: () => change(tag, "rename", { name: tag.name }) });
+  const remove = (tag) => change(tag, "remove", {}, { text: `“${tag.name}” was removed.`, undo: () => restore(tag) });
+  return { tags, problem, done, rename, remove, restore };
+}
+
+/** @returns {Promise<{tags: CountedTag[]|null, problem: string|null}>} one of the two is null */
+async function requestTags(path, options) {
+  try {
+    const reply = await fetch(`${ADDRESS}${path}`, options);
+    if (reply.ok) return { tags: (await reply.json()).tags, problem: null };
+    return { tags: null, problem: reply.status === 400 ? await reply.text() : FAILURE_TEXT };
+  } catch {
+    return { tags: null, problem: FAILURE_TEXT };
+  }
+}
+
+function TagList({ tags, onShow, onRename, onRemove }) {
+  const [renamedId, setRenamedId] = useState(null);
+  if (tags.length === 0) return h("p", { className: "quiet" }, "No conversation has a tag. “Tags” in its menu adds one.");
+  const button = (tag, label, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": `${label} ${tag.name}`, onClick }, label);
+  const field = (tag) => {
+    const onDone = (name) => {
+      setRenamedId(null);
+      if (name !== null) onRename(tag, name);
+    };
+    return h(NameField, { label: "Name of the tag", value: tag.name, maxLength: MAX_TAG_CHARS, onDone });
+  };
+  const line = (tag) =>
+    h(
+      "li",
+      { key: tag.id, "data-testid": "tag" },
+      h("div", { className: "tags-text" }, renamedId === tag.id ? field(tag) : h("p", { dir: "auto" }, tag.name), h("p", { className: "quiet" }, formatCount(tag.threads, "conversation"))),
+      h("div", { className: "tags-buttons" }, button(tag, "Show", () => onShow(tag)), button(tag, "Rename", () => setRenamedId(tag.id)), button(tag, "Remove", () => onRemove(tag))),
+    );
+  return h("ul", null, tags.map(line));
+}
+
+function RemovedTags({ tags, onRestore }) {
+  const line = (tag) =>
+    h(
+      "li",
+      { key: tag.id },
+      h("div", { className: "tags-text" }, h("p", { dir: "auto" }, tag.name)),
+      h("button", { type: "button", className: "quiet-button", "aria-label": `Bring back ${tag.name}`, onClick: () => onRestore(tag) }, "Bring back"),
+    );
+  return h("section", { "aria-label": "Removed" }, h("h3", null, "Removed"), h("ul", null, tags.map(line)));
+}

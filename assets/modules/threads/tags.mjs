@@ -1,0 +1,82 @@
+/** The tags of conversations: their names, as rows show them, the filter above the list, and the ways to their dialogs. */
+import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
+import { showDialog } from "../page/keys.mjs";
+
+const { createElement: h, useRef } = window.React;
+
+const FAILURE_TEXT = "The tags could not be loaded. Please try again.";
+const TagPicker = lazy(() => import("./tag-picker.lazy.mjs"), "TagPicker", FAILURE_TEXT);
+const TagsDialog = lazy(() => import("./tags.lazy.mjs"), "TagsDialog", FAILURE_TEXT);
+
+/**
+ * @typedef {Map<string, string>} TagNames  by id
+ * @param {import("../lib/types.mjs").ThreadsData|undefined} data
+ * @returns {TagNames} the same one until a name changes, so that rows are not rendered again
+ */
+export function useTagNames(data) {
+  const known = useRef({ key: "[]", names: new Map() });
+  const key = JSON.stringify(data?.tags ?? []);
+  if (known.current.key !== key) known.current = { key, names: new Map(data.tags.map(({ id, name }) => [id, name])) };
+  return known.current.names;
+}
+
+/** @param {string[]|undefined} ids @param {TagNames} names @returns {string[]} without removed ones */
+const listNames = (ids, names) => (ids ?? []).flatMap((id) => names.get(id) ?? []);
+
+/** The first tag of a row, and the number of the others. @param {{ids: string[]|undefined, names: TagNames}} props */
+export function RowTags({ ids, names }) {
+  const [first, ...others] = listNames(ids, names);
+  if (first === undefined) return null;
+  const all = [first, ...others].join(", ");
+  return h(
+    "span",
+    { className: "thread-tags", title: all },
+    h("span", { className: "visually-hidden" }, `tagged ${all}`),
+    h("span", { className: "thread-tag", dir: "auto", "aria-hidden": true }, first),
+    others.length > 0 && h("span", { "aria-hidden": true }, `+${others.length}`),
+  );
+}
+
+/** The tag by which the list is filtered. @param {{name: string, onClear: () => void}} props */
+export function TagFilter({ name, onClear }) {
+  return h(
+    "div",
+    { className: "tag-filter", role: "group", "aria-label": "Filter" },
+    h("button", { type: "button", className: "tag-chip", "aria-label": `Tag ${name}: show all conversations`, onClick: onClear }, h("span", { dir: "auto" }, name), icon("x-lg")),
+  );
+}
+
+/** @param {string} name @returns {string} the filter of the search */
+export const writeFilter = (name) => `tag:"${name}"`;
+
+/**
+ * Ask for the tags of one or several conversations.
+ * @param {string[]} ids of conversations @param {import("../lib/types.mjs").ThreadItem[]} known those whose tags are known
+ * @param {TagNames} names @param {import("../lib/types.mjs").Act} act
+ */
+export function openTagPicker(ids, known, names, act) {
+  const threads = known.filter(({ id }) => ids.includes(id));
+  const onSave = ({ add, remove }) => act("tag", { threads: ids, add, remove });
+  const counts = new Map(Array.from(names.keys(), (tag) => [tag, threads.filter(({ tags }) => tags.includes(tag)).length]));
+  const title = ids.length === 1 && threads.length === 1 ? `Tags of “${threads[0].title}”` : `Tags of ${ids.length} conversations`;
+  showDialog(TagPicker, { title, names, counts, total: ids.length, onSave });
+}
+
+/** Show all tags. @param {(tag: string) => void} onShow filters the list */
+export const openTags = (onShow) => showDialog(TagsDialog, { onShow });
+
+/**
+ * List the commands about tags.
+ * @param {{current: import("../lib/types.mjs").ThreadItem|null, names: TagNames, act: import("../lib/types.mjs").Act, onShow: (tag: string) => void}} parts
+ * @returns {import("../lib/types.mjs").Command[]}
+ */
+export function listTagCommands({ current, names, act, onShow }) {
+  const missing = names.size > 0 ? null : "There are no tags yet. /tag adds one.";
+  const choices = () => Array.from(names, ([id, name]) => ({ name, run: () => onShow(id) }));
+  return [
+    { group: "Actions", name: "Tag this conversation", word: "tag", offReason: current ? null : "There is no conversation yet.", run: () => openTagPicker([current.id], [current], names, act) },
+    { group: "Actions", name: "Show conversations with a tag", word: "tagged", offReason: missing, choices },
+    { group: "Actions", name: "Tags: rename, remove", word: "tags", offReason: missing, run: () => openTags(onShow) },
+  ];
+}

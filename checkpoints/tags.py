@@ -1,0 +1,52 @@
+"""The tags of an owner: the list of them, and their names. `Store.tag_thread` gives them to conversations.
+
+A name belongs to no conversation. To rename a tag, or to remove it everywhere, changes one row: no conversation gets a new
+version or another place in the list. The opposite call is the undo.
+"""
+
+from checkpoints.errors import InvalidTagError
+from checkpoints.storage import tag_rows
+from checkpoints.storage.database import retry_contended
+from checkpoints.store import Store
+from checkpoints.tag import Tag, clean_tag
+
+
+class Tags:
+    """The tags of an owner, in the database of a store."""
+
+    def __init__(self, store: Store, owner: str = "local") -> None:
+        self._store = store
+        self._owner = owner
+
+    def list_tags(self) -> list[Tag]:
+        """List the tags that conversations have, by name."""
+        with self._store.database.begin_read() as connection:
+            return tag_rows.select_tags(connection, self._owner)
+
+    def count_tags(self) -> list[Tag]:
+        """List the same and the removed ones, with the numbers of their conversations."""
+        with self._store.database.begin_read() as connection:
+            return tag_rows.count_tags(connection, self._owner)
+
+    @retry_contended
+    def rename_tag(self, tag_id: str, name: str) -> None:
+        """Rename a tag on all conversations. Raises `InvalidTagError`, `TagNotFoundError`."""
+        if not (cleaned := clean_tag(name)):
+            raise InvalidTagError("A tag needs a name.")
+        with self._store.database.begin_write() as connection:
+            tag = tag_rows.select_tag(connection, self._owner, tag_id)
+            tag_rows.write_name(connection, self._owner, tag_id, cleaned, is_removed=tag.is_removed)
+
+    @retry_contended
+    def remove_tag(self, tag_id: str) -> None:
+        """Remove a tag from all conversations. Raises `TagNotFoundError`."""
+        with self._store.database.begin_write() as connection:
+            tag = tag_rows.select_tag(connection, self._owner, tag_id)
+            tag_rows.write_name(connection, self._owner, tag_id, tag.name, is_removed=True)
+
+    @retry_contended
+    def restore_tag(self, tag_id: str) -> None:
+        """Bring a removed tag back to its conversations. Raises `InvalidTagError`, `TagNotFoundError`."""
+        with self._store.database.begin_write() as connection:
+            tag = tag_rows.select_tag(connection, self._owner, tag_id)
+            tag_rows.write_name(connection, self._owner, tag_id, tag.name, is_removed=False)
