@@ -30,7 +30,10 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.message.c,
     schema.segment.c,
 )
-_TABLES_OF_THREAD = (schema.checkpoint, schema.branch, schema.message, schema.segment, schema.run, schema.operation)
+_TABLES_OF_THREAD = (
+    *(schema.checkpoint, schema.branch, schema.message, schema.segment),
+    *(schema.run, schema.rerun, schema.operation),
+)
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0013": ["DROP TABLE rerun", *(f"ALTER TABLE run DROP COLUMN rerun_{name}" for name in ("id", "number"))],
     "0011": ["DROP TABLE saved_prompt"],
     "0010": [
         "DROP INDEX ix_thread_owner_pinned_updated_at",
