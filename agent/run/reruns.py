@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from agent.context.path_ends import is_question
-from agent.events import HeadMoved
+from agent.events import HeadMoved, RerunEnded
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
 from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
@@ -74,6 +74,9 @@ class Reruns:
 
     async def begin(self, thread_id: str, request: RerunRequest, *, caller: Caller) -> Run:
         """Open a branch and ask the first question there. Raises `NotRerunError` and `InvalidSettingsError`."""
+        begun = await self.blocking.run(self.runs.get_run, caller.request_id) if caller.request_id else None
+        if begun is not None and begun.thread_id == thread_id:  # repeated: the current position is on its branch by now
+            return begun
         prepared = await self.blocking.run(self._prepare_first, thread_id, request, caller)
         return await self._start(prepared)
 
@@ -120,13 +123,16 @@ class Reruns:
             rerun = await self.blocking.run(self.runs.get_rerun, step)
             if step.number < len(rerun.question_ids):
                 await self._start_next(thread_id, rerun)
-                return
+            elif self._active.get(thread_id) == rerun.id:
+                self.leave(thread_id)  # it is complete, which the end of the run tells
+            return
         except StateError as error:
             _log.info("rerun %s asks no further question: %s", step.rerun_id, error)
         except Exception as error:  # noqa: BLE001  the outer edge: the page offers to go on
             _log.warning("rerun %s asks no further question: %s", step.rerun_id, locate_error(error))
         if self._active.get(thread_id) == step.rerun_id:
             self.leave(thread_id)
+            self.hub.publish(thread_id, RerunEnded())
 
     async def _start_next(self, thread_id: str, rerun: Rerun) -> None:
         request = await self.blocking.run(self._prepare_next, thread_id, None)
