@@ -69,7 +69,8 @@ class Reruns:
     active_runs: ActiveRuns
     hub: RunHub
     blocking: BlockingPool
-    _active: dict[str, str] = field(init=False, default_factory=dict)  # by thread, the rerun that goes on by itself
+    # By thread, the last step of the rerun that goes on by itself.
+    _active: dict[str, RerunStep] = field(init=False, default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
     async def begin(self, thread_id: str, request: RerunRequest, *, caller: Caller) -> Run:
@@ -88,9 +89,12 @@ class Reruns:
         return await self._start(await self.blocking.run(self._prepare_next, thread_id, caller))
 
     def is_asking(self, run: Run | None) -> bool:
-        """Return whether the rerun of a thread's latest run goes on by itself."""
-        is_active = run is not None and run.rerun is not None and self._active.get(run.thread_id) == run.rerun.rerun_id
-        return is_active and run is not None and run.state in (RunState.RUNNING, RunState.WAITING, RunState.DONE)
+        """Return whether the rerun of a latest run goes on by itself. An undo or a switch may have left its step."""
+        step = self._active.get(run.thread_id) if run is not None else None
+        if run is None or run.rerun is None or step is None or run.rerun.rerun_id != step.rerun_id:
+            return False
+        is_last = run.rerun.number - step.number in (0, 1)  # the next run is on disk a moment before its step is here
+        return is_last and run.state in (RunState.RUNNING, RunState.WAITING, RunState.DONE)
 
     def leave(self, thread_id: str) -> None:
         """Ask no further question by itself: a person has stopped, or does something else in the thread."""
@@ -98,7 +102,7 @@ class Reruns:
 
     def consider(self, run: Run) -> None:
         """Ask the next question after a run that is done."""
-        is_active = run.rerun is not None and self._active.get(run.thread_id) == run.rerun.rerun_id
+        is_active = self._active.get(run.thread_id) == run.rerun
         if run.rerun is not None and is_active and not self.active_runs.closing.is_set():
             task = asyncio.create_task(self._ask_next(run.thread_id, run.rerun), name=f"next question after {run.id}")
             self._tasks.add(task)
@@ -115,35 +119,36 @@ class Reruns:
     async def _start(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)
         if run.rerun is not None and run.state is RunState.RUNNING:  # else: the same request again, and it is over
-            self._active[run.thread_id] = run.rerun.rerun_id
+            self._active[run.thread_id] = run.rerun
         return run
 
     async def _ask_next(self, thread_id: str, step: RerunStep) -> None:
         try:
             rerun = await self.blocking.run(self.runs.get_rerun, step)
             if step.number < len(rerun.question_ids):
-                await self._start_next(thread_id, rerun)
-            elif self._active.get(thread_id) == rerun.id:
+                await self._start_next(thread_id, step)
+            elif self._active.get(thread_id) == step:
                 self.leave(thread_id)  # it is complete, which the end of the run tells
             return
         except StateError as error:
             _log.info("rerun %s asks no further question: %s", step.rerun_id, error)
         except Exception as error:  # noqa: BLE001  the outer edge: the page offers to go on
             _log.warning("rerun %s asks no further question: %s", step.rerun_id, locate_error(error))
-        if self._active.get(thread_id) == step.rerun_id:
+        if self._active.get(thread_id) == step:
             self.leave(thread_id)
             self.hub.publish(thread_id, RerunEnded())
 
-    async def _start_next(self, thread_id: str, rerun: Rerun) -> None:
+    async def _start_next(self, thread_id: str, step: RerunStep) -> None:
         request = await self.blocking.run(self._prepare_next, thread_id, None)
-        if self._active.get(thread_id) != rerun.id:
+        if self._active.get(thread_id) != step:
             return
         run = await self.starter.start(request)
-        if self._active.get(thread_id) != rerun.id:  # it was stopped while the run began
+        if self._active.get(thread_id) != step or run.rerun is None:  # it was stopped while the run began
             active = self.active_runs.by_thread.get(thread_id)
             if active is not None and active.recorder.run.id == run.id:
                 await active.stop()
             return
+        self._active[thread_id] = run.rerun
         version = (await self.blocking.run(self.store.get_thread, thread_id)).version
         self.hub.publish(thread_id, HeadMoved(version))  # the pages show how far it is
 

@@ -159,6 +159,21 @@ def test_it_waits_for_a_decision_and_a_message_instead_ends_it() -> None:
     play(story, Call("send", {}, id="x"), Say("a"), Call("send", {}, id="y"), Say("Fine."))
 
 
+def test_an_undo_while_a_call_waits_leaves_nothing_that_seems_to_go_on() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await begin(chat)
+        await rest(chat, RunState.WAITING, 2)
+        assert chat.runner.reruns.is_asking(latest(chat))
+        chat.store.undo(chat.thread_id)
+        assert texts(chat) == ["one", "a"]
+        assert not chat.runner.reruns.is_asking(latest(chat))
+        await chat.runner.reruns.go_on(chat.thread_id, caller=Caller())
+        await rest(chat, RunState.DONE, 3)
+        assert texts(chat) == ["one", "a", "two", "b", "three", "c"]
+
+    play(story, Say("a"), Call("send", {}, id="x"), Say("b"), Say("c"))
+
+
 def test_a_move_of_the_agent_changes_the_branch_and_not_the_list() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await begin(chat)
@@ -170,6 +185,7 @@ def test_a_move_of_the_agent_changes_the_branch_and_not_the_list() -> None:
     play(story, Say("a"), move, Say("b"), Say("c"), policy="allow")
 
 
+@pytest.mark.slow
 def test_after_a_restart_the_branch_is_whole_and_a_person_goes_on(tmp_path: Path) -> None:
     begun: list[str] = []
     address = f"sqlite:///{tmp_path / 'again.db'}"
