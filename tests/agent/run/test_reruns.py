@@ -159,6 +159,19 @@ def test_it_waits_for_a_decision_and_a_message_instead_ends_it() -> None:
     play(story, Call("send", {}, id="x"), Say("a"), Call("send", {}, id="y"), Say("Fine."))
 
 
+def test_after_stop_a_decision_about_the_waiting_call_asks_nothing_more() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await begin(chat)
+        await rest(chat, RunState.WAITING, 1)
+        await chat.runner.stop(chat.thread_id)
+        await chat.end(await chat.runner.decide(chat.thread_id, Decision("x", "allow"), caller=Caller()))
+        assert not chat.runner.reruns._tasks
+        assert latest(chat).state is RunState.DONE
+        assert texts(chat)[-1] == "a"
+
+    play(story, Call("send", {}, id="x"), Say("a"))
+
+
 def test_an_undo_while_a_call_waits_leaves_nothing_that_seems_to_go_on() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         await begin(chat)
