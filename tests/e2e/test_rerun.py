@@ -1,8 +1,5 @@
 """The questions of a conversation once more, with another model and other instructions, compared afterwards."""
 
-import os
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -20,18 +17,6 @@ def banner(page: Page) -> Locator:
     return page.tab.get_by_test_id("rerun")
 
 
-def picture(page: Page, name: str) -> None:
-    if folder := os.environ.get("PICTURES"):
-        for scheme in ("light", "dark"):
-            page.tab.emulate_media(color_scheme=scheme)
-            for width in (1440, 390):
-                page.tab.set_viewport_size({"width": width, "height": 900})
-                page.tab.wait_for_timeout(400)
-                page.tab.screenshot(path=Path(folder) / f"{name}-{scheme}-{width}.png")
-        page.tab.emulate_media(color_scheme="light")
-        page.tab.set_viewport_size({"width": 1440, "height": 900})
-
-
 def begin(page: Page) -> None:
     page.press_in_menu("Run again…")
     expect(page.dialog).to_contain_text("3 questions are asked once more on a new branch, one after the other.")
@@ -41,7 +26,6 @@ def begin(page: Page) -> None:
         [f"{number}. {text}" for number, text in enumerate(QUESTIONS, 1)]
     )
     expect_accessible(page, "the dialog to run again")
-    picture(page, "dialog")
     page.confirm("Start")
 
 
@@ -61,27 +45,23 @@ def test_the_questions_are_asked_again_and_the_answers_compared(
     for each in (page, other):  # the same after a reload, and in another tab
         expect(banner(each)).to_contain_text("question 2 of 3")
         expect(each.stop_button).to_be_visible()
-    picture(page, "asking")
     page.expect_lost_server()
     other.expect_lost_server()
     server.kill()
     fake_openai.release()
     server.restart()
     expect(banner(page)).to_contain_text("2 of 3 questions were asked again on openai:other-model. The last one was not.")
-    picture(page, "ended")
     fake_openai.script(Fault("status", status=401), Say("Gruen."), Say("Blau."))
     banner(page).get_by_role("button", name="Go on").click()
     expect(page.log).to_contain_text("refused the API key")
     banner(page).get_by_role("button", name="Go on").click()
     expect(banner(page)).to_contain_text("All 3 questions were asked again on openai:other-model.")
-    picture(page, "complete")
     assert [each.text for each in page.messages()] == ["Red?", "Rot.", "Green?", "Gruen.", "Blue?", "Blau."]
     assert {request["model"] for request in fake_openai.requests[3:]} == {"other-model"}
     banner(other).get_by_role("button", name="Compare").click()
     expect(other.dialog.get_by_role("group", name="Current position, turn 3")).to_contain_text("Blau.")
     expect(other.dialog.get_by_role("group", name="main, turn 3")).to_contain_text("Blue it is.")
     expect(other.dialog.locator(".compare-side")).to_have_count(2)
-    picture(other, "compared")
     banner(page).get_by_role("button", name="Dismiss").click()
     expect(banner(page)).to_have_count(0)
 
