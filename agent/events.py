@@ -73,6 +73,11 @@ class HeadMoved:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class RerunEnded:
+    """The next question of a rerun was not asked: no change of the thread tells that."""
+
+
 Event = (
     RunStarted
     | TextDelta
@@ -83,4 +88,5 @@ Event = (
     | WorkEnded
     | RunFinished
     | HeadMoved
+    | RerunEnded
 )

@@ -283,6 +283,25 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Rerun:
+    """The questions of a path, asked once more, one after the other, on a branch of their own."""
+
+    id: str
+    thread_id: str
+    place: str  # of the questions: "branch:ID", "checkpoint:ID" or "message:ID"
+    settings: Mapping[str, str]  # that replace those of the thread for its runs
+    question_ids: tuple[str, ...]  # of the messages that are asked, in their order
+
+
+@dataclass(frozen=True, slots=True)
+class RerunStep:
+    """The question of a rerun that a run answers."""
+
+    rerun_id: str
+    number: int  # from 1
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One pass of the agent. A thread has at most one that is running: that row is the lock."""
 
@@ -297,3 +316,4 @@ class Run:
     compacts: bool = False  # it answers nothing, but puts a summary in the place of messages
     error_details: str | None = None  # the words of the provider that refused it
     usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision
+    rerun: RerunStep | None = None

@@ -5,9 +5,9 @@ import sqlalchemy as sa
 from checkpoints import files, serde
 from checkpoints.changes import titles
 from checkpoints.files import File
-from checkpoints.model import Run, RunState
+from checkpoints.model import Rerun, RerunStep, Run, RunState
 from checkpoints.operation import Operation
-from checkpoints.storage import file_rows, message_rows, operation_rows, run_rows, schema, thread_rows
+from checkpoints.storage import file_rows, message_rows, operation_rows, rerun_rows, run_rows, schema, thread_rows
 from checkpoints.store import Store
 
 
@@ -25,6 +25,15 @@ class RunReader:
         with self._store.database.begin_read() as connection:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
             return run_rows.select_latest_run(connection, thread_id, head_id)
+
+    def get_run(self, run_id: str) -> Run | None:
+        with self._store.database.begin_read() as connection:
+            return run_rows.select_run(connection, run_id)
+
+    def get_rerun(self, step: RerunStep) -> Rerun:
+        """Return the rerun that a run belongs to."""
+        with self._store.database.begin_read() as connection:
+            return rerun_rows.select_rerun(connection, step.rerun_id)
 
     def read_sent_files(self, request_id: str) -> list[File]:
         """Return the undamaged files of the message that a request has sent; none for any other request."""

@@ -16,13 +16,13 @@ from checkpoints.changes.preconditions import check_caller, find_begun_run
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import Draft, Message, NewMessage, Run, RunState
+from checkpoints.model import Draft, Message, NewMessage, Rerun, RerunStep, Run, RunState
 from checkpoints.names import clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
 from checkpoints.run_reader import RunReader
-from checkpoints.storage import message_rows, run_rows, schema, thread_rows
+from checkpoints.storage import message_rows, rerun_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 
 _run_table = schema.run
@@ -50,6 +50,7 @@ class Runs(RunReader):
         closing_messages: Sequence[NewMessage] = (),
         settings: Mapping[str, str] | None = None,
         compacts: bool = False,
+        rerun: RerunStep | None = None,
     ) -> Run:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
         these `settings`. Its id is the request's where that is a UUID: the page can follow it before the reply.
@@ -69,7 +70,9 @@ class Runs(RunReader):
             else:
                 new = self._store.prepare_thread(thread_id=_choose_thread_id(caller), settings=settings)
                 loaded = thread_rows.insert_thread(connection, new, self._store.now())
-            run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts)
+            run = run_rows.insert_run(
+                connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts, rerun=rerun
+            )
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 change.run_body(
@@ -78,6 +81,26 @@ class Runs(RunReader):
                 )
             elif not compacts:
                 check_room_after(connection, loaded.thread, loaded.head)
+        return run
+
+    @retry_contended
+    def begin_rerun(self, rerun: Rerun, first: NewMessage, *, after: str | None, name: str, caller: Caller = USER) -> Run:
+        """Open a branch after a message, write the first question there and lock the thread, in one transaction.
+
+        The branch is undone with the question. Raises and repeats as `begin_run`.
+        """
+        run_id = caller.request_id or self._store.new_id()
+        with self._store.database.begin_write(run_id) as connection:
+            if (begun := find_begun_run(connection, rerun.thread_id, run_id, first)) is not None:
+                return begun
+            loaded = thread_rows.load_thread(connection, rerun.thread_id)
+            check_caller(connection, loaded, caller, while_running=False)
+            rerun_rows.insert_rerun(connection, rerun)
+            now = self._store.now()
+            run = run_rows.insert_run(connection, rerun.thread_id, run_id, now, rerun=RerunStep(rerun.id, 1))
+            change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
+            body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
+            change.run_body(OperationKind.FORK, body)
         return run
 
     @retry_contended

@@ -41,6 +41,7 @@ from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
 SUMMARISE_COMMAND = "Summarise the conversation"  # of the palette: assets/modules/lib/commands.mjs
+RUN_AGAIN_COMMAND = "Run again"  # likewise
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     history.PANEL,
@@ -157,11 +158,13 @@ def _build_menu() -> list[Component]:
     for_phones: Any = [
         {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
     ]
-    command: Any = {"data-run": SUMMARISE_COMMAND}
+    summarise: Any = {"data-run": SUMMARISE_COMMAND}
+    run_again: Any = {"data-run": RUN_AGAIN_COMMAND}
     return [
         html.Button([Icon(name="arrow-clockwise"), html.Span("Redo")], **for_phones[0]),
         *(button for panel in PANELS for button in panel.buttons()),
-        build_menu_item("text-wrap", "Summarise…", "summarise", **command),
+        build_menu_item("text-wrap", "Summarise…", "summarise", **summarise),
+        build_menu_item("arrow-repeat", "Run again…", "run-again", **run_again),
         html.Hr(),
         build_menu_item("person", "Sessions", "sessions"),
         build_menu_item("keyboard", "Keys", "keys"),

@@ -11,6 +11,7 @@ from agent.events import (
     HeadMoved,
     MessageAdded,
     ReasoningDelta,
+    RerunEnded,
     RunFinished,
     RunStarted,
     TextDelta,
@@ -210,6 +211,8 @@ def _build_plain_frame(event: Event) -> Frame | None:
             return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
         case HeadMoved(version):
             return {"kind": "head", "version": version}
+        case RerunEnded():
+            return {"kind": "rerun"}
     return None
 
 

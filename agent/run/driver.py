@@ -22,7 +22,7 @@ from agent.run.outcome import describe_helper_failure
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder, SubAgentRecorder
 from agent.run.requests import RunRequest
-from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
+from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agents
 from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents
 from agent.subagents.forking import RunForkExplorer
@@ -53,8 +53,7 @@ class RunDriver:
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
         """Answer, or write the summary that was requested. Raises whatever ends the run early."""
-        thread = await self.blocking.run(self.store.get_thread, prepared.run.thread_id)
-        settings = ThreadSettings.from_thread(thread)
+        settings = await self.blocking.run(self.inputs.load_settings, prepared.run)
         is_summary = prepared.request.scope is not None
         resolve = settings.resolve_helper_model if is_summary else settings.resolve_model
         model = await self.blocking.run(resolve, self.catalog)
@@ -102,7 +101,7 @@ class RunDriver:
             runs=self.runs,
             run=run,
             graph=self.graph,
-            load_system_text=partial(self.inputs.load_branch_system_text, run.thread_id),
+            load_system_text=partial(self.inputs.load_branch_system_text, run),
             describe_failure=partial(describe_helper_failure, run=run),
             publish_head=publish_head,
             needs_approval=policy == "ask",
@@ -124,12 +123,10 @@ class RunDriver:
         self, prepared: PreparedRun, recorder: RunRecorder, context: RunContext, sub_agents: SubAgents
     ) -> None:
         """Run the graph until it rests. Each move through time starts it anew, from the path as it is then."""
-        thread_id = prepared.run.thread_id
+        run = prepared.run
         open_calls = await self._settle_open_calls(recorder, prepared.request)
         # Here, so that a path which cannot be sent ends the run with a sentence.
-        messages = await (
-            self._build_resumed_messages(thread_id) if open_calls else self.blocking.run(prepared.build_messages)
-        )
+        messages = await (self._build_resumed_messages(run) if open_calls else self.blocking.run(prepared.build_messages))
         while True:
             recorder.reopen_calls(open_calls)
             delegator = RunDelegator(sub_agents, open_calls) if self.agents else None
@@ -140,13 +137,13 @@ class RunDriver:
                 return
             except PathChanged as moved:
                 recorder.forget_open_calls()
-                open_calls = await self.blocking.run(self.inputs.load_open_calls, thread_id)
+                open_calls = await self.blocking.run(self.inputs.load_open_calls, run.thread_id)
                 if not moved.continues and not open_calls:
                     return
-            messages = await self._build_resumed_messages(thread_id)
+            messages = await self._build_resumed_messages(run)
 
-    async def _build_resumed_messages(self, thread_id: str) -> list[AnyMessage]:
-        return await self.blocking.run(self.inputs.build_messages, thread_id, resume=True)
+    async def _build_resumed_messages(self, run: Run) -> list[AnyMessage]:
+        return await self.blocking.run(self.inputs.build_messages, run, resume=True)
 
     async def _settle_open_calls(self, recorder: RunRecorder, request: RunRequest) -> list[OpenCall]:
         """Return the open calls that a run resumes, after a decision or after a crash, and refuse all others."""

@@ -4,6 +4,7 @@ Every method blocks.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from langchain_core.messages import AnyMessage
@@ -24,7 +25,7 @@ from agent.time_travel.excerpts import ExcerptRefusedError
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
-from checkpoints import HEAD, MAIN, Message, Runs, RunState, StateError, Store, Thread
+from checkpoints import HEAD, MAIN, Message, Run, Runs, RunState, StateError, Store, Thread
 
 MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 
@@ -57,23 +58,27 @@ class RunInputs:
         self.recent_messages = RecentMessages(store, limits.max_messages)
         self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
 
-    def build_messages(self, thread_id: str, *, resume: bool = False) -> list[AnyMessage]:
+    def load_settings(self, run: Run) -> ThreadSettings:
+        """Return the settings that a run answers with: those of the thread, and of a rerun its own in their place."""
+        settings = ThreadSettings.from_thread(self._store.get_thread(run.thread_id))
+        return settings if run.rerun is None else replace(settings, **self._runs.get_rerun(run.rerun).settings)
+
+    def build_messages(self, run: Run, *, resume: bool = False) -> list[AnyMessage]:
         """Build a request for the path as it is now."""
-        system_text = self.load_system_text(self.load_system_prompt(), thread_id)
-        path = self.load_recent_messages(thread_id)
+        system_text = self.load_system_text(self.load_system_prompt(), run)
+        path = self.load_recent_messages(run)
         return build_request(system_text, path, resume=resume, convert=self.recent_messages.convert)
 
     def load_system_prompt(self) -> Prompt:
         return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)
 
-    def load_system_text(self, prompt: Prompt, thread_id: str) -> str:
-        instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
+    def load_system_text(self, prompt: Prompt, run: Run) -> str:
+        instructions = self.load_settings(run).instructions
         return compose_system_text(prompt.text, instructions, describe_agents(list(self._agents.values())))
 
-    def load_branch_system_text(self, thread_id: str) -> str:
+    def load_branch_system_text(self, run: Run) -> str:
         """Return the instructions on a branch of a fork: the agent there has no sub-agents."""
-        instructions = ThreadSettings.from_thread(self._store.get_thread(thread_id)).instructions
-        return compose_system_text(self.load_system_prompt().text, instructions)
+        return compose_system_text(self.load_system_prompt().text, self.load_settings(run).instructions)
 
     def load_waiting_calls(self, thread_id: str) -> list[OpenCall]:
         """Return the calls that await a person's decision, and the calls that wait for those."""
@@ -108,13 +113,13 @@ class RunInputs:
         """Preview the moves that wait for a person, by the ids of their calls."""
         return find_waiting_moves(self._store, thread_id, partial(self.load_context, thread_id), self._numbers)
 
-    def load_recent_messages(self, thread_id: str) -> list[Message]:
-        window = self._load_window(self._store.get_thread(thread_id))
-        return self.recent_messages.load(thread_id, window.tokens)
+    def load_recent_messages(self, run: Run) -> list[Message]:
+        window = self._load_window(self.load_settings(run))
+        return self.recent_messages.load(run.thread_id, window.tokens)
 
-    def _load_window(self, thread: Thread) -> Window:
+    def _load_window(self, settings: ThreadSettings) -> Window:
         try:
-            model = ThreadSettings.from_thread(thread).resolve_model(self._catalog).chat
+            model = settings.resolve_model(self._catalog).chat
         except ModelUnavailableError:  # the run itself reports it
             model = None
         return find_window(model, self._limits.max_window_tokens)
@@ -123,7 +128,8 @@ class RunInputs:
         """Measure how full the model's window is when a conversation goes on; None before its first message."""
         with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
-            return self._context_cache(thread_id, thread.head_id, self._load_window(thread), _compose_system_text(thread))
+            window = self._load_window(ThreadSettings.from_thread(thread))
+            return self._context_cache(thread_id, thread.head_id, window, _compose_system_text(thread))
 
     def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
         """Return the tokens of the current path after each message, the last as the context meter counts them."""

@@ -10,13 +10,13 @@ from agent.events import RunStarted
 from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
 from agent.run.inputs import RunInputs
-from agent.run.requests import NothingToDecideError, RunRequest
+from agent.run.requests import NewRerun, NothingToDecideError, RunRequest
 from agent.subagents.delegation import OpenCall, find_undecided_calls
 from agent.tools.approval import make_refusal
 from agent.tracing.protocol import Tracer
 from agent.tracing.run_start import build_start_event
 from agent.tracing.run_trace import RunTrace
-from checkpoints import HEAD, Caller, Message, NewMessage, Run, Runs, Store, serde
+from checkpoints import HEAD, Caller, Message, NewMessage, RerunStep, Run, Runs, Store, serde
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,19 @@ class RunPreparer:
         if not is_repeated:
             _check_decision(request, waiting_calls)
         usage = self._load_usage(request)
-        run = self.runs.begin_run(
+        run = self._begin(request, waiting_calls)
+        if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
+            self._allow_moves(run)
+        return self._load_start(run, request, waiting_calls if request.decision else (), usage)
+
+    def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall]) -> Run:
+        if isinstance(request.rerun, NewRerun):
+            assert request.message is not None
+            new = request.rerun
+            return self.runs.begin_rerun(
+                new.rerun, request.message, after=new.after_id, name=new.branch_name, caller=request.caller
+            )
+        return self.runs.begin_run(
             request.thread_id,
             request.message,
             caller=request.caller,
@@ -69,14 +81,23 @@ class RunPreparer:
             ],
             settings=request.settings,
             compacts=request.scope is not None,
+            rerun=request.rerun or self._find_rerun(request),
         )
-        if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
-            self._allow_moves(run)
-        return self._load_start(run, request, waiting_calls if request.decision else (), usage)
+
+    def _find_rerun(self, request: RunRequest) -> RerunStep | None:
+        """Return the rerun whose question is answered once more, or further: with its model and instructions."""
+        if request.thread_id is None or request.message is not None or request.scope is not None:
+            return None
+        if request.after_id == HEAD:
+            run = self.runs.get_latest_run(request.thread_id)
+        else:
+            asked_in = request.after_id and self.store.get_message(request.thread_id, request.after_id).run_id
+            run = self.runs.get_run(asked_in) if asked_in else None
+        return run.rerun if run else None
 
     def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
-        if not request.thread_id or request.after_id != HEAD:
-            return []
+        if not request.thread_id or request.after_id != HEAD or isinstance(request.rerun, NewRerun):
+            return []  # a call that waits, waits on
         return self.inputs.load_waiting_calls(request.thread_id)
 
     def _load_usage(self, request: RunRequest) -> RunUsage:
@@ -91,8 +112,8 @@ class RunPreparer:
     def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
         prompt, is_asked = self.inputs.load_system_prompt(), request.message is not None
         with self.store.database.begin_read():
-            path = self.inputs.load_recent_messages(run.thread_id)
-            system_text = self.inputs.load_system_text(prompt, run.thread_id)
+            path = self.inputs.load_recent_messages(run)
+            system_text = self.inputs.load_system_text(prompt, run)
             version = self.store.get_thread(run.thread_id).version
             start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         started = RunStarted(run.id, version, path[-1] if is_asked else None)

@@ -8,7 +8,19 @@ from langchain_core.messages import HumanMessage
 
 from agent.run.compaction import SummaryScope
 from agent.tools.approval import Decision
-from checkpoints import HEAD, UNTITLED, Caller, Message, NewMessage, RunActiveError, StateError, files, serde
+from checkpoints import (
+    HEAD,
+    UNTITLED,
+    Caller,
+    Message,
+    NewMessage,
+    Rerun,
+    RerunStep,
+    RunActiveError,
+    StateError,
+    files,
+    serde,
+)
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS, has_more_values, is_deeper
 from checkpoints.text import find_plain_line, shorten, shorten_line
 
@@ -47,6 +59,15 @@ class TooManyArgumentsError(StateError, ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class NewRerun:
+    """A rerun that begins: its branch begins after a message, and has a name."""
+
+    rerun: Rerun
+    after_id: str | None
+    branch_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """A request for a run: a message to answer, an answer to finish, a decision about a call, or a passage to summarise."""
 
@@ -60,6 +81,7 @@ class RunRequest:
     allow_moves: bool = False  # this move, and every later one of the agent in this thread
     scope: SummaryScope | None = None  # the passage to summarise; the run then answers nothing
     settings: Mapping[str, str] = field(default_factory=dict)  # for the thread that the run makes
+    rerun: NewRerun | RerunStep | None = None  # the message is a question of it
 
 
 def replace_text(message: Message, text: str) -> NewMessage:

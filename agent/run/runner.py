@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage
 
@@ -18,18 +18,18 @@ from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
 from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
-from agent.run.preparation import PreparedRun, RunPreparer
-from agent.run.requests import EndDelayedError, RunRequest, check_decision, clean_message_text, make_title, replace_text
+from agent.run.preparation import RunPreparer
+from agent.run.requests import RunRequest, check_decision, clean_message_text, make_title, replace_text
+from agent.run.reruns import Reruns
+from agent.run.starting import RunStarter
 from agent.run.watchdog import RunWatchdog
 from agent.settings import ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import Decision
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import Caller, NewMessage, Run, RunActiveError, Runs, RunState, Store, files, serde
+from checkpoints import Caller, NewMessage, Run, Runs, Store, files, serde
 from checkpoints.files import File
-
-MAX_REMEMBERED_RUNS = 1_000  # runs that are over: the same request comes again within seconds
 
 
 @dataclass(slots=True)
@@ -39,15 +39,14 @@ class Runner:
     store: Store
     catalog: ModelCatalog
     inputs: RunInputs
-    preparer: RunPreparer
+    starter: RunStarter
+    reruns: Reruns
     active_runs: ActiveRuns
     watchdog: RunWatchdog
     blocking: BlockingPool
     followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
     conclusions: ConclusionWriter
-    # A repeated request must not drive its run again. In the order of their starts.
-    _started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
 
     async def send(
         self,
@@ -107,7 +106,7 @@ class Runner:
         """
         if thread_id is None:
             raise NotCompactedError(NOTHING_YET_TEXT)
-        if caller.request_id not in self._started_run_ids:
+        if caller.request_id not in self.starter.started_run_ids:
             await self.blocking.run(self.inputs.find_passage, thread_id, scope)
         return await self._begin_run(RunRequest(thread_id, caller, scope=scope))
 
@@ -117,6 +116,7 @@ class Runner:
         Messages on disk stay. Work that does not stop soon is abandoned: it goes on for a while, and can change nothing.
         It waits no longer than `max_seconds`, or until the database has refused the end: that is written later.
         """
+        self.reruns.leave(thread_id)
         active = self.active_runs.by_thread.get(
             thread_id
         )  # without the lock: another run may begin, and wait for the database
@@ -145,36 +145,10 @@ class Runner:
             await follower.close()
 
     async def _begin_run(self, request: RunRequest) -> Run:
-        async with self.active_runs.begin_lock:
-            self.watchdog.ensure_watching()  # before: a failure from here on may leave a run that no task drives
-            try:
-                prepared = await self._prepare(request)
-            except RunActiveError:
-                if request.thread_id is None:
-                    raise
-                if (active := self.active_runs.by_thread.get(request.thread_id)) is not None:
-                    if active.tried.done():
-                        raise EndDelayedError(request.thread_id, active.recorder.run.id) from None
-                    raise
-                await self.watchdog.interrupt_orphan(request.thread_id)  # it began, and then the database failed
-                prepared = await self._prepare(request)
-            run = prepared.run
-            if run.state is RunState.RUNNING and run.id not in self._started_run_ids:  # else: the same request again
-                self._remember_start(run)
-                self.active_runs.start(prepared)
+        run = await self.starter.start(request)
+        if request.thread_id is not None and request.decision is None:  # a decision is a part of the same turn
+            self.reruns.leave(request.thread_id)
         return run
-
-    def _remember_start(self, run: Run) -> None:
-        """Remember that a run was started, and forget the oldest ones that are over."""
-        active_ids = {active.recorder.run.id for active in self.active_runs.by_thread.values()}
-        ended_ids = [run_id for run_id in self._started_run_ids if run_id not in active_ids]
-        for run_id in ended_ids[: max(0, len(ended_ids) - MAX_REMEMBERED_RUNS + 1)]:
-            del self._started_run_ids[run_id]
-        self._started_run_ids[run.id] = None
-
-    async def _prepare(self, request: RunRequest) -> PreparedRun:
-        is_repeated = request.caller.request_id in self._started_run_ids
-        return await self.blocking.run(self.preparer.prepare, request, is_repeated=is_repeated)
 
 
 def build_runner(
@@ -211,8 +185,14 @@ def build_runner(
         blocking=blocking,
         drafts=Drafts(runs, blocking, limits.draft_seconds),
     )
-    active_runs = ActiveRuns(runs, hub, driver, blocking, followers, limits.stop_seconds, limits.watch_seconds)
-    preparer = RunPreparer(store, runs, inputs, tracer, limits)
+    all_followers = list(followers)
+    active_runs = ActiveRuns(runs, hub, driver, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
+    starter = RunStarter(RunPreparer(store, runs, inputs, tracer, limits), active_runs, watchdog, blocking)
+    reruns = Reruns(store, runs, catalog, inputs, starter, active_runs, hub, blocking)
+    all_followers.append(reruns)  # it starts runs itself
     conclusions = ConclusionWriter(store, catalog, blocking, limits)
-    return Runner(store, catalog, inputs, preparer, active_runs, watchdog, blocking, followers, default_policy, conclusions)
+    return Runner(
+        *(store, catalog, inputs, starter, reruns, active_runs, watchdog, blocking),
+        *(all_followers, default_policy, conclusions),
+    )

@@ -54,6 +54,16 @@ def add_branches(
     return made
 
 
+def fork_and_append(transaction: Transaction, message: NewMessage, *, after: str | None, name: str, run_id: str) -> str:
+    """Add a branch after a message, make it the current one, and write a message there. Return the message's id."""
+    parent = thread_rows.select_node(transaction.connection, after, transaction.thread.id)
+    node = transaction.add_messages(parent, [message], run_id=run_id)[0]
+    branch = transaction.add_branch(name, node.id)
+    transaction.detail = OperationDetail(subject="branch", name=branch.name)
+    transaction.switch_to(branch.id)
+    return node.id
+
+
 def can_save_milestone(transaction: Transaction, node: Node) -> bool:
     """Return whether the message is on the path and never had a checkpoint."""
     connection, thread_id = transaction.connection, transaction.thread.id

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.limits import MAX_REASONING_CHARS
-from checkpoints.model import Draft, Run, RunState
+from checkpoints.model import Draft, RerunStep, Run, RunState
 from checkpoints.storage import schema, thread_rows
 
 _run = schema.run.c
@@ -61,6 +61,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
         ended_at=None if row.ended_at is None else thread_rows.to_time(row.ended_at),
         compacts=bool(row.compacts),
         usage=row.usage,
+        rerun=RerunStep(row.rerun_id, row.rerun_number) if row.rerun_id else None,
     )
 
 
@@ -69,13 +70,22 @@ def select_run(connection: sa.Connection, run_id: str) -> Run | None:
     return parse_run(row) if row else None
 
 
-def insert_run(connection: sa.Connection, thread_id: str, run_id: str, now: datetime, *, compacts: bool) -> Run:
+def insert_run(
+    connection: sa.Connection,
+    thread_id: str,
+    run_id: str,
+    now: datetime,
+    *,
+    compacts: bool = False,
+    rerun: RerunStep | None = None,
+) -> Run:
     """Write a running run, and return it: from now on it locks its thread."""
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
     time = thread_rows.from_time(now)
-    connection.execute(_insert_run, {**row, "started_at": time, "compacts": compacts, "of_thread": thread_id})
+    step = {"rerun_id": rerun and rerun.rerun_id, "rerun_number": rerun and rerun.number}
+    connection.execute(_insert_run, {**row, **step, "started_at": time, "compacts": compacts, "of_thread": thread_id})
     started_at = thread_rows.to_time(time)
-    return Run(run_id, thread_id, RunState.RUNNING, NO_DRAFT, None, False, started_at, None, compacts=compacts)
+    return Run(run_id, thread_id, RunState.RUNNING, NO_DRAFT, None, False, started_at, None, compacts=compacts, rerun=rerun)
 
 
 def write_draft(connection: sa.Connection, run_id: str, draft: Draft) -> None:

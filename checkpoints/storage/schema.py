@@ -161,6 +161,8 @@ run = sa.Table(
     sa.Column("draft_reasoning", sa.Text, nullable=False, server_default=""),  # before the draft's answer
     sa.Column("error_details", sa.Text),  # the words of the provider, behind the error's sentence
     sa.Column("usage", sa.Text),  # of the budgets of a waiting run, as the agent wrote it
+    sa.Column("rerun_id", sa.Text),  # of the rerun whose question it answers
+    sa.Column("rerun_number", sa.Integer),  # of that question, from 1
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     sa.Index(
         "ix_run_thread_id_waiting",
@@ -174,6 +176,17 @@ run = sa.Table(
         unique=True,
         sqlite_where=sa.text("state = 'running'"),
     ),
+)
+
+# The questions of a path, asked once more on a branch of their own.
+rerun = sa.Table(
+    "rerun",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("place", sa.Text, nullable=False),  # of the questions, as a comparison names places
+    sa.Column("settings", sa.JSON, nullable=False),  # that replace those of the thread
+    sa.Column("question_ids", sa.JSON, nullable=False),  # of the messages, in their order
 )
 
 # Texts that a person inserts into messages. They belong to no thread.

@@ -31,13 +31,8 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.segment.c,
 )
 _TABLES_OF_THREAD = (
-    schema.checkpoint,
-    schema.branch,
-    schema.message,
-    schema.segment,
-    schema.run,
-    schema.operation,
-    schema.thread_tag,
+    *(schema.checkpoint, schema.branch, schema.message, schema.segment),
+    *(schema.run, schema.rerun, schema.operation, schema.thread_tag),
 )
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.

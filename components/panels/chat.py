@@ -25,6 +25,7 @@ from components.panels import approval, chat_actions
 from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations, time_marks
+from components.views.rerun_view import RerunView, describe_rerun
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
 
 SUGGESTIONS = (
@@ -51,7 +52,7 @@ def layout() -> Component:
 
 def build_start_page() -> dict[str, Any]:
     """Build the start page: a conversation that begins with its first message."""
-    nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None}
+    nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None, "rerun": None}
     return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
 
 
@@ -76,7 +77,8 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
         turn.operations[-1] if turn.operations else chat_actions.find_notice_operation(services.store, thread_id)
     )
     notice = operations.describe_notice(first_operation)
-    fields = {"version": version, "title": turn.thread.title, "run": list_rows.describe_run(run), "notice": notice}
+    shown_run = {"run": list_rows.describe_run(run), "rerun": _describe_rerun(services, run)}
+    fields = {"version": version, "title": turn.thread.title, **shown_run, "notice": notice}
     if turn.operations:
         fields["removed"] = None
     composer = _describe_run_state(services, turn.thread, run)
@@ -120,6 +122,7 @@ def _read_transcript(
         "earlier": earlier,
         "later": later,
         "run": list_rows.describe_run(run),
+        "rerun": None if later else _describe_rerun(services, run),
         "notice": notice,
         "suggestions": list(SUGGESTIONS),
     }
@@ -184,7 +187,15 @@ def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> 
     state = run.state if run else None
     context = services.runner.inputs.load_context(thread.id)
     meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
-    return {"version": thread.version, "running": state is RunState.RUNNING, "rest": state, "meter": meter}
+    rerun = _describe_rerun(services, run) if state is RunState.DONE else None  # between two questions it is at work
+    is_running = state is RunState.RUNNING or (rerun is not None and rerun["asking"])
+    return {"version": thread.version, "running": is_running, "rest": state, "meter": meter}
+
+
+def _describe_rerun(services: Services, run: Run | None) -> RerunView | None:
+    if run is None or run.rerun is None:
+        return None
+    return describe_rerun(run, services.runs.get_rerun(run.rerun), is_active=services.runner.reruns.is_asking(run))
 
 
 PANEL = Panel(shown=SHOWN, show=show, show_turn=show_turn, actions=ACTIONS)

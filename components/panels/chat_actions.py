@@ -101,6 +101,11 @@ async def _continue_answer(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update(), action.accept())
 
 
+async def _continue_rerun(services: Services, action: Action) -> Answer:
+    await services.runner.reruns.go_on(action.thread_id, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
+
+
 async def _edit_message(services: Services, action: Action) -> Answer:
     message_id, text = action.fields["message"], action.fields["text"]
     await services.runner.edit(action.thread_id, message_id, text, caller=action.caller)
@@ -215,6 +220,8 @@ TRANSCRIPT_ACTIONS: Handlers = {
     "retry": _retry_answer,
     "regenerate": _retry_answer,
     "continue": _continue_answer,
+    "continue-rerun": _continue_rerun,
+    "stop-rerun": _stop_run,
     "edit": _edit_message,
     "change": _change_text,
     "summarise": _summarise_messages,

@@ -3,6 +3,7 @@ const { useEffect, useReducer, useRef } = window.React;
 
 export const GO_BACK = "Go back to";
 export const SUMMARISE_COMMAND = "Summarise the conversation"; // the bar's menu names it, too
+export const RUN_AGAIN_COMMAND = "Run again"; // likewise
 const CHOICES_EVENT = "waymark-choices";
 const commandsByOwner = new Map();
 

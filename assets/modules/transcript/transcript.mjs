@@ -17,6 +17,7 @@ import { Message } from "./message.mjs";
 import { NoticeBanner, Outcome } from "./outcome.mjs";
 import { PrintNote } from "./print-note.mjs";
 import { TimeEnd } from "./removed.mjs";
+import { RerunBanner } from "./rerun.mjs";
 import { useScrollToMessage } from "./scroll-to-message.mjs";
 import { useScrolling } from "./scrolling.mjs";
 import { useStream } from "./stream.mjs";
@@ -143,6 +144,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
+      data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),
     ),
   );

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import agent.run.runner
+import agent.run.starting
 from agent.context.prompts import CONTINUE_TEXT
 from agent.demo.model import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted, WorkEnded
@@ -180,13 +180,13 @@ def test_a_repeated_request_never_drives_its_run_again_however_late_it_learns_of
 
 
 def test_only_the_last_runs_that_are_over_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent.run.runner, "MAX_REMEMBERED_RUNS", 2)
+    monkeypatch.setattr(agent.run.starting, "MAX_REMEMBERED_RUNS", 2)
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         silent = await chat.runner.send(None, "hello", caller=Caller())
         await chat.until(lambda: fake.requests)
         ids = [(await chat.say("hello")).id for _ in range(4)]
-        assert list(chat.runner._started_run_ids) == [silent.id, *ids[-2:]]
+        assert list(chat.runner.starter.started_run_ids) == [silent.id, *ids[-2:]]
         assert (await chat.send("hello", request=ids[0])).state is RunState.DONE
         assert sum(isinstance(event, RunStarted) for event in chat.events) == 4
 

@@ -1,0 +1,188 @@
+"""Reruns: the questions of a path are asked once more on a branch of their own, each after a complete answer.
+
+The steps are on disk, with their runs. Whether a rerun goes on by itself is in memory: after a restart a person decides.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from agent.context.path_ends import is_question
+from agent.events import HeadMoved, RerunEnded
+from agent.marks import ExcerptMark, MoveMark, SummaryMark
+from agent.run.active_runs import ActiveRuns
+from agent.run.blocking import BlockingPool
+from agent.run.hub import RunHub
+from agent.run.inputs import RunInputs
+from agent.run.outcome import locate_error
+from agent.run.requests import NewRerun, RunRequest, replace_text
+from agent.run.starting import RunStarter
+from agent.settings import ModelCatalog, ThreadSettings
+from checkpoints import MAIN, Caller, Message, NewMessage, Rerun, RerunStep, Run, Runs, RunState, StateError, Store
+from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.text import shorten
+
+MAX_RERUN_QUESTIONS = 200  # of one rerun
+MAX_RERUN_MESSAGES = 5_000  # of a path, from its beginning, among which the questions are
+MAX_BRANCH_NAME_CHARS = 100
+_NOTES = (MoveMark, SummaryMark, ExcerptMark)  # messages in the user's role that nobody asked
+_log = logging.getLogger(__name__)
+
+
+class NotRerunError(StateError, ValueError):
+    """There is nothing to ask again. Nothing was changed. The text gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerunRequest:
+    """A person's choice: whose questions are asked again, from which one on, and with which settings."""
+
+    place: str  # as a comparison names it
+    end_id: str | None  # the last message of the place
+    first_id: str | None = None  # the first question; None: the first of the place
+    settings: Mapping[str, str] = field(default_factory=dict)  # the model and the instructions
+
+
+def list_questions(store: Store, thread_id: str, end_id: str | None) -> list[Message]:
+    """Return the user's own questions on the path to a message. Notes in the user's role are none."""
+    limits = {"max_messages": MAX_RERUN_MESSAGES, "max_values": MAX_READ_VALUES}
+    path = store.compare_paths(thread_id, end_id, None, **limits).left
+    asked = (message for message in path if is_question(message, MAIN))
+    return [each for each in asked if each.damaged or not any(mark.of(each) for mark in _NOTES)]
+
+
+def _copy_question(message: Message) -> NewMessage:
+    """Return the text and the files of a question, as a new message. Raises `DamagedMessageError`."""
+    return replace_text(message, str(message.intact.langchain.text))
+
+
+@dataclass(slots=True)
+class Reruns:
+    """Begins reruns, and asks each next question when a run of them is done."""
+
+    store: Store
+    runs: Runs
+    catalog: ModelCatalog
+    inputs: RunInputs
+    starter: RunStarter
+    active_runs: ActiveRuns
+    hub: RunHub
+    blocking: BlockingPool
+    # By thread, the last step of the rerun that goes on by itself.
+    _active: dict[str, RerunStep] = field(init=False, default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+
+    async def begin(self, thread_id: str, request: RerunRequest, *, caller: Caller) -> Run:
+        """Open a branch and ask the first question there. Raises `NotRerunError` and `InvalidSettingsError`."""
+        begun = await self.blocking.run(self.runs.get_run, caller.request_id) if caller.request_id else None
+        if begun is not None and begun.thread_id == thread_id:  # repeated: the current position is on its branch by now
+            return begun
+        prepared = await self.blocking.run(self._prepare_first, thread_id, request, caller)
+        return await self._start(prepared)
+
+    async def go_on(self, thread_id: str, *, caller: Caller) -> Run:
+        """Ask the next question of the rerun at the head, or again the last one, if its answer is not complete.
+
+        Raises `NotRerunError`.
+        """
+        return await self._start(await self.blocking.run(self._prepare_next, thread_id, caller))
+
+    def is_asking(self, run: Run | None) -> bool:
+        """Return whether the rerun of a latest run goes on by itself. An undo or a switch may have left its step."""
+        step = self._active.get(run.thread_id) if run is not None else None
+        if run is None or run.rerun is None or step is None or run.rerun.rerun_id != step.rerun_id:
+            return False
+        is_last = run.rerun.number - step.number in (0, 1)  # the next run is on disk a moment before its step is here
+        return is_last and run.state in (RunState.RUNNING, RunState.WAITING, RunState.DONE)
+
+    def leave(self, thread_id: str) -> None:
+        """Ask no further question by itself: a person has stopped, or does something else in the thread."""
+        self._active.pop(thread_id, None)
+
+    def consider(self, run: Run) -> None:
+        """Ask the next question after a run that is done."""
+        is_active = self._active.get(run.thread_id) == run.rerun
+        if run.rerun is not None and is_active and not self.active_runs.closing.is_set():
+            task = asyncio.create_task(self._ask_next(run.thread_id, run.rerun), name=f"next question after {run.id}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Ask nothing more: the process is about to end."""
+        self._active.clear()
+        for task in set(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def _start(self, request: RunRequest) -> Run:
+        run = await self.starter.start(request)
+        if run.rerun is not None and run.state is RunState.RUNNING:  # else: the same request again, and it is over
+            self._active[run.thread_id] = run.rerun
+        return run
+
+    async def _ask_next(self, thread_id: str, step: RerunStep) -> None:
+        try:
+            rerun = await self.blocking.run(self.runs.get_rerun, step)
+            if step.number < len(rerun.question_ids):
+                await self._start_next(thread_id, step)
+            elif self._active.get(thread_id) == step:
+                self.leave(thread_id)  # it is complete, which the end of the run tells
+            return
+        except StateError as error:
+            _log.info("rerun %s asks no further question: %s", step.rerun_id, error)
+        except Exception as error:  # noqa: BLE001  the outer edge: the page offers to go on
+            _log.warning("rerun %s asks no further question: %s", step.rerun_id, locate_error(error))
+        if self._active.get(thread_id) == step:
+            self.leave(thread_id)
+            self.hub.publish(thread_id, RerunEnded())
+
+    async def _start_next(self, thread_id: str, step: RerunStep) -> None:
+        request = await self.blocking.run(self._prepare_next, thread_id, None)
+        if self._active.get(thread_id) != step:
+            return
+        run = await self.starter.start(request)
+        if self._active.get(thread_id) != step or run.rerun is None:  # it was stopped while the run began
+            active = self.active_runs.by_thread.get(thread_id)
+            if active is not None and active.recorder.run.id == run.id:
+                await active.stop()
+            return
+        self._active[thread_id] = run.rerun
+        version = (await self.blocking.run(self.store.get_thread, thread_id)).version
+        self.hub.publish(thread_id, HeadMoved(version))  # the pages show how far it is
+
+    def _prepare_first(self, thread_id: str, request: RerunRequest, caller: Caller) -> RunRequest:
+        with self.store.database.begin_read():
+            thread = self.store.get_thread(thread_id)
+            questions = list_questions(self.store, thread_id, request.end_id)
+        begin = next((index for index, each in enumerate(questions) if each.id == request.first_id), None)
+        chosen = questions[begin or 0 :][:MAX_RERUN_QUESTIONS]
+        if not chosen or (begin is None and request.first_id is not None):
+            raise NotRerunError("There is no question to ask again.")
+        current = ThreadSettings.from_thread(thread)
+        settings = current.with_changes(request.settings, self.catalog)
+        spec = settings.model or self.catalog.default_spec
+        place = request.place or f"branch:{thread.branch_id}"
+        ids = tuple(each.id for each in chosen)
+        rerun = Rerun(self.store.new_id(), thread_id, place, settings.changes_since(current), ids)
+        name = shorten(f"Again on {spec}", MAX_BRANCH_NAME_CHARS)
+        new = NewRerun(rerun, chosen[0].parent_id, name)
+        return RunRequest(thread_id, caller, _copy_question(chosen[0]), rerun=new)
+
+    def _prepare_next(self, thread_id: str, caller: Caller | None) -> RunRequest:
+        """Return the request for the next question; without a caller, only for the head as it is now."""
+        with self.store.database.begin_read():
+            caller = caller or Caller(expected_version=self.store.get_thread(thread_id).version)
+            latest = self.runs.get_latest_run(thread_id)
+            if latest is None or latest.rerun is None:
+                raise NotRerunError("There are no questions to go on with here.")
+            if latest.state is RunState.WAITING:
+                raise NotRerunError("A tool call waits for you: decide about it first.")
+            if latest.state is not RunState.DONE:
+                return RunRequest(thread_id, caller, after_id=self.inputs.find_question(thread_id, None), rerun=latest.rerun)
+            rerun, number = self.runs.get_rerun(latest.rerun), latest.rerun.number + 1
+            if number > len(rerun.question_ids):
+                raise NotRerunError("All questions were asked.")
+            question = self.store.get_message(thread_id, rerun.question_ids[number - 1])
+        return RunRequest(thread_id, caller, _copy_question(question), rerun=RerunStep(rerun.id, number))

@@ -1,0 +1,90 @@
+/** Ask the questions of a place once more, on a new branch: the model, the instructions and the first question. */
+import { createOperationId } from "../lib/actions.mjs";
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { useFetch } from "../lib/fetch.lazy.mjs";
+import { formatCount } from "../lib/format.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { createElement: h, useId, useRef, useState } = window.React;
+
+const GONE_TEXT = "This place no longer exists.";
+const NO_ANSWER_TEXT = "The server does not answer. Your choice is kept here; please try again.";
+const TOOLS_TEXT = "Tools run again as well: whatever they send or write happens a second time.";
+
+loadStyle(new URL("./run-again.lazy.css", import.meta.url));
+
+/**
+ * @typedef {{questions: {id: string, text: string}[], models: string[], model: string, default: string, instructions: string,
+ *   max: {questions: number, instructions: number}}} RerunChoice  the questions of a place, and the conversation's settings
+ * @param {{thread: string, place: string, onClose: () => void}} props
+ */
+export function RunAgain({ thread, place, onClose }) {
+  const { content, status } = useFetch(`/api/threads/${thread}/rerun?${new URLSearchParams({ place })}`, GONE_TEXT);
+  const [changes, setChanges] = useState(/** @type {{first?: string, model?: string, instructions?: string}} */ ({}));
+  const begin = useBeginning(thread, onClose);
+  const isEmpty = !content?.questions.length;
+  const chosen = content && { first: content.questions[0]?.id, model: content.model, instructions: content.instructions, ...changes };
+  const start = () => !isEmpty && begin.start({ place, ...chosen });
+  const button = h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || begin.isSending, onClick: start }, begin.isSending ? "Starting…" : "Start");
+  const change = (name) => (event) => setChanges({ ...changes, [name]: event.target.value });
+  return h(
+    ReadingDialog,
+    { title: "Run again", className: "run-again", buttons: button, onClose },
+    h("p", { role: "status" }, status ?? describe(content, chosen)),
+    !isEmpty && h(Fields, { content, chosen, change }),
+    !isEmpty && h("p", { className: "quiet" }, TOOLS_TEXT),
+    begin.problem && h("p", { className: "settings-problem", role: "alert" }, begin.problem),
+  );
+}
+
+/** "3 questions are asked once more, one after the other, on a new branch." */
+function describe({ questions, max }, { first }) {
+  if (questions.length === 0) return "There are no questions to ask again.";
+  const count = questions.length - questions.findIndex(({ id }) => id === first);
+  const asked = Math.min(count, max.questions);
+  const limit = asked < count ? ` At most ${max.questions} are asked at once.` : "";
+  return `${formatCount(asked, "question")} ${asked === 1 ? "is" : "are"} asked once more on a new branch${asked === 1 ? "" : ", one after the other"}.${limit}`;
+}
+
+/** @param {{content: RerunChoice, chosen: {first: string, model: string, instructions: string}, change: (name: string) => (event: any) => void}} props */
+function Fields({ content, chosen, change }) {
+  const id = useId();
+  const option = (value, text) => h("option", { key: value, value }, text);
+  const others = [...new Set([...content.models, content.model])].filter((name) => name !== "" && name !== content.default);
+  const label = (name, text) => h("label", { className: "form-label", htmlFor: `${id}-${name}` }, text);
+  const field = (name, more) => ({ id: `${id}-${name}`, value: chosen[name], onChange: change(name), ...more });
+  return [
+    label("model", "Model"),
+    h("select", { key: "model", ...field("model", { className: "form-select" }) }, option("", `${content.default} (default)`), others.map((name) => option(name, name))),
+    label("instructions", "Instructions"),
+    h("textarea", { key: "instructions", ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }) }),
+    label("first", "From question"),
+    h("select", { key: "first", ...field("first", { className: "form-select" }) }, content.questions.map((each, index) => option(each.id, `${index + 1}. ${each.text}`))),
+  ].map((each, index) => h("div", { key: index, className: "run-again-part" }, each));
+}
+
+/** Begin. The same choice again has the same operation id, so that it begins once. */
+function useBeginning(thread, onClose) {
+  const [state, setState] = useState({ isSending: false, problem: null });
+  const last = useRef({ content: "", op: "" });
+  const start = async (choice) => {
+    if (state.isSending) return;
+    const content = JSON.stringify(choice);
+    if (last.current.content !== content) last.current = { content, op: createOperationId() };
+    setState({ isSending: true, problem: null });
+    const problem = await post(`/api/threads/${thread}/rerun`, { ...choice, op: last.current.op });
+    setState({ isSending: false, problem });
+    if (problem === null) onClose(); // the conversation shows how far it is
+  };
+  return { ...state, start };
+}
+
+/** @returns {Promise<string|null>} the problem */
+async function post(address, body) {
+  try {
+    const reply = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+    return reply.ok ? null : await reply.text();
+  } catch {
+    return NO_ANSWER_TEXT;
+  }
+}

@@ -1,0 +1,20 @@
+"""Reading and inserting reruns."""
+
+import sqlalchemy as sa
+
+from checkpoints.model import Rerun
+from checkpoints.storage import schema
+
+_query = sa.select(schema.rerun).where(schema.rerun.c.id == sa.bindparam("rerun_id"))
+
+
+def insert_rerun(connection: sa.Connection, rerun: Rerun) -> None:
+    row = {"id": rerun.id, "thread_id": rerun.thread_id, "place": rerun.place}
+    lists = {"settings": dict(rerun.settings), "question_ids": list(rerun.question_ids)}
+    connection.execute(sa.insert(schema.rerun), {**row, **lists})
+
+
+def select_rerun(connection: sa.Connection, rerun_id: str) -> Rerun:
+    """Return the rerun of a run. Its row lives as long as the rows of its runs."""
+    row = connection.execute(_query, {"rerun_id": rerun_id}).one()
+    return Rerun(row.id, row.thread_id, row.place, row.settings, tuple(row.question_ids))

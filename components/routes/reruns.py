@@ -1,0 +1,82 @@
+"""Reruns: the questions that a place offers to be asked again, and the beginning of a rerun."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Required
+
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from agent.run.reruns import MAX_RERUN_QUESTIONS, RerunRequest, list_questions
+from agent.settings import ThreadSettings
+from checkpoints import Caller, Message
+from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
+from checkpoints.text import find_plain_line, shorten, shorten_line
+from components.routes.comparison import find_place_end
+from components.services import Services
+from components.shapes import MalformedRequestError, check_shape
+
+MAX_BEGINNING_CHARS = 80  # of a question in the list
+UNREADABLE_TEXT = "(damaged)"
+
+
+class _Body(TypedDict, total=False):
+    place: Required[str]
+    op: Required[str]
+    first: Required[str]
+    model: Required[str]
+    instructions: Required[str]
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    store = services.store
+
+    @server.get("/api/threads/{thread_id}/rerun")
+    async def list_rerun_questions(thread_id: str, place: str = "") -> Response:
+        """Return the questions of a place, and the conversation's own settings. The guard has checked the request."""
+        return JSONResponse(await services.read_snapshot(describe_choice, services, thread_id, place))
+
+    @server.post("/api/threads/{thread_id}/rerun")
+    async def begin_rerun(thread_id: str, request: Request) -> Response:
+        """Ask the questions of a place again. The same request again begins nothing."""
+        body = await _read_body(request)
+        end_id = await services.read_snapshot(find_place_end, store, thread_id, body["place"])
+        settings = {"model": body["model"], "instructions": body["instructions"]}
+        wanted = RerunRequest(body["place"], end_id, body["first"], settings)
+        run = await services.runner.reruns.begin(thread_id, wanted, caller=Caller(request_id=body["op"]))
+        return JSONResponse({"run": run.id})
+
+
+async def _read_body(request: Request) -> _Body:
+    """Raises `MalformedRequestError`."""
+    try:
+        given = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise MalformedRequestError("body") from None
+    body: _Body = check_shape(_Body, given, "body")
+    if not body["op"]:
+        raise MalformedRequestError("op")
+    return body
+
+
+def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[str, Any]:
+    store = services.store
+    settings = ThreadSettings.from_thread(store.get_thread(thread_id))
+    questions = list_questions(store, thread_id, find_place_end(store, thread_id, place))
+    return {
+        "questions": [{"id": each.id, "text": _quote_beginning(each)} for each in questions],
+        "models": [each["name"] for each in services.describe_models()],
+        "model": settings.model,
+        "default": services.models.default_spec,
+        "instructions": settings.instructions,
+        "max": {"questions": MAX_RERUN_QUESTIONS, "instructions": MAX_INSTRUCTIONS_CHARS},
+    }
+
+
+def _quote_beginning(message: Message) -> str:
+    """Return the first line with words, without marks of Markdown."""
+    if message.damaged:
+        return UNREADABLE_TEXT
+    text = str(message.langchain.text)
+    return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)
