@@ -56,6 +56,7 @@ MAX_ARCHIVE_CONVERSATIONS = 20_000  # in one archive
 MAX_BRANCHES_AND_CHECKPOINTS = 10_000  # together
 MAX_ALTERNATIVES = 200  # of one message, the newest of them
 MAX_DOCUMENT_VALUES = 1_000_000  # brackets and commas outside of texts
+MAX_DOCUMENT_OBJECTS = 250_000  # objects and lists of these values: of the smallest messages, 10 MB have half as many
 MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each is converted in one call
 MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
 MAX_READ_VALUES = 100_000  # of the messages that a view or a request reads at once, the newest

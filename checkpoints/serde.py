@@ -30,6 +30,7 @@ from pydantic_core import from_json, to_json
 
 HASH_PREFIX = "sha256:"
 _MAX_LOCKED_BYTES = 2_047  # that `hashlib` hashes in one call without releasing the lock of Python
+_MAX_ENCODED_CHARS = 65_536
 _MESSAGE_CLASSES: dict[str, type[BaseMessage]] = {
     "human": HumanMessage,
     "ai": AIMessage,
@@ -198,9 +199,10 @@ def _hash_pieces(texts: Iterable[str]) -> str:
     """
     found = hashlib.sha256()
     for text in texts:
-        raw = text.encode()
-        for start in range(0, len(raw), _MAX_LOCKED_BYTES):
-            found.update(raw[start : start + _MAX_LOCKED_BYTES])
+        for first in range(0, len(text), _MAX_ENCODED_CHARS):  # a text of megabytes is not copied once more
+            raw = text[first : first + _MAX_ENCODED_CHARS].encode()
+            for start in range(0, len(raw), _MAX_LOCKED_BYTES):
+                found.update(raw[start : start + _MAX_LOCKED_BYTES])
     return HASH_PREFIX + found.hexdigest()
 
 

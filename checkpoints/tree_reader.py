@@ -103,6 +103,14 @@ def read_marks(reader: Reader, messages: Sequence[Message]) -> list[CheckpointMa
         return tree_rows.select_marks(connection, thread, path, messages[0].depth, messages[-1].depth)
 
 
+def count_stored_chars(reader: Reader, thread_id: str) -> int:
+    """Return the number of characters of all messages of a thread, as JSON. They are not loaded."""
+    segments = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    query = sa.select(sa.func.sum(sa.func.length(schema.message.c.body))).where(schema.message.c.segment.in_(segments))
+    with reader.database.begin_read() as connection:
+        return int(connection.scalar(query) or 0)
+
+
 def read_fork(reader: Reader, segment: int) -> tuple[int | None, int]:
     """Return the segment that a segment forks from (None: the beginning), and the number of messages before the fork."""
     with reader.database.begin_read() as connection:

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
@@ -141,7 +141,8 @@ class Guard:
         """Return the answer to a request that must not reach the app: a refusal or a sign-in; None for all others."""
         answer = await self._check_sender(scope)
         if answer is None:
-            return None if self._routes.is_allowed(scope["path"]) else build_text(HTTPStatus.NOT_FOUND)
+            is_found = _is_text(scope) and self._routes.is_allowed(scope["path"])
+            return None if is_found else build_text(HTTPStatus.NOT_FOUND)
         if answer.status_code >= HTTPStatus.BAD_REQUEST and scope["path"] != SIGN_IN_PATH:
             self._knocks.note_refusal(scope, answer.status_code)
         return answer
@@ -235,6 +236,15 @@ def _accept_protocol(send: Send) -> Send:
         await send({**message, "subprotocol": SOCKET_PROTOCOL} if is_accepted else message)
 
     return send_protocol
+
+
+def _is_text(scope: Scope) -> bool:
+    """Return whether the address is UTF-8. The server decodes any other address, such as half a surrogate pair, to marks."""
+    try:
+        unquote_to_bytes(scope.get("raw_path") or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _has_unknown_length(scope: Scope) -> bool:

@@ -359,7 +359,7 @@ def test_an_expected_refusal_is_a_sentence_on_the_page_and_no_traceback_in_the_l
 
 @pytest.mark.parametrize(
     "address",
-    ["/api/threads/%ED%A0%80/export", "/api/threads/%ED%A0%80/comparison", "/files/%ED%A0%80/x/y", "/api/threads/%00/usage"],
+    ["/t/%ED%A0%80", "/api/threads/%ED%A0%80/export", "/files/%ED%A0%80/x/y", "/api/threads/%00/usage"],
 )
 def test_half_a_surrogate_pair_in_an_address_is_not_found(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, address: str

@@ -31,7 +31,7 @@ from checkpoints.storage import path_search
 from command_line import parse_arguments
 from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
-from components.routes import agent_transcript, comparison, export_several, open_pages, thread_list
+from components.routes import agent_transcript, comparison, export_download, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
 from components.views import list_rows, shown_text, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
@@ -216,8 +216,12 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{agent_transcript.PORTION_MESSAGES} messages of an agent's memory; "
         f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
         "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
+        f"of {mcp_messages.MAX_SKIPPED_BYTES / 1e6:g} MB that arrive in {mcp_messages.MAX_MESSAGE_SECONDS:g} s, "
         f"{mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; a schema of {remote_tool.MAX_SCHEMA_VALUES:,} "
         f"values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
+        "All messages of an MCP server in a minute": f"{mcp_messages.MAX_LINES:,} lines of a program, "
+        f"{mcp_messages.MAX_EVENT_LINES:,} of an address, {mcp_messages.MAX_KEPT_BYTES / 1e6:g} MB kept; beyond it the "
+        "session is opened again",
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
         f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
@@ -263,7 +267,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
-        f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_MESSAGES:,} messages, "
+        f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_OBJECTS:,} objects and lists, "
+        f"{limits.MAX_DOCUMENT_MESSAGES:,} messages, "
         f"{limits.MAX_DOCUMENT_PARTS:,} parts in the contents of all messages, "
         f"{limits.MAX_CONVERSATIONS} conversations (of an archive {limits.MAX_ARCHIVE_CONVERSATIONS:,} with "
         f"{limits.MAX_ARCHIVE_BYTES // 10**6} MB unpacked, and on the command line any size), "
@@ -288,6 +293,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{snippet.MAX_SEARCH_WORDS:,} words together",
         "Find in a conversation (Ctrl+F)": f"the first {limits.MAX_QUERY_WORDS} words; the newest {limits.MAX_PATH_HITS:,} "
         f"messages, taken from the newest {path_search.MAX_ENTRIES:,} of all its branches; 2,000 marks in the page",
+        "An export of the page": f"{export_download.MAX_EXPORTED_CHARS // 10**6} million characters of the messages of one "
+        "conversation",
         "An export as HTML": f"{html_export.MAX_HTML_CHARS // 10**6} million characters of the file; "
         f"{html_export.MAX_FORMATTING_SECONDS:g} processor seconds to format its texts, which are unformatted beyond; "
         f"{readable.MAX_PLACES:,} branches and {readable.MAX_PLACES:,} checkpoints in its graph, the newest",

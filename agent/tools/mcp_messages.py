@@ -6,6 +6,7 @@ holds the event loop for seconds. A line or a body is kept up to MAX_MESSAGE_BYT
 
 import re
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any, Literal
 
 from pydantic_core import from_json, to_json
@@ -17,6 +18,11 @@ from checkpoints.text import shorten_for_model
 MAX_MESSAGE_BYTES = 500_000  # kept of a message; 40,000 characters need at most 480,000 bytes of JSON
 MAX_MESSAGE_VALUES = 20_000  # of a message that is no result of a call, such as a list of tools
 MAX_SKIPPED_BYTES = 200_000_000  # read and counted of one message; a longer one ends the connection
+MAX_MESSAGE_SECONDS = 20.0  # from the first byte of a message to its last one, and then likewise
+MAX_LINES = 10_000  # of a program in a minute, and then likewise
+MAX_EVENT_LINES = 50_000  # of a server at an address: an event has several
+MAX_KEPT_BYTES = 100_000_000  # of all messages of a minute
+_MINUTE = 60.0  # in seconds
 MAX_REMOTE_RESULT_CHARS = 40_000  # of a result
 MAX_ENDING_BYTES = 1_000  # kept of the end of a longer message: some programs write its id last
 UNREADABLE_CODE = -32_099  # our own, for an answer that cannot be used
@@ -32,7 +38,7 @@ class UnreadableMessageError(ValueError):
 
 
 class EndlessMessageError(ValueError):
-    """A message is longer than any program can mean."""
+    """A program sends more, or for longer, than any program can mean."""
 
 
 class BoundedBytes:
@@ -57,6 +63,10 @@ class BoundedBytes:
         self.size, self._end = size, other.end
 
     @property
+    def kept(self) -> int:
+        return len(self._start)
+
+    @property
     def start(self) -> bytes:
         return bytes(self._start)
 
@@ -69,11 +79,36 @@ class BoundedBytes:
         return self.size > len(self._start)
 
 
+class Budget:
+    """The lines, and the bytes kept of them, that one program may send in a minute: each costs the event loop time."""
+
+    def __init__(self, max_lines: int) -> None:
+        self._max_lines = max_lines
+        self._lines = self._bytes = 0
+        self._since = monotonic()
+
+    def take(self, line: BoundedBytes) -> None:
+        """Count a line. Raises `EndlessMessageError`."""
+        if (now := monotonic()) - self._since >= _MINUTE:
+            self._lines, self._bytes, self._since = 0, 0, now
+        self._lines += 1
+        self._bytes += line.kept
+        if self._lines > self._max_lines or self._bytes > MAX_KEPT_BYTES:
+            raise EndlessMessageError("This program sends too much.")
+
+
 class LineSplitter:
     """Splits bytes into lines; of each line only the beginning and the end are kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
         self._line = BoundedBytes()
+        self._budget = budget
+        self._count = 0
+
+    @property
+    def open_line(self) -> int | None:
+        """The number of the line that has begun and not ended; None between two lines."""
+        return self._count if self._line.size else None
 
     def feed(self, data: bytes) -> Iterator[BoundedBytes]:
         """Yield the lines that the data completes, without their ends."""
@@ -81,6 +116,8 @@ class LineSplitter:
         for piece in closed:
             self._line.add(piece)
             line, self._line = self._line, BoundedBytes()
+            self._count += 1
+            self._budget.take(line)
             yield line
         self._line.add(rest)
 
@@ -100,6 +137,11 @@ def read_message(found: BoundedBytes) -> Json:
     if found.is_cut or has_more_values(message, MAX_MESSAGE_VALUES):
         return make_error(message.get("id"), UNREADABLE_CODE)
     return message
+
+
+def is_notification(message: Json) -> bool:
+    """Return whether a message asks and answers nothing: progress, logs, changed lists. Nobody here reads them."""
+    return "method" in message and "id" not in message
 
 
 def make_error(request_id: Any, code: int) -> Json:

@@ -6,8 +6,9 @@ They replace the library's reading of bytes: it keeps a line of any length, and 
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -23,12 +24,17 @@ from mcp.types import JSONRPCMessage
 from agent.certificates import load_certificates
 from agent.tools.mcp_messages import (
     BROKEN_CODE,
+    MAX_EVENT_LINES,
+    MAX_LINES,
+    MAX_MESSAGE_SECONDS,
     UNREADABLE_CODE,
     BoundedBytes,
+    Budget,
     EndlessMessageError,
     LineSplitter,
     UnreadableMessageError,
     encode_message,
+    is_notification,
     make_error,
     read_message,
 )
@@ -70,18 +76,39 @@ async def open_program(command: str, arguments: Sequence[str], environment: Mapp
 
 
 async def _read_lines(output: ByteReceiveStream, incoming: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
-    splitter = LineSplitter()
+    splitter = LineSplitter(Budget(MAX_LINES))
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, EndlessMessageError):
         async with incoming:  # the session learns by the closing that the program ended
-            async for data in output:
+            async for data in _read_until_late(output, lambda: splitter.open_line):
                 for line in splitter.feed(data):
-                    if line.start.strip():
-                        await incoming.send(_read_line(line))
+                    if line.start.strip() and (found := _read_line(line)) is not None:
+                        await incoming.send(found)
 
 
-def _read_line(line: BoundedBytes) -> SessionMessage | Exception:
+async def _read_until_late(pieces: AsyncIterable[bytes], get_open_message: Callable[[], int | None]) -> AsyncIterator[bytes]:
+    """Yield the pieces, while the message that has begun is not older than MAX_MESSAGE_SECONDS.
+
+    `get_open_message` returns its number; None between two messages. Raises `EndlessMessageError`.
+    """
+    waiting, number, start = aiter(pieces), None, 0.0
+    while True:
+        if (now_open := get_open_message()) != number:
+            number, start = now_open, anyio.current_time()
+        try:
+            with anyio.fail_after(None if number is None else start + MAX_MESSAGE_SECONDS - anyio.current_time()):
+                data = await anext(waiting)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise EndlessMessageError("This message does not end.") from None
+        yield data
+
+
+def _read_line(line: BoundedBytes) -> SessionMessage | Exception | None:
+    """Return the message of a line, or why there is none; None for a notification."""
     try:
-        return SessionMessage(JSONRPCMessage.model_validate(read_message(line)))
+        message = read_message(line)
+        return None if is_notification(message) else SessionMessage(JSONRPCMessage.model_validate(message))
     except ValueError as error:  # also the library's own for what is no message
         return error
 
@@ -108,7 +135,7 @@ async def _end_program(process: Process) -> None:
 async def open_address(url: str, headers: Mapping[str, str]) -> AsyncIterator[Messages]:
     """Yield the messages of a server at an address, and the way to it."""
     plain = {"Accept-Encoding": "identity"}  # a packed body would be read without a limit
-    hooks: dict[str, list[Any]] = {"response": [_limit_response]}
+    hooks: dict[str, list[Any]] = {"response": [partial(_limit_response, Budget(MAX_EVENT_LINES))]}
     async with (
         httpx.AsyncClient(
             verify=load_certificates(), headers={**headers, **plain}, timeout=HTTP_TIMEOUT, event_hooks=hooks
@@ -118,7 +145,7 @@ async def open_address(url: str, headers: Mapping[str, str]) -> AsyncIterator[Me
         yield received, sent
 
 
-async def _limit_response(response: httpx.Response) -> None:
+async def _limit_response(budget: Budget, response: httpx.Response) -> None:
     """Replace the body of an answer by one that is read with limits, and that always answers its request."""
     assert isinstance(response.stream, httpx.AsyncByteStream)
     has_answer = response.is_success and response.status_code != httpx.codes.ACCEPTED
@@ -129,7 +156,11 @@ async def _limit_response(response: httpx.Response) -> None:
         response.headers.update({"content-encoding": "identity", "content-type": JSON})
     response.headers.pop("content-length", None)
     response.stream = _LimitedBody(
-        response.stream, request_id, is_events=is_known and kind == EVENTS, is_ignored=not (has_answer and is_known)
+        response.stream,
+        request_id,
+        budget,
+        is_events=is_known and kind == EVENTS,
+        is_ignored=not (has_answer and is_known),
     )
 
 
@@ -143,9 +174,16 @@ class _LimitedBody(httpx.AsyncByteStream):
     """The body of an answer: each message in it within the limits, and one that answers the request in any case."""
 
     def __init__(
-        self, body: httpx.AsyncByteStream, request_id: int | str | None, *, is_events: bool, is_ignored: bool
+        self,
+        body: httpx.AsyncByteStream,
+        request_id: int | str | None,
+        budget: Budget,
+        *,
+        is_events: bool,
+        is_ignored: bool,
     ) -> None:
         self._body = body
+        self._budget = budget
         self._request_id = request_id
         self._is_events = is_events
         self._is_ignored = is_ignored
@@ -170,29 +208,37 @@ class _LimitedBody(httpx.AsyncByteStream):
     async def _read_whole(self) -> AsyncIterator[bytes]:
         whole = BoundedBytes()
         if not self._is_ignored:
-            async for data in self._body:
+            async for data in _read_until_late(self._body, lambda: 0 if whole.size else None):
                 whole.add(data)
+            self._budget.take(whole)
             yield self._read(whole)
 
     async def _read_events(self) -> AsyncIterator[bytes]:
-        splitter, message = LineSplitter(), BoundedBytes()
-        async for data in self._body:
+        splitter, message, count = LineSplitter(self._budget), BoundedBytes(), 0
+
+        def get_open_message() -> int | None:
+            return count if message.size else splitter.open_line
+
+        async for data in _read_until_late(self._body, get_open_message):
             for line in splitter.feed(data):
                 text = line.start.rstrip(b"\r")
                 if text.startswith(b"data:"):
                     message.join(line, skipped=len(b"data:"))
                 elif not text and message.size:
                     yield self._read(message)
-                    message = BoundedBytes()
+                    message, count = BoundedBytes(), count + 1
                 elif not line.is_cut:
                     self._can_resume = self._can_resume or text.startswith(b"id:")
                     yield text + b"\n"
 
     def _read(self, found: BoundedBytes) -> bytes:
-        """Return a message of the body; nothing for one that cannot be read, or that answers another request."""
+        """Return a message of the body; nothing for a notification, one that cannot be read, or one that answers another
+        request."""
         try:
             message = read_message(found)
         except UnreadableMessageError:
+            return b""
+        if is_notification(message):
             return b""
         if self._request_id is not None and ("result" in message or "error" in message):
             if str(message.get("id")) != str(self._request_id):

@@ -28,6 +28,7 @@ from checkpoints.storage import (
     operation_rows,
     schema,
     search_index,
+    search_queue,
     segment_rows,
     tag_rows,
     thread_rows,
@@ -170,7 +171,10 @@ class Transaction:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
-        search_index.add_messages(self.connection, [each.make_index_entry(self.thread.id) for each in messages])
+        if len(messages) > search_index.MAX_ENTRIES_AT_ONCE:
+            search_queue.add_places(self.connection, (each.node.place for each in messages))
+        else:
+            search_index.add_messages(self.connection, [each.make_index_entry(self.thread.id) for each in messages])
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""

@@ -17,6 +17,8 @@ from checkpoints.limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX
 _BEGINNING = b"PK\x03\x04"
 _ENDING = ".json"  # of the names of documents; other files are left out
 _ENCRYPTED = 0x1
+_ENTRY_SIGNATURE = b"PK\x01\x02"
+_PIECE_BYTES = 1_000_000
 
 
 def is_archive(beginning: bytes | bytearray) -> bool:
@@ -28,6 +30,7 @@ class Archive:
 
     def __init__(self, file: IO[bytes], max_bytes: int = MAX_ARCHIVE_BYTES) -> None:
         """Raises `InvalidDocumentError`. `max_bytes` is of all its documents, unpacked."""
+        _check_entry_count(file)
         try:
             self._archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
@@ -65,3 +68,18 @@ class Archive:
                 return content.read(MAX_DOCUMENT_BYTES + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
             raise InvalidDocumentError(f"In the archive, {name} is damaged.") from error
+
+
+def _check_entry_count(file: IO[bytes]) -> None:
+    """Raise `InvalidDocumentError` for an archive of too many files, before the library makes a value for each.
+
+    The archive may lie about their number, but each has this signature.
+    """
+    count, before = 0, b""
+    while piece := file.read(_PIECE_BYTES):
+        joined = before + piece
+        count += joined.count(_ENTRY_SIGNATURE)
+        before = joined[1 - len(_ENTRY_SIGNATURE) :]
+        if count > 2 * MAX_ARCHIVE_CONVERSATIONS:  # some may be other files
+            raise InvalidDocumentError(f"The archive holds over {MAX_ARCHIVE_CONVERSATIONS:,} files.")
+    file.seek(0)

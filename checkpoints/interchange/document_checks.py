@@ -17,6 +17,7 @@ from checkpoints.interchange.import_limits import (
     check_part_count,
 )
 from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
+from checkpoints.limits import MAX_DESCRIPTION_CHARS
 
 _TEXT_PART_TYPES = (
     "text",
@@ -48,6 +49,16 @@ _LISTS: dict[str, TypeAdapter[Any]] = {
     "files": TypeAdapter(FilePart),
 }
 _ANY_BRANCH = {"id": "any", "name": "", "head": None}
+# The field of an item that may be large, and its type. The model keeps it as it is: it is not converted and parsed again.
+_LARGE_FIELDS: dict[str, tuple[str, Any]] = {
+    "messages": ("message", {}),
+    "checkpoints": ("extra", {}),
+    "files": ("data", ""),
+}
+_MAX_PART_TEXT_CHARS = (
+    2 * MAX_DESCRIPTION_CHARS
+)  # of any other text: a longer one is cut, and refused by the model all the same
+_MAX_LOCATION_CHARS = 80  # of a name from the file in a sentence
 
 
 def _parse_model(value: dict[str, Any]) -> Document:
@@ -58,25 +69,40 @@ def _parse_model(value: dict[str, Any]) -> Document:
         emptied["branches"] = [_ANY_BRANCH]  # a document has one at least
     rest = {**value, **emptied}
     for name, part in rest.items():
-        strict_json.check_part(part, name[:80])
+        strict_json.check_part(part, name[:_MAX_LOCATION_CHARS])
+    if isinstance(thread := rest.get("thread"), dict):
+        rest["thread"] = _cut_texts(thread)
     head: Document = _parse_part(_DOCUMENT, rest, "")
     check_message_count(len(lists["messages"]))
     check_part_count(lists["messages"])
     parts = {
-        name: [_parse_item(_LISTS[name], item, f"{name}[{index}]") for index, item in enumerate(items)]
+        name: [_parse_item(name, item, f"{name}[{index}]") for index, item in enumerate(items)]
         for name, items in lists.items()
     }
     return head.model_copy(update=parts)
 
 
-def _parse_item(model: TypeAdapter[Any], value: Any, field: str) -> Any:
+def _parse_item(name: str, value: Any, field: str) -> Any:
+    """Validate an item of the list `name`."""
     strict_json.check_part(value, field)
-    return _parse_part(model, value, field)
+    large_field, empty = _LARGE_FIELDS.get(name, ("", ""))
+    large = value.get(large_field) if isinstance(value, dict) else None
+    if type(large) is not type(empty):  # also where it is missing
+        return _parse_part(_LISTS[name], value, field)
+    return _parse_part(_LISTS[name], {**value, large_field: empty}, field).model_copy(update={large_field: large})
+
+
+def _cut_texts(part: dict[str, Any]) -> dict[str, Any]:
+    """Cut the names and texts of a part that are longer than any field may be, before anything copies them."""
+    return {
+        key[:_MAX_PART_TEXT_CHARS]: value[:_MAX_PART_TEXT_CHARS] if isinstance(value, str) else value
+        for key, value in part.items()
+    }
 
 
 def _parse_part(model: TypeAdapter[Any], value: Any, field: str) -> Any:
     try:
-        return model.validate_json(serde.to_canonical(value))
+        return model.validate_json(serde.to_canonical(_cut_texts(value) if isinstance(value, dict) else value))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         reason = (
@@ -95,7 +121,8 @@ def _explain_error(kind: str, message: str) -> str:
 def _format_location(location: tuple[int | str, ...], text: str) -> str:
     """Format the path of a field below another one, such as `messages[3].parent_id`."""
     for part in location:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = part[:_MAX_LOCATION_CHARS] if isinstance(part, str) else part
+        text += f"[{name}]" if isinstance(name, int) else f".{name}" if text else name
     return text
 
 

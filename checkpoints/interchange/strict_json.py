@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from checkpoints.errors import InvalidDocumentError
-from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_FILE_LEVELS, MAX_PART_VALUES, has_more_values, is_deeper
+from checkpoints.limits import (
+    MAX_DOCUMENT_OBJECTS,
+    MAX_DOCUMENT_VALUES,
+    MAX_FILE_LEVELS,
+    MAX_PART_VALUES,
+    has_more_values,
+    is_deeper,
+)
 
 _PIECE_BYTES = 64_000
 _SEPARATORS = (b"[", b"{", b",")
-_TO_COMMAS = bytes.maketrans(b"[{", b",,")
 _NO_SEPARATORS = bytes(set(range(256)) - set(b"[{,}"))
 _DEEP_TEXT = f"The file is nested deeper than {MAX_FILE_LEVELS} levels."
 _TEXT = re.compile(rb'"[^"]*"')
@@ -45,20 +51,26 @@ def parse_strictly(raw: bytes) -> Any:
 
 
 def check_value_count(raw: bytes) -> None:
-    """Raise `InvalidDocumentError` for JSON of too many values, or too many in a row.
+    """Raise `InvalidDocumentError` for JSON of too many values, too many objects and lists, or too many values in a row.
 
+    Objects cost many times as much as texts: Python's collector of garbage looks at each several times, and keeps its lock.
     Between two ends of objects, Python's parser keeps its lock. A row has fewer than two separators for each value.
     """
-    if _count_separators(raw) <= min(2 * MAX_PART_VALUES, MAX_DOCUMENT_VALUES):  # within texts as well: so few in most files
+    if _count_separators(raw) <= min(2 * MAX_PART_VALUES, MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES):  # also within texts
         return
-    count = row = longest_row = 0
+    count = objects = row = longest_row = 0
     for separators in _iterate_separators(raw):
+        objects += separators.count(b"[") + separators.count(b"{")
         first, *others = map(len, separators.split(b"}"))
         longest_row = max(longest_row, row + first, *others)
         row = others[-1] if others else row + first
         count += first + sum(others)
         if count > MAX_DOCUMENT_VALUES:
             raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
+        if objects > MAX_DOCUMENT_OBJECTS:
+            raise InvalidDocumentError(
+                f"The file holds more than {MAX_DOCUMENT_OBJECTS:,} objects and lists, which is too many."
+            )
     if longest_row > 2 * MAX_PART_VALUES:
         raise InvalidDocumentError(f"One part of the file {_describe_excess()}.")
 
@@ -80,8 +92,8 @@ def check_levels(value: Any) -> None:
 
 
 def _iterate_separators(raw: bytes) -> Iterator[bytes]:
-    """Yield the brackets and commas outside of texts, each as a comma, and the ends of objects. In pieces, because a call
-    for millions of values keeps Python's lock for a second.
+    """Yield the brackets and commas outside of texts, and the ends of objects. In pieces, because a call for millions of
+    values keeps Python's lock for a second.
     """
     start, is_in_text = 0, False
     while start < len(raw):
@@ -90,7 +102,7 @@ def _iterate_separators(raw: bytes) -> Iterator[bytes]:
             piece = piece[:-1]  # the next piece begins with the whole escape
         start += len(piece)
         outside, is_in_text = _cut_texts(piece, is_in_text=is_in_text)
-        yield outside.translate(_TO_COMMAS, _NO_SEPARATORS)
+        yield outside.translate(None, _NO_SEPARATORS)
 
 
 def _count_separators(raw: bytes) -> int:

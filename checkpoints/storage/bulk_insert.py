@@ -21,10 +21,17 @@ def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Json]
 
 
 def _insert_portion(connection: sa.Connection, table: sa.Table, rows: Sequence[Json]) -> None:
-    if connection.dialect.name == "postgresql" and len(rows) > 1 and not _has_nul(text := serde.to_canonical(rows)):
-        connection.execute(_make_statement(table, tuple(rows[0])), {"listed_rows": text})
-    else:
+    if connection.dialect.name != "postgresql" or len(rows) == 1:
         connection.execute(_make_insert(table), rows)
+        return
+    common = {name: value for name, value in rows[0].items() if all(row[name] == value for row in rows)}
+    own = [name for name in rows[0] if name not in common]
+    text = serde.to_canonical([{name: row[name] for name in own} for row in rows])
+    if _has_nul(text):
+        connection.execute(_make_insert(table), rows)
+    else:
+        values = {f"common_{name}": value for name, value in common.items()}
+        connection.execute(_make_statement(table, tuple(own), tuple(common)), {"listed_rows": text, **values})
 
 
 def _has_nul(text: str) -> bool:
@@ -37,8 +44,11 @@ def _make_insert(table: sa.Table) -> sa.Insert:
 
 
 @cache
-def _make_statement(table: sa.Table, names: tuple[str, ...]) -> sa.Insert:
-    columns = [sa.column(name, table.c[name].type) for name in names]
+def _make_statement(table: sa.Table, own: tuple[str, ...], common: tuple[str, ...]) -> sa.Insert:
+    """Make the statement for rows as JSON, which has their `own` columns; the `common` ones have one value for all rows."""
+    columns = [sa.column(name, table.c[name].type) for name in own]
     rows = sa.cast(sa.bindparam("listed_rows", type_=sa.Text), sa.JSON)
     listed = sa.func.json_to_recordset(rows).table_valued(*columns).render_derived(with_types=True)
-    return sa.insert(table).from_select(names, sa.select(*(listed.c[name] for name in names)))
+    types = {name: table.c[name].type for name in common}
+    values = [sa.cast(sa.bindparam(f"common_{name}", type_=kind), kind) for name, kind in types.items()]
+    return sa.insert(table).from_select([*own, *common], sa.select(*(listed.c[name] for name in own), *values))

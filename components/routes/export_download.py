@@ -10,16 +10,19 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Store
+from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.document_redaction import Redact
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
+from checkpoints.tree_reader import count_stored_chars
 from components.html_export import export_html
 from components.long_requests import get_report
 from components.services import Services
 
 WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
+MAX_EXPORTED_CHARS = 100_000_000  # of the messages of one conversation
 
 Writer = Callable[[Store, str, ExportOptions], Export]
 
@@ -72,6 +75,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 async def _write_export(services: Services, kind: ExportFormat, thread_id: str, redaction: Redaction | None) -> Export:
     """Write an export. One that takes long waits for its turn, and keeps no thread from those that read for views."""
     report = get_report()
+    await services.read_snapshot(check_stored_size, services.store, thread_id)
     if redaction is None and not kind.takes_long:
         return await services.read_snapshot(kind.write, services.store, thread_id, ExportOptions(report=report))
 
@@ -79,6 +83,15 @@ async def _write_export(services: Services, kind: ExportFormat, thread_id: str, 
         return kind.write(services.store, thread_id, ExportOptions(redaction, report, redact))
 
     return await services.redacted_exports.make(write, report)
+
+
+def check_stored_size(store: Store, thread_id: str) -> None:
+    """Refuse a conversation whose export would need gigabytes: it is in memory as messages, as JSON and as a text."""
+    if count_stored_chars(store, thread_id) > MAX_EXPORTED_CHARS:
+        raise ExportTooLargeError(
+            f"This conversation has over {MAX_EXPORTED_CHARS // 10**6} million characters, and the page exports no more."
+            " The command line does: python app.py export"
+        )
 
 
 def _read_title(store: Store, thread_id: str) -> str:

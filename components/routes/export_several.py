@@ -21,7 +21,7 @@ from checkpoints.interchange.transfer import Export
 from checkpoints.limits import MAX_SELECTED_THREADS
 from checkpoints.progress import Progress, Report, report_within
 from components.long_requests import RequestCancelledError, get_report
-from components.routes.export_download import WARNING_HEADER
+from components.routes.export_download import WARNING_HEADER, check_stored_size
 from components.services import Services
 from components.shapes import MalformedRequestError
 
@@ -105,4 +105,5 @@ def _check_size(size: int, limit: int) -> None:
 
 
 def _read_export(store: Store, thread_id: str, report: Report) -> tuple[str, Export]:
+    check_stored_size(store, thread_id)
     return store.get_thread(thread_id).title, transfer.write_export(store, thread_id, ExportOptions(report=report))

@@ -92,6 +92,21 @@ async def babble(mark: str) -> str:
 
 
 @server.tool()
+def chatter(line: str, count: int) -> str:
+    """Print these lines before the answer."""
+    print(line * count, end="", flush=True)  # noqa: T201  (as above)
+    return "done"
+
+
+@server.tool()
+async def stutter() -> str:
+    """Begin a line, and never end it."""
+    print('{"jsonrpc', end="", flush=True)  # noqa: T201  (as above)
+    await asyncio.sleep(3600)
+    return ""
+
+
+@server.tool()
 def fail() -> str:
     raise ValueError("<<< not so >>>")
 

@@ -18,9 +18,10 @@ import psutil
 import pytest
 from langchain_core.tools import BaseTool, ToolException
 
-from agent.tools import mcp
+from agent.tools import mcp, mcp_transports
 from agent.tools.calculator import calculator
 from agent.tools.mcp import FENCE, McpServer, McpServers
+from agent.tools.mcp_messages import MAX_LINES
 from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
@@ -143,6 +144,32 @@ def test_a_program_may_print_a_line_before_its_answer(tmp_path: Path) -> None:
         assert await offered.call("fake__babble", mark=str(tmp_path / "mark")) == "done"
 
     play(story, FAKE)
+
+
+@pytest.mark.parametrize("line", ['{"jsonrpc":"2.0","method":"notifications/message","params":{}}', ""])
+def test_a_program_that_sends_without_end_is_started_anew(line: str) -> None:
+    async def story(offered: Offered) -> None:
+        assert await offered.call("fake__chatter", line=f"{line}\n", count=1_000) == "done"
+        assert "broke off in the middle" in await offered.call("fake__chatter", line=f"{line}\n", count=MAX_LINES)
+        await call_until_it_answers(offered)
+
+    play(story, FAKE)
+
+
+def test_a_line_that_does_not_end_ends_its_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_transports, "MAX_MESSAGE_SECONDS", 0.5)
+
+    async def story(offered: Offered) -> None:
+        assert "broke off in the middle" in await offered.call("fake__stutter")
+        await call_until_it_answers(offered)
+
+    play(story, FAKE)
+
+
+async def call_until_it_answers(offered: Offered) -> None:
+    """Call the program again: the first calls may come before the session is known to be broken."""
+    while await offered.call("fake__add", a=1, b=2) != "3":  # noqa: ASYNC110  (a foreign program has no event of ours)
+        await asyncio.sleep(0.02)
 
 
 def test_a_server_that_dies_in_a_call_is_started_anew_for_the_next_one() -> None:

@@ -11,11 +11,13 @@ import pytest
 
 from agent.tools import mcp
 from agent.tools.mcp import McpServer
+from agent.tools.mcp_messages import MAX_EVENT_LINES
 from tests.agent.tools.test_mcp import opened
 
 pytestmark = pytest.mark.slow
 
 TOOL = {"name": "ask", "description": "", "inputSchema": {"type": "object", "properties": {"how": {"type": "string"}}}}
+NOTE = b'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}\n\n'
 HTML, EVENTS, JSON = "text/html", "text/event-stream", "application/json"
 
 
@@ -38,7 +40,9 @@ def bodies(request_id: int) -> dict[str, tuple[str, bytes]]:
         "broken off": (f"{JSON}\r\nX-Missing: 1", b'{"jsonrpc'),
         "packed": (f"{JSON}\r\nContent-Encoding: gzip", packed),
         "huge": (JSON, huge),
+        "some notes": (EVENTS, NOTE * 1_000 + b"data: " + result("good", request_id) + b"\n\n"),
         "huge event": (EVENTS, b"data: " + huge + b"\n\n"),
+        "endless notes": (EVENTS, NOTE * MAX_EVENT_LINES + b"data: " + result("late", request_id) + b"\n\n"),
     }
 
 
@@ -85,7 +89,7 @@ def test_every_answer_ends_its_call_at_once(monkeypatch: pytest.MonkeyPatch) -> 
         ):
             for how in bodies(0):
                 text = await offered.call("far__ask", how=how)
-                if how.startswith("good"):
+                if how.startswith(("good", "some")):
                     assert text == "good"
                 elif how.startswith("huge"):
                     assert text.startswith("x" * mcp.MAX_REMOTE_RESULT_CHARS)

@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from agent.tools import mcp_messages
 from agent.tools.mcp_messages import (
     MAX_MESSAGE_BYTES,
     MAX_MESSAGE_VALUES,
     MAX_REMOTE_RESULT_CHARS,
     UNREADABLE_CODE,
     BoundedBytes,
+    Budget,
+    EndlessMessageError,
     LineSplitter,
     UnreadableMessageError,
     read_message,
@@ -73,6 +76,19 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
 
 
 def test_lines_are_split_wherever_the_pieces_end() -> None:
-    splitter = LineSplitter()
+    splitter = LineSplitter(Budget(10))
     pieces = (b"a", b"b\nc\n\nd", b"\n", b"rest")
     assert [line.start for piece in pieces for line in splitter.feed(piece)] == [b"ab", b"c", b"", b"d"]
+
+
+def test_the_lines_of_a_minute_and_their_bytes_have_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_messages, "MAX_KEPT_BYTES", 100)
+    clock = iter([0.0, 1.0, 2.0, 60.0, 61.0, 62.0, 63.0, 64.0])
+    monkeypatch.setattr(mcp_messages, "monotonic", lambda: next(clock))
+    splitter = LineSplitter(Budget(2))
+    assert len(list(splitter.feed(b"a\nb\n"))) == 2
+    assert len(list(splitter.feed(b"c\nd\n"))) == 2  # of the next minute
+    with pytest.raises(EndlessMessageError):
+        list(splitter.feed(b"e\n"))
+    with pytest.raises(EndlessMessageError):
+        Budget(2).take(bounded(b"x" * 101))

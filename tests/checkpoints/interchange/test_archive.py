@@ -42,6 +42,18 @@ def test_an_archive_is_never_unpacked_beyond_the_limits(memory_store: Store) -> 
         read_titles(write_archive({"one.json": text, "two.json": text}))
 
 
+@pytest.mark.parametrize("piece_bytes", [1, 3, 1_000])
+def test_an_archive_of_too_many_files_is_refused_before_it_is_opened(
+    monkeypatch: pytest.MonkeyPatch, piece_bytes: int
+) -> None:
+    raw = write_archive({f"{number}.txt": "x" for number in range(3)})
+    monkeypatch.setattr(archive, "_PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(archive, "MAX_ARCHIVE_CONVERSATIONS", 1)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(InvalidDocumentError, match="The archive holds over 1 files"):
+        Archive(io.BytesIO(raw))
+
+
 def test_a_damaged_archive_is_refused_with_a_sentence(memory_store: Store) -> None:
     raw = write_archive({"one.json": transfer.export(memory_store, talked(memory_store, "a", "b"))})
     encrypted, torn = bytearray(raw), bytearray(raw)

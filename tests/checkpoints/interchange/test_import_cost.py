@@ -55,3 +55,15 @@ def test_many_ids_are_one_value_on_postgresql(store: Store) -> None:
         transfer.import_thread(store, doc)
     batches = 1 if store.database.kind == "postgresql" else 6
     assert sum("hash" in each and each.startswith("SELECT message.id") for each in statements) == batches + 1
+
+
+def test_a_value_that_all_rows_share_is_sent_once(postgres_store: Store) -> None:
+    doc, sent = reading.read_document(shapes.comb(100, 100)), list[str]()
+
+    def watch(_connection: object, _cursor: object, _statement: str, values: object, *_: object) -> None:
+        sent.append(str(values))
+
+    sa.event.listen(postgres_store.database.engine, "before_cursor_execute", watch)
+    thread_id = transfer.import_thread(postgres_store, doc).result
+    assert sum(each.count(thread_id) for each in sent) < 100
+    assert transfer.export(postgres_store, thread_id).count('"parent_id": null') == 1

@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 from checkpoints import InvalidDocumentError, serde
 from checkpoints.interchange import strict_json
 from checkpoints.interchange.reading import read_document
-from checkpoints.limits import MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
+from checkpoints.limits import MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
 from tests.checkpoints import shapes
 from tests.checkpoints.interchange.test_transfer import resealed
 
@@ -27,7 +27,7 @@ def written() -> str:
     return shapes.written(LINES, ["m99"], [("m99", "End")])
 
 
-def test_no_piece_that_is_validated_holds_more_than_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_piece_that_is_validated_holds_the_body_of_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
     def record(validate: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ def test_no_piece_that_is_validated_holds_more_than_one_message(monkeypatch: pyt
     monkeypatch.setattr(BaseModel, "model_validate_json", whole)
     assert len(read_document(written()).messages) == 100
     assert len(sizes) >= 100
-    assert max(sizes) < 2_000
+    assert max(sizes) < 1_000
 
 
 @pytest.mark.parametrize("value", [b"0", b'""'])
@@ -51,13 +51,41 @@ def test_a_file_of_more_values_than_the_limit_is_refused_before_it_is_parsed(
 ) -> None:
     parsed, loads = [], json.loads
     monkeypatch.setattr(json, "loads", lambda text, **hooks: parsed.append(len(text)) or loads(text, **hooks))  # type: ignore[func-returns-value]
-    at_limit = b"[" + b",".join([b'{"a":%b}' % value] * (MAX_DOCUMENT_VALUES // 2)) + b"]"
-    assert len(strict_json.parse_strictly(at_limit)) == MAX_DOCUMENT_VALUES // 2
+    parts = MAX_DOCUMENT_VALUES // 10
+    at_limit = b"[" + b",".join([b'{"a":[%b]}' % b",".join([value] * 8)] * parts) + b"]"
+    assert len(strict_json.parse_strictly(at_limit)) == parts
     assert len(parsed) == 1
-    for beyond in (at_limit[:-1] + b",0]", b"[" + b"[]," * 3_000_000 + b"0]"):
+    for beyond in (at_limit[:-1] + b",0]", b"[" + b"0," * 3_000_000 + b"0]"):
         with pytest.raises(InvalidDocumentError, match="more than 1,000,000 values"):
             strict_json.parse_strictly(beyond)
     assert len(parsed) == 1
+
+
+def test_a_file_of_more_objects_than_the_limit_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_limit = b"[" + b",".join([b"{}"] * (MAX_DOCUMENT_OBJECTS - 1)) + b"]"
+    assert len(strict_json.parse_strictly(at_limit)) == MAX_DOCUMENT_OBJECTS - 1
+    monkeypatch.setattr(json, "loads", None)
+    with pytest.raises(InvalidDocumentError, match="more than 250,000 objects and lists"):
+        strict_json.parse_strictly(at_limit[:-1] + b",[]]")
+
+
+LONG_TEXTS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "title": lambda text: {"thread": {"title": text}},
+    "unknown field": lambda text: {text: 1},
+    "id": lambda text: {"messages": [{**json.loads(written())["messages"][0], "id": text}]},
+    "name": lambda text: {"branches": [{"id": "b0", "name": text, "head": None}]},
+}
+
+
+@pytest.mark.parametrize("field", LONG_TEXTS)
+def test_a_refused_text_of_megabytes_is_copied_nowhere(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    text, converted = json.dumps({**json.loads(written()), **LONG_TEXTS[field]("x" * 1_000_000)}), list[int]()
+    to_canonical = serde.to_canonical
+    monkeypatch.setattr(serde, "to_canonical", lambda value: converted.append(len(made := to_canonical(value))) or made)
+    with pytest.raises(InvalidDocumentError) as caught:
+        read_document(text)
+    assert max(converted) < 50_000
+    assert len(str(caught.value)) < 200
 
 
 @given(JSON_OF_SEPARATORS, st.integers(2, 9))
@@ -66,7 +94,7 @@ def test_brackets_and_commas_in_texts_are_no_values(value: Any, piece_bytes: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strict_json, "_PIECE_BYTES", piece_bytes)
         found = b"".join(strict_json._iterate_separators(written.encode()))
-    assert found.decode() == "".join({"[": ",", "{": ","}.get(each, each) for each in values if each in "[{,}")
+    assert found.decode() == "".join(each for each in values if each in "[{,}")
 
 
 ROWS = [

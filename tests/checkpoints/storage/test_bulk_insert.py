@@ -16,7 +16,7 @@ def test_texts_and_json_are_stored_as_they_are(store: Store) -> None:
     with store.database.begin_write() as connection:
         [first] = connection.execute(query).mappings().all()
         for last, texts in ((len(TEXTS), TEXTS), (len(TEXTS) + 2, ["a", "b"])):
-            own = {} if texts is TEXTS else {"extra": {"nul": "\0"}}
+            own = {} if texts is TEXTS else {"extra": {"nul": "\0"}, "description": "\\\n'é😀"}  # the same in all rows
             rows = [
                 {**first, "id": f"{last} {n}", "position": last * 10 + n, "name": text, "extra": {"of": [text, None]}, **own}
                 for n, text in enumerate(texts)

@@ -6,11 +6,14 @@ import zipfile
 from pathlib import Path
 from urllib.parse import unquote
 
+import httpx
 import pytest
 import sqlalchemy as sa
 
+from checkpoints import Store
 from checkpoints.interchange import import_limits
 from checkpoints.interchange.archive import Archive
+from components.routes import export_download
 from components.routes.export_download import EXPORT_FORMATS, WARNING_HEADER
 from tests.checkpoints.conversations import talked
 from tests.test_app import opened
@@ -37,6 +40,25 @@ def test_only_a_download_that_no_import_takes_has_a_warning(tmp_path: Path, monk
     assert unquote(str(warnings["waymark"])) == (
         "checkpoints are too many: at most 1 branches and checkpoints can be imported."
     )
+
+
+def test_a_conversation_that_would_need_gigabytes_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_download, "MAX_EXPORTED_CHARS", 1_000_000)
+    monkeypatch.setattr(Store, "load_tree", None)
+
+    async def download() -> list[httpx.Response]:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            thread_id = talked(app.services.store, "x" * 1_000_000)
+            queries = [{"format": kind, "redact": word} for kind in EXPORT_FORMATS for word in ("", "Jane")]
+            answers = [await browser.get(f"/api/threads/{thread_id}/export", params=query) for query in queries]
+            form = {"headers": {"content-type": "text/plain"}, "content": f"thread={thread_id}"}
+            return [*answers, await browser.post("/api/threads/export", **form)]
+
+    for answer in asyncio.run(download()):
+        assert answer.status_code == 400
+        assert answer.text.startswith("This conversation has over 1 million characters")
 
 
 def test_all_conversations_are_in_one_archive_and_what_is_missing_is_named(tmp_path: Path) -> None:
