@@ -13,20 +13,26 @@ const createElement = (name, properties) => Object.assign(document.createElement
  * @param {Object<string, Function>} others
  */
 export async function showFirstPage(conversation, others) {
-  const sources = Array.from(document.querySelectorAll("script[data-src]"), ({ dataset }) => dataset.src);
-  document.head.append(...sources.map((href) => createElement("link", { rel: "preload", as: "script", href })));
-  await Promise.race([paintPanels(conversation, others).catch(() => undefined), wait(MAX_WAIT_MS)]);
+  const sources = Array.from(document.querySelectorAll("script[data-src]"), ({ dataset }) => dataset.src); // of Dash
+  await Promise.race([paintPanels(conversation, others, sources).catch(() => undefined), wait(MAX_WAIT_MS)]);
   window.waymark.fetchEarly("/_dash-dependencies");
   await runScripts(sources);
   window.renderer = new window.DashRenderer();
 }
 
-async function paintPanels(conversation, others) {
+async function paintPanels(conversation, others, sources) {
   const layout = await window.waymark.layout;
   showLayout(conversation, layout);
   await waitForPaint();
+  preload(sources); // not earlier: the requests alone take 8 ms
   showLayout(others, layout);
   await waitForPaint();
+}
+
+/** Preload scripts, unless they run already: the layout was late. */
+function preload(sources) {
+  if (sources.some((src) => document.querySelector(`script[src="${src}"]`))) return;
+  document.head.append(...sources.map((href) => createElement("link", { rel: "preload", as: "script", href })));
 }
 
 /** Run scripts in their order. */
