@@ -22,6 +22,7 @@ from agent.models.json_streams import WholeResponse
 from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from agent.models.refusal_body import ReportedFailure, read_words
+from agent.models.request_bodies import KeptEntry
 from checkpoints.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
@@ -175,7 +176,7 @@ class ReasoningFields(BaseChatOpenAI):
             for message, entry in zip(new, payload["messages"], strict=True):
                 if isinstance(message, AIMessage):
                     _add_fields(entry, Reasoning.of(message) or Reasoning(), terms)
-                known.keep(message, entry)
+                known.keep(message, KeptEntry(entry) if keeps else entry)
             payload["messages"] = [known.find(message) for message in messages]
             _apply_rules(payload["messages"], terms)
         if not terms.takes_usage:
