@@ -6,7 +6,9 @@ the store keeps the original messages.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, zip_longest
+from typing import get_args
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
@@ -14,6 +16,7 @@ from agent.context import attachments
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
 from agent.fence import Fence
+from agent.message_cache import cache_by_message
 from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
 from checkpoints.reasoning import REASONING_KEY, Reasoning
 
@@ -99,6 +102,17 @@ def _rebuild_answer(answer: AIMessage, calls: list[ToolCall], identifier: str | 
     )
 
 
+def _is_rebuilt(answer: AIMessage) -> bool:
+    """Return whether an answer is as `_rebuild_answer` returns it, as most are: a request is completed more than once."""
+    content, notes, kwargs = answer.content, answer.response_metadata, answer.additional_kwargs
+    is_plain = isinstance(content, str) and not content.isspace() and not answer.invalid_tool_calls
+    return is_plain and notes.keys() <= {SIZE_NOTE_KEY} and kwargs.keys() <= {REASONING_KEY}
+
+
+def _name_calls(answer: AIMessage) -> list[tuple[str, str | None]]:
+    return [(call["name"], call["id"]) for call in answer.tool_calls]
+
+
 def _find_last_calls(messages: Sequence[AnyMessage]) -> int:
     """Return the index of the last answer that calls tools."""
     calling = (index for index, message in enumerate(messages) if isinstance(message, AIMessage) and message.tool_calls)
@@ -107,10 +121,14 @@ def _find_last_calls(messages: Sequence[AnyMessage]) -> int:
 
 def add_numbers(messages: Sequence[AnyMessage], style: NumberStyle) -> list[AnyMessage]:
     """Return the messages with their numbers in the text; messages outside the path have none."""
-    return [
-        message if (position := read_position(message)) is None else attachments.add_number(message, position, style)
-        for message in messages
-    ]
+    number = _NUMBER_ONCE[style]
+    return [number(message) or message for message in messages]
+
+
+def _add_number(message: AnyMessage, style: NumberStyle) -> AnyMessage | None:
+    """Return a message with its number in the text; None for a message outside the path."""
+    position = read_position(message)
+    return None if position is None else attachments.add_number(message, position, style)
 
 
 def make_message_id(position: int) -> str:
@@ -122,6 +140,11 @@ def read_position(message: AnyMessage) -> int | None:
     """Return the position of a request's message on the path; None for a message outside the path."""
     found = _ID.fullmatch(message.id or "")
     return int(found[1]) if found else None
+
+
+_NUMBER_ONCE: dict[NumberStyle, Callable[[AnyMessage], AnyMessage | None]] = {
+    style: cache_by_message(partial(_add_number, style=style)) for style in get_args(NumberStyle)
+}
 
 
 def _has_calls(message: AIMessage) -> bool:
@@ -162,7 +185,9 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
             name = _clean_tool_name(call["name"])
             calls.append(ToolCall(name=name, args=call["args"], id=identifier))
             answers.append(_make_result(identifier, name, found))
-        completed += [rename_calls(_rebuild_answer(message, calls, message.id), new_ids), *answers]
+        is_complete = _is_rebuilt(message) and _name_calls(message) == [(call["name"], call["id"]) for call in calls]
+        answer = message if is_complete else rename_calls(_rebuild_answer(message, calls, message.id), new_ids)
+        completed += [answer, *answers]
     return completed
 
 

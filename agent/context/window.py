@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from agent.context.request import read_position
 from agent.context.tokens import estimate_tokens, read_size_note
 from agent.context.usage import readable_usage
+from agent.message_cache import cache_by_message
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 DEFAULT_WINDOW_TOKENS = 100_000
 DEFAULT_ANSWER_TOKENS = 16_384
 MAX_TOKENS_FIELDS = ("max_tokens", "max_output_tokens", "num_predict")  # names that LangChain's packages give it
+_estimate_once = cache_by_message(estimate_tokens)  # a path goes to the model before each answer
 _Sized = tuple[AnyMessage, int]  # a message and its estimated tokens
 LEFT_OUT_TEXT = "(This result was left out of the request: the conversation is longer than the model can read.)"
 
@@ -79,7 +81,7 @@ def fit_to_window(messages: Sequence[AnyMessage], max_tokens: int) -> ModelReque
     The last turn is always in it. If that turn alone is too long, its old results are replaced by a note; results that the
     model has not answered yet stay.
     """
-    sizes = list(map(estimate_tokens, messages))
+    sizes = list(map(_estimate_once, messages))
     system = [message for message in messages if isinstance(message, SystemMessage)]
     path = [sized for sized in zip(messages, sizes, strict=True) if not isinstance(sized[0], SystemMessage)]
     system_tokens = sum(sizes) - _sum_sizes(path)

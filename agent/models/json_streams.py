@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jiter import from_json
-from openai import AsyncOpenAI, AsyncStream
+from openai import AsyncAzureOpenAI, AsyncOpenAI, AsyncStream
 
 from agent.models import other_bodies
 from agent.models.event_repairs import EventRepairer
@@ -26,6 +26,7 @@ from agent.models.other_bodies import (
 from agent.models.pacing import StreamPacer, gather_ready
 from agent.models.reasoning import TEXT_FIELDS
 from agent.models.refusal_body import ReportedFailure
+from agent.models.request_bodies import write_body
 
 DATA_PREFIX = b"data: {"
 EVENT_PREFIX = b"event: "
@@ -52,8 +53,12 @@ class JsonCompletions:
         self.with_raw_response = client.chat.completions.with_raw_response  # for answers that are not streamed
 
     async def create(self, **payload: Any) -> AsyncStream[object]:
+        body = _merge_extra_body(payload)
+        # Azure's client reads the deployment of its address from the body.
+        is_read = isinstance(self._client, AsyncAzureOpenAI)
+        given: dict[str, Any] = {"body": body} if is_read else {"content": write_body(body)}
         events: _JsonStream = await self._client.post(
-            "/chat/completions", body=_merge_extra_body(payload), cast_to=object, stream=True, stream_cls=_JsonStream
+            "/chat/completions", **given, cast_to=object, stream=True, stream_cls=_JsonStream
         )
         events.pacer, events.address_setting = self._pacer, self._address_setting
         return events

@@ -78,11 +78,11 @@ def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: boo
 
 
 class _OpenAIModel(ReasoningFields, ChatOpenAI):
-    pass
+    keeps_entries = True
 
 
 class _AzureModel(ReasoningFields, AzureChatOpenAI):
-    pass
+    keeps_entries = True
 
 
 def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer, address_setting: str | None) -> BaseChatOpenAI:

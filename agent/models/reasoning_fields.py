@@ -2,10 +2,11 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import LanguageModelInput
@@ -14,12 +15,14 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI, _construct_lc_result_from_responses_api
 from pydantic import BaseModel, PrivateAttr
 
+from agent.message_cache import MessageCache
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.finish_reasons import convert_to_chunk
 from agent.models.json_streams import WholeResponse
 from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from agent.models.refusal_body import ReportedFailure, read_words
+from agent.models.request_bodies import KeptEntry
 from checkpoints.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
@@ -75,6 +78,11 @@ class Terms:
     takes_completion_tokens: bool = True  # max_completion_tokens; else max_tokens
     streams: bool = True
 
+    @property
+    def changes_entries(self) -> bool:
+        """Return whether the entry of a message in a request depends on others, or is changed with the request."""
+        return self.needs_short_ids or self.needs_answered_results or self.needs_joined_questions
+
 
 def change_terms(attempt: Attempt[Terms], refusal: Exception, *, is_responses: bool) -> Attempt[Terms] | None:
     """Return the request on the terms that a refusal shows; None if it shows none."""
@@ -107,10 +115,16 @@ def _read_responses_terms(refusal: Exception, words: str) -> dict[str, bool]:
     return {name: False for name, found in refused.items() if found}
 
 
+def _make_entries() -> defaultdict[Terms, MessageCache[dict[str, Any]]]:
+    return defaultdict(MessageCache)
+
+
 class ReasoningFields(BaseChatOpenAI):
     """A model of OpenAI's library that keeps the reasoning of its answers and sends it back."""
 
+    keeps_entries: ClassVar[bool] = False  # True: the entry of a message in a request depends on no other message
     _memory: TermsMemory[Terms] = PrivateAttr(default_factory=lambda: TermsMemory(Terms()))
+    _entries: defaultdict[Terms, MessageCache[dict[str, Any]]] = PrivateAttr(default_factory=_make_entries)
 
     @property
     def takes_reasoning(self) -> bool:
@@ -151,20 +165,20 @@ class ReasoningFields(BaseChatOpenAI):
         messages = self._convert_input(input_).to_messages()
         if self.use_responses_api:
             messages = [_fill_response_items(message) for message in messages]
-        payload: dict[str, Any] = super()._get_request_payload(messages, stop=stop, **kwargs)
+        keeps = self.keeps_entries and not (self.use_responses_api or terms.changes_entries)
+        known = self._entries[terms] if keeps else MessageCache[dict[str, Any]]()
+        new = [message for message in messages if known.find(message) is None]
+        payload: dict[str, Any] = super()._get_request_payload(new, stop=stop, **kwargs)
         if "messages" not in payload:
             _remove_lone_items(payload["input"])
             _ask_for_reasoning(payload, terms)
         else:
-            for message, entry in zip(messages, payload["messages"], strict=True):
+            for message, entry in zip(new, payload["messages"], strict=True):
                 if isinstance(message, AIMessage):
                     _add_fields(entry, Reasoning.of(message) or Reasoning(), terms)
-            if terms.needs_short_ids:
-                shorten_call_ids(payload["messages"])
-            if terms.needs_answered_results:
-                answer_results(payload["messages"])
-            if terms.needs_joined_questions:
-                join_questions(payload["messages"])
+                known.keep(message, KeptEntry(entry) if keeps else entry)
+            payload["messages"] = [known.find(message) for message in messages]
+            _apply_rules(payload["messages"], terms)
         if not terms.takes_usage:
             payload.pop("stream_options", None)
         if not terms.takes_completion_tokens and "max_completion_tokens" in payload:
@@ -189,6 +203,15 @@ class ReasoningFields(BaseChatOpenAI):
             if wire := _read_wire(choice.get("message")):
                 generation.message.additional_kwargs[WIRE_KEY] = wire
         return result
+
+
+def _apply_rules(entries: list[dict[str, Any]], terms: Terms) -> None:
+    if terms.needs_short_ids:
+        shorten_call_ids(entries)
+    if terms.needs_answered_results:
+        answer_results(entries)
+    if terms.needs_joined_questions:
+        join_questions(entries)
 
 
 def _ask_for_reasoning(payload: dict[str, Any], terms: Terms) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints import Store, serde
 from checkpoints.interchange import planning, reading, transfer
