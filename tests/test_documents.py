@@ -295,7 +295,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"messages, taken from the newest {path_search.MAX_ENTRIES:,} of all its branches; 2,000 marks in the page",
         "An export of the page": f"{export_download.MAX_EXPORTED_CHARS // 10**6} million characters of the messages of one "
         "conversation",
-        "An export as HTML": f"{html_export.MAX_HTML_CHARS // 10**6} million characters of the file; "
+        "An export as HTML": f"{html_export.MAX_HTML_CHARS // 10**6} million characters of its texts; "
+        f"{html_export.MAX_IMAGES_CHARS // 10**6} million of its images, which are named beyond; "
         f"{html_export.MAX_FORMATTING_SECONDS:g} processor seconds to format its texts, which are unformatted beyond; "
         f"{readable.MAX_PLACES:,} branches and {readable.MAX_PLACES:,} checkpoints in its graph, the newest",
         "A reading of the database": f"{MAX_READ_SECONDS:g} seconds, then a sentence",

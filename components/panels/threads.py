@@ -69,7 +69,8 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
-    changes = {"fields": _read_run_states(services), "first": {"threads": list_rows.describe_thread(turn.thread)}}
+    row = list_rows.describe_thread(turn.thread)
+    changes = {"fields": {**_read_run_states(services), "open": row}, "first": {"threads": row}}
     return TurnChanges({}, {Ids.LIST: changes})  # type: ignore[dict-item]
 
 

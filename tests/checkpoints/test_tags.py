@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from checkpoints import Caller, Runs, Store
 from checkpoints.errors import InvalidTagError, TagNotFoundError
 from checkpoints.interchange import reading, transfer
+from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.limits import MAX_TAG_CHARS, MAX_TAGS, MAX_TAGS_OF_THREAD
 from checkpoints.storage import schema, tag_rows
@@ -123,7 +124,7 @@ def test_an_export_carries_tags_and_an_import_leaves_out_one_too_many(store: Sto
     text = transfer.export(store, thread_id)
     made = transfer.import_thread(store, reading.read_document(text)).result
     assert names(store, made) == ["Work", "Secret plan"]
-    hidden = transfer.export_document(store, thread_id, Redaction(patterns=("secret",)))
+    hidden = transfer.export_document(store, thread_id, ExportOptions(Redaction(patterns=("secret",))))
     assert hidden["thread"]["tags"] == ["Work"]
     Tags(store).remove_tag(store.get_thread(thread_id).tags[1])
     for number in range(MAX_TAGS // MAX_TAGS_OF_THREAD):

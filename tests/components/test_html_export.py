@@ -132,7 +132,7 @@ def test_attached_images_are_in_it_as_far_as_they_fit(memory_store: Store) -> No
     assert [each["alt"] for tag, each in Elements(document).found if tag == "img"] == ["first.png"]
     assert "Attached: second.png (left out of this file)" in document
     assert "Attached: notes.txt<" in document
-    assert "<img" not in export_html(memory_store, thread_id, Redaction(files=True))
+    assert "<img" not in export_html(memory_store, thread_id, ExportOptions(Redaction(files=True)))
 
 
 def test_the_graph_has_the_moves_of_the_agent(memory_store: Store) -> None:

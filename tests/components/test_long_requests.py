@@ -105,7 +105,7 @@ def test_the_progress_of_an_export_is_read_while_it_runs_and_is_gone_afterwards(
 def test_a_cancelled_import_says_so_and_writes_nothing(
     trigger: str, phase: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("checkpoints.storage.message_rows._MAX_INSERTED_ROWS", 10)
+    monkeypatch.setattr("checkpoints.storage.message_inserts._MAX_INSERTED_ROWS", 10)
     gate = hold_at(monkeypatch, phase)
 
     async def story(app: App, browser: httpx.AsyncClient) -> None:

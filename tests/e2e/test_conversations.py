@@ -157,6 +157,7 @@ def test_ten_thousand_are_scrolled_through_found_and_changed_one_by_one(full_ser
     expect(page.tab.get_by_role("option", name="Talk 4300 about bread")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_copied_link_opens_at_its_message_also_of_a_branch_and_a_checkpoint(
     tmp_path: Path, start: Start, visit: Visit
 ) -> None:

@@ -57,7 +57,7 @@ class HeldServer:
 
 @pytest.fixture
 def held_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldServer]:
-    monkeypatch.setattr("checkpoints.storage.message_rows._MAX_INSERTED_ROWS", 10)
+    monkeypatch.setattr("checkpoints.storage.message_inserts._MAX_INSERTED_ROWS", 10)
     server = HeldServer(tmp_path / "data")
     yield server
     server.stop()

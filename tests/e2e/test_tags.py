@@ -34,6 +34,7 @@ def undo(page: Page) -> None:
     page.toast.get_by_role("button", name="Undo").click()
 
 
+@pytest.mark.slow
 def test_conversations_are_tagged_filtered_and_found_by_keyboard(server: Server, visit: Visit) -> None:
     page = visit(server)
     for text in ("Bread", "Taxes", "Cake"):
