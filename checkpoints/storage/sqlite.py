@@ -8,17 +8,20 @@ import struct
 from collections.abc import Callable, Sequence
 from operator import methodcaller
 from pathlib import Path
+from time import monotonic, sleep
 from typing import IO, Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
 from checkpoints import serde
-from checkpoints.errors import StoreInUseError
+from checkpoints.errors import StoreInUseError, StoreUnavailableError
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
 # A byte that no SQLite file reaches, and that SQLite never locks itself.
 _LOCKED_BYTE = 2**62
+_MAX_CHECKPOINT_SECONDS = 5.0
+_CHECKPOINT_PAUSE = 0.05
 
 
 def create_engine(url: str | sa.URL, max_wait_seconds: int, **options: Any) -> sa.Engine:
@@ -51,6 +54,30 @@ def _create_engine(url: str | sa.URL, set_up: Callable[[Any, object], None], **o
     sa.event.listen(engine, "begin", _begin_statement)
     sa.event.listen(engine, "do_execute", _execute_statement)
     return engine
+
+
+def vacuum_file(engine: sa.Engine) -> None:
+    """Rewrite the file without its freed pages, and empty the log beside it. Raises `StoreUnavailableError`."""
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        try:
+            raw.execute("VACUUM")
+            is_empty = _empty_log(raw)
+        except sqlite3.Error as error:
+            raise StoreUnavailableError(f"What was erased may still be in the file: {error}. Erase again.") from error
+    if not is_empty:
+        raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
+
+
+def _empty_log(connection: sqlite3.Connection) -> bool:
+    """Return whether the log is empty. SQLite waits for readers, but not for another connection that writes the log back."""
+    begun = monotonic()
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        if monotonic() - begun > _MAX_CHECKPOINT_SECONDS:
+            return False
+        sleep(_CHECKPOINT_PAUSE)
+    return True
 
 
 def make_address(path: Path, **options: str) -> sa.URL:

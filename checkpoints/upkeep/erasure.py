@@ -4,7 +4,6 @@ A message is reachable from a branch, from a listed checkpoint, and through undo
 `erase` also removes them from the file: from SQLite's freed pages and from the log beside the file.
 """
 
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -13,11 +12,11 @@ import sqlalchemy as sa
 
 from checkpoints import history
 from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import RunActiveError, StoreUnavailableError
+from checkpoints.errors import RunActiveError
 from checkpoints.model import Thread
 from checkpoints.operation import Caller, Operation, OperationKind
 from checkpoints.progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from checkpoints.storage import file_rows, operation_rows, schema, search_index, tag_rows, thread_rows
+from checkpoints.storage import file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
 from checkpoints.storage.database import Database
 from checkpoints.storage.high_water_mark import ERASED
 from checkpoints.storage.search_index import IndexedMessage
@@ -119,7 +118,7 @@ def erase(
         if connection.dialect.name == "sqlite":
             report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
     if database.engine.dialect.name == "sqlite":
-        _vacuum_file(database.engine)
+        sqlite.vacuum_file(database.engine)
     return _sum_up(erasures, lost_files, lost_tags)
 
 
@@ -278,20 +277,6 @@ def _erase_messages(connection: sa.Connection, messages: StepCounter, conditions
             search_index.remove_messages(connection, [IndexedMessage(*columns) for *columns, _ in portion])
             connection.execute(sa.delete(schema.message).where(_message_columns.id.in_([row.id for row in portion])))
             messages.add(len(portion))
-
-
-def _vacuum_file(engine: sa.Engine) -> None:
-    """Rewrite the file without its freed pages, and empty the log beside it."""
-    with engine.connect() as connection:
-        raw = connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)
-        try:
-            raw.execute("VACUUM")
-            busy = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        except sqlite3.Error as error:
-            raise StoreUnavailableError(f"What was erased may still be in the file: {error}. Erase again.") from error
-    if busy:
-        raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
 
 
 def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str], lost_tags: int) -> ErasePlan:

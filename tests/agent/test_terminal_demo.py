@@ -91,6 +91,6 @@ def test_a_model_writes_no_escape_codes_to_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", StringIO("I say \x1b[31mred\n"))  # the demo model repeats it
-    commands.run_demonstration(commands.parse_arguments(["demo", "goto"]), OFFLINE)
+    commands.run_demonstration(parse_arguments(["demo", "goto"]), OFFLINE)
     told = capsys.readouterr().out
     assert ("\x1b" in told, "\\x1b" in told) == (False, True)

@@ -47,7 +47,7 @@ class HeldServer:
     def store(self) -> Store:
         return self.app.services.store
 
-    def sign_in(self, _: object) -> None:
+    def sign_in(self, _: object, *, is_newcomer: bool) -> None:
         """Everybody is let in."""
 
     def stop(self) -> None:

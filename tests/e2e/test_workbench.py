@@ -160,6 +160,7 @@ def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Serve
         "Export",
         "Import",
         "Summarise…",
+        "Run again…",
         "Sessions",
         "Keys",
         "Clear conversation",

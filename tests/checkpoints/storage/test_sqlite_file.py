@@ -263,3 +263,28 @@ def test_a_new_database_has_its_tables_in_the_file_itself(file: Path, tmp_path: 
     shutil.copy(file, tmp_path / "alone.db")
     database.close()
     Database.open_read_only(f"sqlite:///{tmp_path / 'alone.db'}").close()
+
+
+# SQLite's own lock of the connection that writes the log back into the file.
+HOLD_CHECKPOINT_LOCK = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as file:
+    fcntl.lockf(file, fcntl.LOCK_EX, 1, 121)
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_an_erasure_waits_for_another_connection_that_writes_the_log_back(
+    file_store: Store, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread_id = talked(file_store, "a", "b")
+    log_index = f"{file}-shm"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD_CHECKPOINT_LOCK, log_index], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        monkeypatch.setattr(sqlite, "sleep", lambda _: holder.communicate())
+        erase(file_store.database, thread_id)
+    assert sqlite.get_log_path(file).stat().st_size == 0
