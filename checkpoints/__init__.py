@@ -34,21 +34,17 @@ from checkpoints.model import (
     Branch,
     Checkpoint,
     Difference,
-    Draft,
     ListPlace,
     Message,
     MessageStatus,
     NewMessage,
     Removal,
-    Rerun,
-    RerunStep,
-    Run,
-    RunState,
     State,
     Thread,
 )
 from checkpoints.operation import Caller, Operation, OperationKind, Receipt
 from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
+from checkpoints.run import Draft, Rerun, RerunStep, Run, RunState
 from checkpoints.runs import Runs
 from checkpoints.storage.database import Database
 from checkpoints.store import Store, new_id

@@ -27,15 +27,6 @@ class MessageStatus(StrEnum):
     PARTIAL = "partial"
 
 
-class RunState(StrEnum):
-    RUNNING = "running"
-    WAITING = "waiting"  # at rest, with calls that a person has to decide about
-    DONE = "done"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    INTERRUPTED = "interrupted"
-
-
 NewId = Callable[[], str]
 
 
@@ -272,48 +263,3 @@ class Removal:
     checkpoints: int
     agents: tuple[str, ...] = ()  # the names of the sub-agents whose messages are among them
     first_prompt: str = ""  # the text of the first message of the user among them
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """The answer that a run is writing, and the reasoning before it. A crash loses at most two seconds of it."""
-
-    text: str = ""
-    reasoning: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Rerun:
-    """The questions of a path, asked once more, one after the other, on a branch of their own."""
-
-    id: str
-    thread_id: str
-    place: str  # of the questions: "branch:ID", "checkpoint:ID" or "message:ID"
-    settings: Mapping[str, str]  # that replace those of the thread for its runs
-    question_ids: tuple[str, ...]  # of the messages that are asked, in their order
-
-
-@dataclass(frozen=True, slots=True)
-class RerunStep:
-    """The question of a rerun that a run answers."""
-
-    rerun_id: str
-    number: int  # from 1
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One pass of the agent. A thread has at most one that is running: that row is the lock."""
-
-    id: str
-    thread_id: str
-    state: RunState
-    draft: Draft
-    error: str | None
-    dismissed: bool
-    started_at: datetime
-    ended_at: datetime | None
-    compacts: bool = False  # it answers nothing, but puts a summary in the place of messages
-    error_details: str | None = None  # the words of the provider that refused it
-    usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision
-    rerun: RerunStep | None = None

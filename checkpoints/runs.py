@@ -1,6 +1,5 @@
 """Runs: one pass of the agent. A running row is the thread's lock, and what a crash leaves behind is found through it."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,27 +11,21 @@ import sqlalchemy as sa
 from checkpoints.changes import run_changes, titles
 from checkpoints.changes.alternatives import check_room_after
 from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller, find_begun_run
+from checkpoints.changes.preconditions import check_caller, choose_thread_id, find_begun_run
 from checkpoints.changes.run_changes import make_partial_messages
 from checkpoints.changes.transaction import Transaction
 from checkpoints.errors import ConflictError
-from checkpoints.model import Draft, Message, NewMessage, Rerun, RerunStep, Run, RunState
+from checkpoints.model import Message, NewMessage
 from checkpoints.names import clean_name
 from checkpoints.operation import USER, Caller, OperationKind, Receipt
 from checkpoints.operation_detail import OperationDetail
 from checkpoints.reasoning import Reasoning
+from checkpoints.run import Draft, Rerun, RerunStep, Run, RunState
 from checkpoints.run_reader import RunReader
 from checkpoints.storage import message_rows, rerun_rows, run_rows, schema, thread_rows
 from checkpoints.storage.database import retry_contended
 
 _run_table = schema.run
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def _choose_thread_id(caller: Caller) -> str | None:
-    """Return the id of a conversation that a request begins; None for a new one."""
-    request_id = caller.request_id or ""
-    return request_id if _UUID.fullmatch(request_id) else None
 
 
 class Runs(RunReader):
@@ -68,7 +61,7 @@ class Runs(RunReader):
                 loaded = thread_rows.load_thread(connection, thread_id)
                 check_caller(connection, loaded, caller, while_running=False)
             else:
-                new = self._store.prepare_thread(thread_id=_choose_thread_id(caller), settings=settings)
+                new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
                 loaded = thread_rows.insert_thread(connection, new, self._store.now())
             run = run_rows.insert_run(
                 connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts, rerun=rerun
@@ -96,8 +89,7 @@ class Runs(RunReader):
             loaded = thread_rows.load_thread(connection, rerun.thread_id)
             check_caller(connection, loaded, caller, while_running=False)
             rerun_rows.insert_rerun(connection, rerun)
-            now = self._store.now()
-            run = run_rows.insert_run(connection, rerun.thread_id, run_id, now, rerun=RerunStep(rerun.id, 1))
+            run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), rerun=RerunStep(rerun.id, 1))
             change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
             body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
             change.run_body(OperationKind.FORK, body)
@@ -118,7 +110,10 @@ class Runs(RunReader):
         `ConflictError` for a run that has ended: the thread may be another's by now.
         """
         with self._store.database.begin_write() as connection:
-            receipt = self._append_messages(connection, self._require_active(connection, run), run, [message], branch_id)
+            loaded = self._require_active(connection, run)
+            if branch_id is not None:  # a change acts where its thread stands
+                loaded = thread_rows.load_on_branch(connection, loaded, branch_id)
+            receipt = self._append_messages(connection, loaded, run, [message])
             run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT)
             return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
@@ -216,9 +211,8 @@ class Runs(RunReader):
             loaded = thread_rows.load_thread(connection, run.thread_id)
             if not clean_name(title) or not titles.is_titled_by_question(connection, loaded.thread):
                 return None
-            detail = OperationDetail(
-                subject="thread", name=loaded.thread.title, new_name=clean_name(title), model=model, usage=usage
-            )
+            old, new = loaded.thread.title, clean_name(title)
+            detail = OperationDetail(subject="thread", name=old, new_name=new, model=model, usage=usage)
             change = self._open_transaction(connection, loaded, Caller(actor="system"))
             return change.run_body(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
 
@@ -280,8 +274,7 @@ class Runs(RunReader):
     @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:
         """Hide the notice of the thread's newest run: the user has seen how it ended."""
-        latest = self.get_latest_run(thread_id)
-        if latest is not None:
+        if (latest := self.get_latest_run(thread_id)) is not None:
             with self._store.database.begin_write() as connection:
                 connection.execute(sa.update(_run_table).where(_run_table.c.id == latest.id).values(dismissed=True))
 
@@ -298,17 +291,8 @@ class Runs(RunReader):
         return receipt.version if receipt else loaded.thread.version
 
     def _append_messages(
-        self,
-        connection: sa.Connection,
-        loaded: thread_rows.LoadedThread,
-        run: Run,
-        messages: Sequence[NewMessage],
-        branch_id: str | None = None,
+        self, connection: sa.Connection, loaded: thread_rows.LoadedThread, run: Run, messages: Sequence[NewMessage]
     ) -> Receipt:
-        if branch_id is not None:  # a change acts where its thread stands
-            head_id = thread_rows.select_branch(connection, branch_id, run.thread_id).head_id
-            thread = replace(loaded.thread, branch_id=branch_id, head_id=head_id)
-            loaded = replace(loaded, thread=thread, head_node=thread_rows.select_node(connection, head_id, run.thread_id))
         change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
         return change.run_body(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
 

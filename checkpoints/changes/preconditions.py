@@ -1,12 +1,17 @@
 """Conditions of a change: the version that its caller saw, and the run that holds the thread."""
 
+import re
+
 import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.errors import ConflictError, RequestReusedError, RunActiveError
-from checkpoints.model import NewMessage, Run, Thread
+from checkpoints.model import NewMessage, Thread
 from checkpoints.operation import Caller, Operation, OperationKind
+from checkpoints.run import Run
 from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_caller(
@@ -28,6 +33,12 @@ def check_caller(
         raise ConflictError(thread.id, seen, thread.version)
     if not while_running and loaded.active_run_id is not None and loaded.active_run_id != caller.undo_group:
         raise RunActiveError(thread.id, loaded.active_run_id)
+
+
+def choose_thread_id(caller: Caller) -> str | None:
+    """Return the id of a conversation that a request begins; None for a new one."""
+    request_id = caller.request_id or ""
+    return request_id if _UUID.fullmatch(request_id) else None
 
 
 def check_repeated_request(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:

@@ -273,10 +273,8 @@ class Transaction:
 
     def _index_checkpoints(self) -> None:
         """Index the checkpoints that the change has made, described, deleted or brought back."""
-        search_index.update_checkpoints(
-            self.connection,
-            {each.id for each in self.changes if each.table == "checkpoint" and not _INDEXED_COLUMNS.isdisjoint(each.after)},
-        )
+        changed = [each for each in self.changes if each.table == "checkpoint"]
+        search_index.update_checkpoints(self.connection, {c.id for c in changed if not _INDEXED_COLUMNS.isdisjoint(c.after)})
 
     def _index_tags(self) -> None:
         """Index the thread's tags, if the change has written them."""

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from checkpoints.model import Rerun
+from checkpoints.run import Rerun
 from checkpoints.storage import schema
 
 _query = sa.select(schema.rerun).where(schema.rerun.c.id == sa.bindparam("rerun_id"))

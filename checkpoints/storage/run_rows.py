@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from checkpoints import serde
 from checkpoints.limits import MAX_REASONING_CHARS
-from checkpoints.model import Draft, RerunStep, Run, RunState
+from checkpoints.run import Draft, RerunStep, Run, RunState
 from checkpoints.storage import schema, thread_rows
 
 _run = schema.run.c

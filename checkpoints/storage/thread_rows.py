@@ -1,7 +1,7 @@
 """Threads, their branches and their nodes, read from rows and inserted."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from checkpoints import history
 from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
 from checkpoints.history import Path, SegmentParents
-from checkpoints.model import Branch, Json, Node, RunState, Thread
+from checkpoints.model import Branch, Json, Node, Thread
 from checkpoints.operation import OperationKind
+from checkpoints.run import RunState
 from checkpoints.storage import schema
 from checkpoints.storage.batches import select_in_batches
 
@@ -110,6 +111,13 @@ def load_thread(connection: sa.Connection, thread_id: str, *, include_deleted: b
         raise ThreadNotFoundError(thread_id)
     known[thread_id] = loaded
     return loaded
+
+
+def load_on_branch(connection: sa.Connection, loaded: LoadedThread, branch_id: str) -> LoadedThread:
+    """Return a thread as it would be on another branch."""
+    head_id = select_branch(connection, branch_id, loaded.thread.id).head_id
+    thread = replace(loaded.thread, branch_id=branch_id, head_id=head_id)
+    return replace(loaded, thread=thread, head_node=select_node(connection, head_id, thread.id))
 
 
 def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:

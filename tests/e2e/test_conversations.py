@@ -93,6 +93,7 @@ def test_conversations_are_renamed_pinned_and_archived_in_the_list(server: Serve
     expect(page.threads).to_contain_text(["Deuxarchived"])
 
 
+@pytest.mark.slow
 def test_several_are_selected_exported_and_deleted_with_one_undo(server: Server, visit: Visit, tmp_path: Path) -> None:
     page = visit(server)
     for text in ("One", "Two", "Three", "Four"):

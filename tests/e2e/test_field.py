@@ -62,6 +62,7 @@ def test_a_queued_message_can_be_sent_now(shared_openai_server: Server, visit: V
     ]
 
 
+@pytest.mark.slow
 def test_the_model_is_chosen_below_the_field(start: Start, visit: Visit, openai_settings: dict[str, str]) -> None:
     page = visit(start(**openai_settings))
     expect(picker(page)).to_have_text("Model: openai:fake-model")

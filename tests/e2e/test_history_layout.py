@@ -139,6 +139,7 @@ def test_every_place_and_fork_has_one_row_after_those_before_it(tab: Page) -> No
     check_rows(tab)
 
 
+@pytest.mark.slow
 def test_no_edge_crosses_another(tab: Page) -> None:
     check_lanes(tab)
 

@@ -161,6 +161,7 @@ def test_a_long_paste_becomes_a_file_and_can_be_put_into_the_field_instead(page:
     page.composer.fill("")
 
 
+@pytest.mark.slow
 def test_questions_are_shown_as_markdown_if_this_browser_wants_it(page: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("Seen."))
     page.say("Is **this** $x^2$?")

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.e2e
 THOUGHT = "The user wants a short greeting."
 
 
+@pytest.mark.slow
 def test_reasoning_is_shown_folded_and_stays_with_its_answer(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI, tmp_path: Path
 ) -> None:

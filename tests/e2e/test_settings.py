@@ -86,6 +86,7 @@ def test_two_tabs_cannot_lose_instructions(shared_openai_server: Server, visit: 
     assert settings(page).get_by_label("Instructions").input_value() == "Be kind."
 
 
+@pytest.mark.slow
 def test_a_conversation_has_model_parameters_of_its_own(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

@@ -21,6 +21,7 @@ def selected(page: Page) -> Locator:
     return page.tab.locator('.slash-list [aria-selected="true"]')
 
 
+@pytest.mark.slow
 def test_a_command_is_completed_and_run_instead_of_sent(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
