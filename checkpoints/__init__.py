@@ -3,9 +3,9 @@
 The package works without the rest of Waymark: `CheckpointManager()` keeps everything in memory.
 """
 
-from checkpoints.changes.append import HEAD
-from checkpoints.changes.run_changes import make_partial_messages
-from checkpoints.errors import (
+from .changes.append import HEAD
+from .changes.run_changes import make_partial_messages
+from .errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
     ConflictError,
@@ -26,8 +26,8 @@ from checkpoints.errors import (
     TakesTooLongError,
     ThreadNotFoundError,
 )
-from checkpoints.manager import CheckpointManager
-from checkpoints.model import (
+from .manager import CheckpointManager
+from .model import (
     MAIN,
     UNTITLED,
     Actor,
@@ -42,13 +42,13 @@ from checkpoints.model import (
     State,
     Thread,
 )
-from checkpoints.operation import Caller, Operation, OperationKind, Receipt
-from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
-from checkpoints.run import Draft, Rerun, RerunStep, Run, RunState
-from checkpoints.runs import Runs
-from checkpoints.storage.database import Database
-from checkpoints.store import Store, new_id
-from checkpoints.text import pluralize
+from .operation import Caller, Operation, OperationKind, Receipt
+from .operation_detail import LONG_SETTINGS, OperationDetail
+from .run import Draft, Rerun, RerunStep, Run, RunState
+from .runs import Runs
+from .storage.database import Database
+from .store import Store, new_id
+from .text import pluralize
 
 __all__ = [
     "HEAD",

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkpoints import image_header, serde
-from checkpoints.errors import InvalidFileError
-from checkpoints.limits import (
+from . import image_header, serde
+from .errors import InvalidFileError
+from .limits import (
     MAX_BINARY_FILE_BYTES,
     MAX_FILE_NAME_CHARS,
     MAX_FILES,

@@ -14,8 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from checkpoints.limits import MAX_ALTERNATIVES
-from checkpoints.model import Checkpoint, Message, Node
+from .limits import MAX_ALTERNATIVES
+from .model import Checkpoint, Message, Node
 
 SegmentParents = Mapping[int, tuple[int | None, int]]  # segment -> (the segment it forked from, the depth that it forked at)
 Place = tuple[int, int]  # the position of a message: its segment and its depth

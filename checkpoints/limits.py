@@ -6,7 +6,7 @@ docs/operations.md names both.
 
 from typing import Any
 
-from checkpoints import serde
+from . import serde
 
 # Numbers and names
 MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly

@@ -7,20 +7,20 @@ from itertools import takewhile
 
 from langchain_core.messages import BaseMessage
 
-from checkpoints import serde
-from checkpoints.errors import (
+from . import serde
+from .errors import (
     CheckpointNotFoundError,
     ConflictError,
     NothingToSaveError,
     RunActiveError,
     TooManyValuesError,
 )
-from checkpoints.interchange import reading, transfer
-from checkpoints.limits import MAX_SAVED_VALUES, has_more_values
-from checkpoints.model import Checkpoint, Json, NewMessage, State
-from checkpoints.operation import Caller
-from checkpoints.storage.database import Database
-from checkpoints.store import Store
+from .interchange import reading, transfer
+from .limits import MAX_SAVED_VALUES, has_more_values
+from .model import Checkpoint, Json, NewMessage, State
+from .operation import Caller
+from .storage.database import Database
+from .store import Store
 
 
 class CheckpointManager:

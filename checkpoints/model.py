@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from langchain_core.messages import BaseMessage
 
-from checkpoints import serde
-from checkpoints.errors import DamagedMessageError
-from checkpoints.files import File
+from . import serde
+from .errors import DamagedMessageError
+from .files import File
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}

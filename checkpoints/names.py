@@ -2,8 +2,8 @@
 
 import unicodedata
 
-from checkpoints.limits import MAX_NAME_CHARS
-from checkpoints.serde import sanitize_text
+from .limits import MAX_NAME_CHARS
+from .serde import sanitize_text
 
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 

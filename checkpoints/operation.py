@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from checkpoints.errors import DamagedOperationError
-from checkpoints.model import Actor, Json
-from checkpoints.operation_detail import NO_DETAIL, OperationDetail
+from .errors import DamagedOperationError
+from .model import Actor, Json
+from .operation_detail import NO_DETAIL, OperationDetail
 
 
 class OperationKind(StrEnum):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from checkpoints.changes import undo
-from checkpoints.operation import USER, Operation, OperationKind
-from checkpoints.storage import operation_rows, schema
-from checkpoints.storage.database import Database
+from .changes import undo
+from .operation import USER, Operation, OperationKind
+from .storage import operation_rows, schema
+from .storage.database import Database
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 

@@ -6,10 +6,10 @@ from itertools import chain
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.changes import branches
-from checkpoints.history import Place
-from checkpoints.model import (
+from . import history
+from .changes import branches
+from .history import Place
+from .model import (
     Branch,
     Checkpoint,
     CheckpointPortion,
@@ -20,17 +20,17 @@ from checkpoints.model import (
     Removal,
     Thread,
 )
-from checkpoints.operation import USER
-from checkpoints.operation_reader import OperationReader
-from checkpoints.progress import Report, ignore_progress
-from checkpoints.search_reader import SearchReader
-from checkpoints.storage import (
+from .operation import USER
+from .operation_reader import OperationReader
+from .progress import Report, ignore_progress
+from .search_reader import SearchReader
+from .storage import (
     checkpoint_rows,
     file_rows,
     message_rows,
     thread_rows,
 )
-from checkpoints.thread_reader import ThreadReader
+from .thread_reader import ThreadReader
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
 _PORTION = 100  # messages of one read

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from langchain_core.messages import BaseMessage
 
-from checkpoints import limits, serde
+from . import limits, serde
 
 REASONING_KEY = "waymark_reasoning"  # in an answer's additional_kwargs
 Item = Mapping[str, Any]

@@ -2,13 +2,13 @@
 
 import sqlalchemy as sa
 
-from checkpoints import files, serde
-from checkpoints.changes import titles
-from checkpoints.files import File
-from checkpoints.operation import Operation
-from checkpoints.run import Rerun, RerunStep, Run, RunState
-from checkpoints.storage import file_rows, message_rows, operation_rows, rerun_rows, run_rows, schema, thread_rows
-from checkpoints.store import Store
+from . import files, serde
+from .changes import titles
+from .files import File
+from .operation import Operation
+from .run import Rerun, RerunStep, Run, RunState
+from .storage import file_rows, message_rows, operation_rows, rerun_rows, run_rows, schema, thread_rows
+from .store import Store
 
 
 class RunReader:

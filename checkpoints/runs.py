@@ -8,22 +8,22 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.changes import run_changes, titles
-from checkpoints.changes.alternatives import check_room_after
-from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller, choose_thread_id, find_begun_run
-from checkpoints.changes.run_changes import make_partial_messages
-from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import ConflictError
-from checkpoints.model import Message, NewMessage
-from checkpoints.names import clean_name
-from checkpoints.operation import USER, Caller, OperationKind, Receipt
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.reasoning import Reasoning
-from checkpoints.run import Draft, Rerun, RerunStep, Run, RunState
-from checkpoints.run_reader import RunReader
-from checkpoints.storage import message_rows, rerun_rows, run_rows, schema, thread_rows
-from checkpoints.storage.database import retry_contended
+from .changes import run_changes, titles
+from .changes.alternatives import check_room_after
+from .changes.append import HEAD, choose_append_kind, make_append
+from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
+from .changes.run_changes import make_partial_messages
+from .changes.transaction import Transaction
+from .errors import ConflictError
+from .model import Message, NewMessage
+from .names import clean_name
+from .operation import USER, Caller, OperationKind, Receipt
+from .operation_detail import OperationDetail
+from .reasoning import Reasoning
+from .run import Draft, Rerun, RerunStep, Run, RunState
+from .run_reader import RunReader
+from .storage import message_rows, rerun_rows, run_rows, schema, thread_rows
+from .storage.database import retry_contended
 
 _run_table = schema.run
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.errors import InvalidPromptError, PromptNotFoundError
-from checkpoints.limits import MAX_LABEL_CHARS, MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
-from checkpoints.names import clean_name
-from checkpoints.storage import schema
-from checkpoints.storage.database import retry_contended
-from checkpoints.storage.thread_rows import from_time
-from checkpoints.store import Store
+from . import serde
+from .errors import InvalidPromptError, PromptNotFoundError
+from .limits import MAX_LABEL_CHARS, MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
+from .names import clean_name
+from .storage import schema
+from .storage.database import retry_contended
+from .storage.thread_rows import from_time
+from .store import Store
 
 _prompt = schema.saved_prompt.c
 

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.search.query import parse_query
-from checkpoints.search.result import MessagePlace, PathHits, SearchResult
-from checkpoints.storage import path_search, search_hits
-from checkpoints.storage.database import Database
+from .limits import MAX_SEARCH_HITS
+from .search.query import parse_query
+from .search.result import MessagePlace, PathHits, SearchResult
+from .storage import path_search, search_hits
+from .storage.database import Database
 
 
 class SearchReader:

@@ -9,17 +9,17 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from checkpoints.changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
-from checkpoints.changes.append import HEAD, choose_append_kind, make_append
-from checkpoints.changes.preconditions import check_caller, check_repeated_request
-from checkpoints.changes.transaction import ChangeBody, Transaction
-from checkpoints.model import UNTITLED, Json, NewId, NewMessage, Thread
-from checkpoints.names import clean_name
-from checkpoints.operation import USER, Caller, OperationKind, Receipt
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.reader import Reader
-from checkpoints.storage import operation_rows, schema, search_index, thread_rows
-from checkpoints.storage.database import Database, retry_contended
+from .changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
+from .changes.append import HEAD, choose_append_kind, make_append
+from .changes.preconditions import check_caller, check_repeated_request
+from .changes.transaction import ChangeBody, Transaction
+from .model import UNTITLED, Json, NewId, NewMessage, Thread
+from .names import clean_name
+from .operation import USER, Caller, OperationKind, Receipt
+from .operation_detail import OperationDetail
+from .reader import Reader
+from .storage import operation_rows, schema, search_index, thread_rows
+from .storage.database import Database, retry_contended
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
 

@@ -3,8 +3,8 @@
 import unicodedata
 from dataclasses import dataclass
 
-from checkpoints.limits import MAX_TAG_CHARS
-from checkpoints.names import clean_name
+from .limits import MAX_TAG_CHARS
+from .names import clean_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ A name belongs to no conversation. To rename a tag, or to remove it everywhere, 
 version or another place in the list. The opposite call is the undo.
 """
 
-from checkpoints.errors import InvalidTagError
-from checkpoints.storage import tag_rows
-from checkpoints.storage.database import retry_contended
-from checkpoints.store import Store
-from checkpoints.tag import Tag, clean_tag
+from .errors import InvalidTagError
+from .storage import tag_rows
+from .storage.database import retry_contended
+from .store import Store
+from .tag import Tag, clean_tag
 
 
 class Tags:

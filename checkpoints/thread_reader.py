@@ -4,10 +4,10 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from checkpoints.model import ListPlace, Thread
-from checkpoints.search.query import split_tags
-from checkpoints.storage import schema, thread_lists, thread_rows
-from checkpoints.storage.database import Database
+from .model import ListPlace, Thread
+from .search.query import split_tags
+from .storage import schema, thread_lists, thread_rows
+from .storage.database import Database
 
 
 class ThreadReader:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.changes import branches
-from checkpoints.errors import MessageNotFoundError
-from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
-from checkpoints.operation import Operation, OperationKind
-from checkpoints.reader import Reader
-from checkpoints.storage import schema, thread_rows, tree_rows
+from . import history
+from .changes import branches
+from .errors import MessageNotFoundError
+from .model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
+from .operation import Operation, OperationKind
+from .reader import Reader
+from .storage import schema, thread_rows, tree_rows
 
 MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
 

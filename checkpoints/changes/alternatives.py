@@ -2,11 +2,11 @@
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.errors import TooManyAlternativesError
-from checkpoints.limits import MAX_ALTERNATIVES
-from checkpoints.model import Node, Thread
-from checkpoints.storage import checkpoint_rows, thread_rows
+from .. import history
+from ..errors import TooManyAlternativesError
+from ..limits import MAX_ALTERNATIVES
+from ..model import Node, Thread
+from ..storage import checkpoint_rows, thread_rows
 
 
 def check_room_after(connection: sa.Connection, thread: Thread, node: Node | None) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from checkpoints.changes.alternatives import check_room_after
-from checkpoints.changes.transaction import ChangeBody, Transaction
-from checkpoints.model import UNTITLED, NewMessage
-from checkpoints.names import clean_name
-from checkpoints.operation import OperationKind
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, thread_rows
+from ..model import UNTITLED, NewMessage
+from ..names import clean_name
+from ..operation import OperationKind
+from ..operation_detail import OperationDetail
+from ..storage import checkpoint_rows, thread_rows
+from .alternatives import check_room_after
+from .transaction import ChangeBody, Transaction
 
 HEAD: Final = "(head)"  # as the place to append after: wherever the head stands; no message can have this id
 

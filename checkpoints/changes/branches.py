@@ -4,15 +4,15 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
-from checkpoints.history import Place, SegmentParents
-from checkpoints.model import Branch, Json, Message, NewMessage, Node, Thread
-from checkpoints.names import clean_name
-from checkpoints.operation import OperationKind
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import message_rows, operation_rows, schema, thread_rows
+from .. import history
+from ..errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
+from ..history import Place, SegmentParents
+from ..model import Branch, Json, Message, NewMessage, Node, Thread
+from ..names import clean_name
+from ..operation import OperationKind
+from ..operation_detail import OperationDetail
+from ..storage import message_rows, operation_rows, schema, thread_rows
+from .transaction import Transaction
 
 _ABANDONING_KINDS = (
     OperationKind.EDIT,

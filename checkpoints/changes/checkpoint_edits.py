@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from checkpoints import serde
-from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import NothingRemovedError, NothingToSaveError
-from checkpoints.limits import MAX_DESCRIPTION_CHARS
-from checkpoints.model import Checkpoint, Json, NewMessage, Node
-from checkpoints.names import clean_name
-from checkpoints.operation import OperationKind
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, message_rows, thread_rows, tree_rows
+from .. import serde
+from ..errors import NothingRemovedError, NothingToSaveError
+from ..limits import MAX_DESCRIPTION_CHARS
+from ..model import Checkpoint, Json, NewMessage, Node
+from ..names import clean_name
+from ..operation import OperationKind
+from ..operation_detail import OperationDetail
+from ..storage import checkpoint_rows, message_rows, thread_rows, tree_rows
+from .transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ import re
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.errors import ConflictError, RequestReusedError, RunActiveError
-from checkpoints.model import NewMessage, Thread
-from checkpoints.operation import Caller, Operation, OperationKind
-from checkpoints.run import Run
-from checkpoints.storage import message_rows, operation_rows, run_rows, schema, thread_rows
+from .. import serde
+from ..errors import ConflictError, RequestReusedError, RunActiveError
+from ..model import NewMessage, Thread
+from ..operation import Caller, Operation, OperationKind
+from ..run import Run
+from ..storage import message_rows, operation_rows, run_rows, schema, thread_rows
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 

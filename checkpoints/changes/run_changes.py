@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 
-from checkpoints import serde
-from checkpoints.changes import branches
-from checkpoints.changes.append import make_append
-from checkpoints.changes.transaction import Transaction
-from checkpoints.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Node
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.reasoning import NO_REASONING, Reasoning
-from checkpoints.storage import checkpoint_rows, message_rows, thread_rows
+from .. import serde
+from ..model import Checkpoint, Json, Message, MessageStatus, NewMessage, Node
+from ..operation_detail import OperationDetail
+from ..reasoning import NO_REASONING, Reasoning
+from ..storage import checkpoint_rows, message_rows, thread_rows
+from . import branches
+from .append import make_append
+from .transaction import Transaction
 
 
 def move_and_append(

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import ConflictError, InvalidTagError
-from checkpoints.limits import MAX_TAGS_OF_THREAD
-from checkpoints.names import clean_name
-from checkpoints.operation_detail import LONG_SETTINGS, OperationDetail
-from checkpoints.storage import checkpoint_rows, tag_rows
-from checkpoints.tag import clean_tag, fold_tag
+from ..errors import ConflictError, InvalidTagError
+from ..limits import MAX_TAGS_OF_THREAD
+from ..names import clean_name
+from ..operation_detail import LONG_SETTINGS, OperationDetail
+from ..storage import checkpoint_rows, tag_rows
+from ..tag import clean_tag, fold_tag
+from .transaction import Transaction
 
 
 def clear_head(transaction: Transaction) -> None:

@@ -1,10 +1,10 @@
 """The content of a new conversation that begins as a path of another one."""
 
-from checkpoints.changes.transaction import Transaction
-from checkpoints.history import Path
-from checkpoints.model import Node, Thread
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import checkpoint_rows, copies, message_rows, search_index
+from ..history import Path
+from ..model import Node, Thread
+from ..operation_detail import OperationDetail
+from ..storage import checkpoint_rows, copies, message_rows, search_index
+from .transaction import Transaction
 
 
 def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:

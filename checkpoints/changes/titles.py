@@ -2,12 +2,12 @@
 
 import sqlalchemy as sa
 
-from checkpoints.changes.transaction import Transaction
-from checkpoints.model import UNTITLED, Thread
-from checkpoints.names import clean_name
-from checkpoints.operation import Operation, OperationKind
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import operation_rows, schema
+from ..model import UNTITLED, Thread
+from ..names import clean_name
+from ..operation import Operation, OperationKind
+from ..operation_detail import OperationDetail
+from ..storage import operation_rows, schema
+from .transaction import Transaction
 
 _MAX_FIRST_VERSION = 20  # of the operation that writes the first message; before it, settings may have changed
 _columns = schema.operation.c

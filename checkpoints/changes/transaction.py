@@ -10,16 +10,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.changes.alternatives import check_room_after
-from checkpoints.changes.default_names import DefaultNames
-from checkpoints.errors import ConflictError
-from checkpoints.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread
-from checkpoints.names import clean_name
-from checkpoints.operation import Caller, Operation, OperationKind, Receipt, RowChange
-from checkpoints.operation_detail import NO_DETAIL, OperationDetail
-from checkpoints.progress import Report, ignore_progress
-from checkpoints.storage import (
+from .. import history
+from ..errors import ConflictError
+from ..model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread
+from ..names import clean_name
+from ..operation import Caller, Operation, OperationKind, Receipt, RowChange
+from ..operation_detail import NO_DETAIL, OperationDetail
+from ..progress import Report, ignore_progress
+from ..storage import (
     checkpoint_rows,
     file_rows,
     message_inserts,
@@ -33,7 +31,9 @@ from checkpoints.storage import (
     tag_rows,
     thread_rows,
 )
-from checkpoints.storage.bulk_insert import insert_rows
+from ..storage.bulk_insert import insert_rows
+from .alternatives import check_room_after
+from .default_names import DefaultNames
 
 # The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
 _NEXT_VERSION: Final = sa.update(schema.thread).where(

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import DamagedOperationError, NothingToUndoError
-from checkpoints.operation import Operation, OperationKind
-from checkpoints.storage import operation_rows, schema
+from ..errors import DamagedOperationError, NothingToUndoError
+from ..operation import Operation, OperationKind
+from ..storage import operation_rows, schema
+from .transaction import Transaction
 
 _columns = schema.operation.c
 _AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import IO
 
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange.reading import read_documents
-from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX_DOCUMENT_BYTES
+from ..errors import InvalidDocumentError
+from ..limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX_DOCUMENT_BYTES
+from .reading import read_documents
+from .waymark import Document
 
 _BEGINNING = b"PK\x03\x04"
 _ENDING = ".json"  # of the names of documents; other files are left out

@@ -5,9 +5,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from checkpoints.history import Ancestry, Place, SegmentParents
-from checkpoints.limits import MAX_NAME_CHARS
-from checkpoints.model import Branch, Node
+from ..history import Ancestry, Place, SegmentParents
+from ..limits import MAX_NAME_CHARS
+from ..model import Branch, Node
 
 
 @dataclass(frozen=True, slots=True)

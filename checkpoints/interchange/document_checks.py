@@ -5,19 +5,19 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from checkpoints import files, serde
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.files import File
-from checkpoints.interchange import strict_json
-from checkpoints.interchange.import_limits import (
+from .. import files, serde
+from ..errors import InvalidDocumentError
+from ..files import File
+from ..limits import MAX_DESCRIPTION_CHARS
+from . import strict_json
+from .import_limits import (
     check_alternatives,
     check_branch_and_checkpoint_count,
     check_calls,
     check_message_count,
     check_part_count,
 )
-from checkpoints.interchange.waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
-from checkpoints.limits import MAX_DESCRIPTION_CHARS
+from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
 
 _TEXT_PART_TYPES = (
     "text",

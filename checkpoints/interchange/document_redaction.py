@@ -11,13 +11,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from checkpoints import files, serde
-from checkpoints.errors import ExportTooLargeError
-from checkpoints.interchange.redaction import REDACTED, Redaction
-from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
-from checkpoints.model import MAIN, Json
-from checkpoints.progress import Report, count_steps, ignore_progress
-from checkpoints.reasoning import REASONING_KEY, Reasoning
+from .. import files, serde
+from ..errors import ExportTooLargeError
+from ..limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
+from ..model import MAIN, Json
+from ..progress import Report, count_steps, ignore_progress
+from ..reasoning import REASONING_KEY, Reasoning
+from .redaction import REDACTED, Redaction
 
 MAX_REDACTED_PLACES = 1_000_000  # in one export
 _MAX_REPEATED_CHARS = 64  # of a key or a name that a document often repeats

@@ -6,13 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.history import SegmentParents
-from checkpoints.interchange.waymark import Document
-from checkpoints.model import Branch, Checkpoint, Node, Thread
-from checkpoints.storage import checkpoint_rows, message_rows, schema, thread_rows
-from checkpoints.storage.batches import select_in_batches
-from checkpoints.storage.checkpoint_rows import CheckpointListing
-from checkpoints.storage.message_rows import IntactMessage
+from ..history import SegmentParents
+from ..model import Branch, Checkpoint, Node, Thread
+from ..storage import checkpoint_rows, message_rows, schema, thread_rows
+from ..storage.batches import select_in_batches
+from ..storage.checkpoint_rows import CheckpointListing
+from ..storage.message_rows import IntactMessage
+from .waymark import Document
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from checkpoints.interchange.document_redaction import Redact, redact_document
-from checkpoints.interchange.redaction import Redaction
-from checkpoints.model import Json
-from checkpoints.progress import Report, ignore_progress
+from ..model import Json
+from ..progress import Report, ignore_progress
+from .document_redaction import Redact, redact_document
+from .redaction import Redaction
 
 
 @dataclass(frozen=True, slots=True)

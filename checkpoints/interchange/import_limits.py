@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange import strict_json
-from checkpoints.limits import (
+from ..errors import InvalidDocumentError
+from ..limits import (
     MAX_ALTERNATIVES,
     MAX_BRANCHES_AND_CHECKPOINTS,
     MAX_CALLS,
@@ -15,7 +14,8 @@ from checkpoints.limits import (
     MAX_DOCUMENT_PARTS,
     MAX_LABEL_CHARS,
 )
-from checkpoints.model import Json
+from ..model import Json
+from . import strict_json
 
 
 def describe_exceeded_limit(document: Json, text: str) -> str | None:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checkpoints.interchange.waymark import CheckpointPart
-from checkpoints.model import Node
-from checkpoints.operation_detail import OperationDetail
+from ..model import Node
+from ..operation_detail import OperationDetail
+from .waymark import CheckpointPart
 
 
 class NothingNewError(Exception):

@@ -6,17 +6,17 @@ Everything that needs no database is prepared before: SQLite lets nobody else wr
 
 from collections.abc import Callable, Sequence
 
-from checkpoints import files, serde
-from checkpoints.changes.transaction import ChangeBody, Transaction
-from checkpoints.interchange.existing import ExistingContents, read_existing_contents
-from checkpoints.interchange.import_plan import ImportPlan, MessageChain
-from checkpoints.interchange.planning import plan_merge, plan_new_chains, plan_replacement
-from checkpoints.interchange.waymark import Document, MessagePart
-from checkpoints.interchange.writing import write_plan
-from checkpoints.progress import Report, count_steps, ignore_progress
-from checkpoints.storage import tag_rows, thread_rows
-from checkpoints.storage.driver_errors import translate_taken_ids
-from checkpoints.storage.message_inserts import MessageContent
+from .. import files, serde
+from ..changes.transaction import ChangeBody, Transaction
+from ..progress import Report, count_steps, ignore_progress
+from ..storage import tag_rows, thread_rows
+from ..storage.driver_errors import translate_taken_ids
+from ..storage.message_inserts import MessageContent
+from .existing import ExistingContents, read_existing_contents
+from .import_plan import ImportPlan, MessageChain
+from .planning import plan_merge, plan_new_chains, plan_replacement
+from .waymark import Document, MessagePart
+from .writing import write_plan
 
 _MakePlan = Callable[[Document, ExistingContents, Sequence[MessageChain]], ImportPlan]
 

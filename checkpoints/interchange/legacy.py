@@ -7,10 +7,10 @@ description}}, "order": [id, …]}`. States with an equal beginning share its me
 from datetime import UTC, datetime
 from typing import Any
 
-from checkpoints import serde
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange import strict_json, waymark
-from checkpoints.interchange.tree_builder import TreeBuilder, require_field
+from .. import serde
+from ..errors import InvalidDocumentError
+from . import strict_json, waymark
+from .tree_builder import TreeBuilder, require_field
 
 _TYPE_NAMES = {
     "HumanMessage": "human",

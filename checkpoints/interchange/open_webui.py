@@ -11,12 +11,12 @@ as LangChain does.
 from datetime import UTC, datetime
 from typing import Any
 
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange import waymark
-from checkpoints.interchange.tree_builder import TreeBuilder, require_field
-from checkpoints.limits import MAX_NAME_CHARS
-from checkpoints.model import Json, MessageStatus
-from checkpoints.text import pluralize
+from ..errors import InvalidDocumentError
+from ..limits import MAX_NAME_CHARS
+from ..model import Json, MessageStatus
+from ..text import pluralize
+from . import waymark
+from .tree_builder import TreeBuilder, require_field
 
 OMITTED_IMAGES = "images_left_out"  # key in response_metadata; its value is their number
 _TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 
-from checkpoints import history
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange.branch_index import BranchHead, find_free_name, match_branches
-from checkpoints.interchange.existing import ExistingContents, IdOwner
-from checkpoints.interchange.import_plan import (
+from .. import history
+from ..errors import InvalidDocumentError
+from ..model import Checkpoint, Node
+from ..names import clean_name
+from ..operation_detail import OperationDetail
+from .branch_index import BranchHead, find_free_name, match_branches
+from .existing import ExistingContents, IdOwner
+from .import_plan import (
     BranchPlan,
     CheckpointPlan,
     ImportPlan,
@@ -20,10 +23,7 @@ from checkpoints.interchange.import_plan import (
     NewBranch,
     NothingNewError,
 )
-from checkpoints.interchange.waymark import CheckpointPart, Document, MessagePart
-from checkpoints.model import Checkpoint, Node
-from checkpoints.names import clean_name
-from checkpoints.operation_detail import OperationDetail
+from .waymark import CheckpointPart, Document, MessagePart
 
 
 def plan_new_chains(doc: Document) -> list[MessageChain]:

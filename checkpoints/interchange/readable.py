@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from checkpoints.interchange import transfer
-from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
-from checkpoints.model import Checkpoint, Json, Message, Node
-from checkpoints.operation import OperationKind
-from checkpoints.store import Store
-from checkpoints.tree_reader import Fork, read_tree
+from ..model import Checkpoint, Json, Message, Node
+from ..operation import OperationKind
+from ..store import Store
+from ..tree_reader import Fork, read_tree
+from . import transfer
+from .export_options import WHOLE_EXPORT, ExportOptions
 
 MAX_PLACES = 2_000  # branches and checkpoints each, the newest
 

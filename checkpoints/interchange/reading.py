@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.interchange import legacy, open_webui, strict_json, waymark
-from checkpoints.interchange.document_checks import check_document
-from checkpoints.interchange.import_limits import check_byte_count
-from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_CONVERSATIONS
-from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
+from ..errors import InvalidDocumentError
+from ..limits import MAX_CONVERSATIONS
+from ..progress import Progress, Report, StepCounter, ignore_progress
+from . import legacy, open_webui, strict_json, waymark
+from .document_checks import check_document
+from .import_limits import check_byte_count
+from .waymark import Document
 
 
 def read_document(text: str | bytes) -> Document:

@@ -11,8 +11,8 @@ the same, such as 0 for O or a Cyrillic а for a.
 from dataclasses import dataclass
 from functools import cached_property
 
-from checkpoints.errors import InvalidRedactionError
-from checkpoints.interchange.text_search import Pattern, is_searchable, mark_matches
+from ..errors import InvalidRedactionError
+from .text_search import Pattern, is_searchable, mark_matches
 
 REDACTED = "[redacted]"
 MAX_PATTERNS = 100

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.limits import (
+from ..errors import InvalidDocumentError
+from ..limits import (
     MAX_DOCUMENT_OBJECTS,
     MAX_DOCUMENT_VALUES,
     MAX_FILE_LEVELS,

@@ -10,13 +10,13 @@ from html import escape
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from checkpoints import files, serde
-from checkpoints.interchange import transfer
-from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
-from checkpoints.model import MAIN, Json, MessageStatus
-from checkpoints.reasoning import Reasoning
-from checkpoints.store import Store
-from checkpoints.text import fence_verbatim
+from .. import files, serde
+from ..model import MAIN, Json, MessageStatus
+from ..reasoning import Reasoning
+from ..store import Store
+from ..text import fence_verbatim
+from . import transfer
+from .export_options import WHOLE_EXPORT, ExportOptions
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 

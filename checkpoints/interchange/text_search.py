@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from checkpoints.interchange.text_folding import FoldedPiece, fold_pieces, fold_text
+from .text_folding import FoldedPiece, fold_pieces, fold_text
 
 _WORD = re.compile("[^ ]+")
 Span = tuple[int, int]

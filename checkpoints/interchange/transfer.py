@@ -7,21 +7,21 @@ makes a new conversation, adds to one, or (through `CheckpointManager`) replaces
 import base64
 from dataclasses import dataclass, replace
 
-from checkpoints import files, limits
-from checkpoints.errors import DamagedFileError, ExportTooLargeError
-from checkpoints.interchange import open_webui, waymark
-from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
-from checkpoints.interchange.import_limits import describe_exceeded_limit
-from checkpoints.interchange.import_plan import NothingNewError
-from checkpoints.interchange.importing import make_merge, make_new_thread, make_replacement
-from checkpoints.interchange.redaction import Redaction
-from checkpoints.interchange.waymark import Document
-from checkpoints.model import Checkpoint, Json, Message, MessageStatus, Thread
-from checkpoints.operation import USER, Caller, Operation, OperationKind, Receipt
-from checkpoints.progress import Progress, Report, ignore_progress
-from checkpoints.storage import message_rows, tag_rows
-from checkpoints.store import Store
-from checkpoints.text import pluralize
+from .. import files, limits
+from ..errors import DamagedFileError, ExportTooLargeError
+from ..model import Checkpoint, Json, Message, MessageStatus, Thread
+from ..operation import USER, Caller, Operation, OperationKind, Receipt
+from ..progress import Progress, Report, ignore_progress
+from ..storage import message_rows, tag_rows
+from ..store import Store
+from ..text import pluralize
+from . import open_webui, waymark
+from .export_options import WHOLE_EXPORT, ExportOptions
+from .import_limits import describe_exceeded_limit
+from .import_plan import NothingNewError
+from .importing import make_merge, make_new_thread, make_replacement
+from .redaction import Redaction
+from .waymark import Document
 
 __all__ = [
     "Export",

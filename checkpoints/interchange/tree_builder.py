@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from checkpoints import serde
-from checkpoints.errors import InvalidDocumentError
-from checkpoints.model import MAIN, MessageStatus
+from .. import serde
+from ..errors import InvalidDocumentError
+from ..model import MAIN, MessageStatus
 
 _KIND_NAMES: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
 

@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints
 
-from checkpoints import files, serde
-from checkpoints.errors import InvalidDocumentError, InvalidFileError
-from checkpoints.files import File
-from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TAGS_OF_THREAD, MAX_TOKENS
-from checkpoints.model import UNTITLED, Actor, MessageStatus
-from checkpoints.names import clean_name
-from checkpoints.tag import clean_tag
+from .. import files, serde
+from ..errors import InvalidDocumentError, InvalidFileError
+from ..files import File
+from ..limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TAGS_OF_THREAD, MAX_TOKENS
+from ..model import UNTITLED, Actor, MessageStatus
+from ..names import clean_name
+from ..tag import clean_tag
 
 FORMAT = "waymark/1"
 

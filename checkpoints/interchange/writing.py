@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from checkpoints.changes.transaction import Transaction
-from checkpoints.interchange.import_plan import BranchPlan, CheckpointPlan, ImportPlan
-from checkpoints.interchange.waymark import CheckpointPart, Document
-from checkpoints.model import Checkpoint, Node
-from checkpoints.progress import Report
-from checkpoints.storage.message_inserts import MessageContent, PlacedMessage
-from checkpoints.storage.segment_rows import NewSegment, reserve_segments
+from ..changes.transaction import Transaction
+from ..model import Checkpoint, Node
+from ..progress import Report
+from ..storage.message_inserts import MessageContent, PlacedMessage
+from ..storage.segment_rows import NewSegment, reserve_segments
+from .import_plan import BranchPlan, CheckpointPlan, ImportPlan
+from .waymark import CheckpointPart, Document
 
 
 def write_plan(

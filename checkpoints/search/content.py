@@ -6,10 +6,10 @@ A mark is a word that no text contains, because it begins with a character that 
 from collections.abc import Mapping
 from typing import Any
 
-from checkpoints import files, serde
-from checkpoints.limits import MAX_INDEXED_WORDS
-from checkpoints.search.query import Feature, Role
-from checkpoints.search.words import list_words
+from .. import files, serde
+from ..limits import MAX_INDEXED_WORDS
+from .query import Feature, Role
+from .words import list_words
 
 _MARK = "\u00b7"  # not ASCII: SQLite's tokenizer takes it as a part of a word
 _ROLES: Mapping[str, Role] = {"human": "user", "system": "note", "tool": "tool", "function": "tool"}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from checkpoints.limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
-from checkpoints.search.words import list_words
+from ..limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
+from .words import list_words
 
 MIN_PREFIX_CHARS = 3  # a shorter beginning is one of too many words
 Role = Literal["user", "assistant", "tool", "note", "checkpoint"]

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from checkpoints.search.query import Role, Term
-from checkpoints.search.snippet import Snippet
+from .query import Role, Term
+from .snippet import Snippet
 
 # On the current path; on the path of another branch; on no path, after a restore, an edit or an undo.
 Standing = Literal["current", "branch", "left"]

@@ -7,8 +7,8 @@ from functools import lru_cache
 from heapq import merge
 from itertools import groupby, islice
 
-from checkpoints.search.query import Term
-from checkpoints.search.words import Word, iterate_words
+from .query import Term
+from .words import Word, iterate_words
 
 MAX_SNIPPET_CHARS = 180
 _MAX_CHARS_BEFORE = 40  # the first mark

@@ -7,8 +7,8 @@ from functools import cache
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.model import Json
+from .. import serde
+from ..model import Json
 
 _MAX_PORTION_ROWS = 1_000  # the encoder of JSON keeps all other threads waiting
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # PostgreSQL's functions refuse it in JSON

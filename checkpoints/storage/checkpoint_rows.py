@@ -9,14 +9,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import history, serde
-from checkpoints.errors import CheckpointNotFoundError
-from checkpoints.history import Path
-from checkpoints.limits import MAX_DESCRIPTION_CHARS, to_tokens
-from checkpoints.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
-from checkpoints.storage import message_rows, schema, thread_rows
-from checkpoints.storage.batches import select_in_batches
-from checkpoints.storage.database import Database
+from .. import history, serde
+from ..errors import CheckpointNotFoundError
+from ..history import Path
+from ..limits import MAX_DESCRIPTION_CHARS, to_tokens
+from ..model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
+from . import message_rows, schema, thread_rows
+from .batches import select_in_batches
+from .database import Database
 
 _checkpoint_columns = schema.checkpoint.c
 # Statements are put together once: that takes longer than SQLite takes to answer one.

@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.history import Place
-from checkpoints.model import Node
-from checkpoints.storage import schema
+from .. import serde
+from ..history import Place
+from ..model import Node
+from . import schema
 
 _LIST = "listed_rows"  # the parameter with the list of rows
 _COMMON = "common_{}"  # the parameter with the value of a column in all copies

@@ -16,12 +16,12 @@ from typing import Any, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from checkpoints.errors import ContendedError, StoreBusyError, StoreUnavailableError
-from checkpoints.storage import high_water_mark, migrations, postgresql, schema, sqlite
-from checkpoints.storage.driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
-from checkpoints.storage.sqlite_file import SqliteFile
-from checkpoints.storage.statement_limits import check_statement, limit_seconds
-from checkpoints.text import pluralize
+from ..errors import ContendedError, StoreBusyError, StoreUnavailableError
+from ..text import pluralize
+from . import high_water_mark, migrations, postgresql, schema, sqlite
+from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
+from .sqlite_file import SqliteFile
+from .statement_limits import check_statement, limit_seconds
 
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 
-from checkpoints.errors import ContendedError, StoreUnavailableError, TakesTooLongError
+from ..errors import ContendedError, StoreUnavailableError, TakesTooLongError
 
 REFUSED = "The database refused what it was asked."
 READ_ONLY_TEXT = "The database cannot be written: it is read-only."

@@ -6,9 +6,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from checkpoints.files import TEXT_TYPE, File, find_file_hashes, hash_bytes
-from checkpoints.storage import schema
-from checkpoints.storage.batches import select_in_batches
+from ..files import TEXT_TYPE, File, find_file_hashes, hash_bytes
+from . import schema
+from .batches import select_in_batches
 
 REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # JSON escapes the quotes of a text
 

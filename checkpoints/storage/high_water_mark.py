@@ -12,8 +12,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from checkpoints.storage import schema
-from checkpoints.storage.batches import select_in_batches
+from . import schema
+from .batches import select_in_batches
 
 ERASED = -1  # as the version of a thread: nothing of it is expected
 

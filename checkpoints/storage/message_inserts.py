@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.files import File
-from checkpoints.model import Json, MessageStatus, NewMessage, Node
-from checkpoints.progress import Report, StepCounter, ignore_progress
-from checkpoints.storage import schema
-from checkpoints.storage.bulk_insert import insert_rows
-from checkpoints.storage.search_index import IndexedMessage
+from .. import serde
+from ..files import File
+from ..model import Json, MessageStatus, NewMessage, Node
+from ..progress import Report, StepCounter, ignore_progress
+from . import schema
+from .bulk_insert import insert_rows
+from .search_index import IndexedMessage
 
 _MAX_INSERTED_ROWS = 1000  # between two reports
 

@@ -7,13 +7,13 @@ from typing import Any
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage
 
-from checkpoints import limits, serde
-from checkpoints.errors import DamagedMessageError, MessageNotFoundError
-from checkpoints.history import Path, Place
-from checkpoints.model import MAIN, Message, MessageSize, MessageStatus, Node
-from checkpoints.progress import Report, count_steps, ignore_progress
-from checkpoints.storage import path_rows, schema, thread_rows
-from checkpoints.storage.batches import select_at_places
+from .. import limits, serde
+from ..errors import DamagedMessageError, MessageNotFoundError
+from ..history import Path, Place
+from ..model import MAIN, Message, MessageSize, MessageStatus, Node
+from ..progress import Report, count_steps, ignore_progress
+from . import path_rows, schema, thread_rows
+from .batches import select_at_places
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())

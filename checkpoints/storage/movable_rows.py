@@ -6,10 +6,10 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from checkpoints.model import Json
-from checkpoints.operation import RowChange
-from checkpoints.storage import schema
-from checkpoints.storage.batches import select_in_batches
+from ..model import Json
+from ..operation import RowChange
+from . import schema
+from .batches import select_in_batches
 
 _UPDATE_ROW: Final = {  # one mutable row, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()

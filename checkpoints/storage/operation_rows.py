@@ -5,9 +5,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.operation import Operation, OperationKind, RowChange
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage import schema, thread_rows
+from ..operation import Operation, OperationKind, RowChange
+from ..operation_detail import OperationDetail
+from . import schema, thread_rows
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
 _columns = schema.operation.c

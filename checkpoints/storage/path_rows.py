@@ -6,8 +6,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.history import Path
-from checkpoints.storage import schema
+from ..history import Path
+from . import schema
 
 _MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage collector look through everything
 _MAX_RANGES = 50  # parts of a path in one statement

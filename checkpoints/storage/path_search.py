@@ -2,11 +2,11 @@
 
 import sqlalchemy as sa
 
-from checkpoints.limits import MAX_PATH_HITS
-from checkpoints.model import MAIN
-from checkpoints.search.query import SearchQuery, parse_phrase
-from checkpoints.search.result import PathHits
-from checkpoints.storage import search_queue, search_syntax, thread_rows
+from ..limits import MAX_PATH_HITS
+from ..model import MAIN
+from ..search.query import SearchQuery, parse_phrase
+from ..search.result import PathHits
+from . import search_queue, search_syntax, thread_rows
 
 MAX_ENTRIES = 20_000  # the newest of all branches, of which the path's are taken
 _COLUMNS = "SELECT m.id, m.segment, m.depth"

@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from checkpoints import serde
-from checkpoints.errors import StoreInUseError, StoreUnavailableError
+from .. import serde
+from ..errors import StoreInUseError, StoreUnavailableError
 
 POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 # The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
@@ -96,7 +96,7 @@ class Claim:
 
 
 def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
-    from checkpoints.storage.sanitizing_dumper import SanitizingDumper  # noqa: PLC0415
+    from .sanitizing_dumper import SanitizingDumper  # noqa: PLC0415
 
     def set_up_session(connection: Any, _record: object) -> None:
         connection.adapters.register_dumper(str, SanitizingDumper)

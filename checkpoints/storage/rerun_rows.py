@@ -2,8 +2,8 @@
 
 import sqlalchemy as sa
 
-from checkpoints.run import Rerun
-from checkpoints.storage import schema
+from ..run import Rerun
+from . import schema
 
 _query = sa.select(schema.rerun).where(schema.rerun.c.id == sa.bindparam("rerun_id"))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.limits import MAX_REASONING_CHARS
-from checkpoints.run import Draft, RerunStep, Run, RunState
-from checkpoints.storage import schema, thread_rows
+from .. import serde
+from ..limits import MAX_REASONING_CHARS
+from ..run import Draft, RerunStep, Run, RunState
+from . import schema, thread_rows
 
 _run = schema.run.c
 _is_at_head = sa.or_(_run.state == RunState.RUNNING, _run.head_id.is_not_distinct_from(sa.bindparam("at_head")))

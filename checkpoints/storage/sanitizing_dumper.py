@@ -4,7 +4,7 @@ from typing import Any
 
 from psycopg.types.string import StrDumperUnknown
 
-from checkpoints import serde
+from .. import serde
 
 
 class SanitizingDumper(StrDumperUnknown):

@@ -12,17 +12,17 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import files, history
-from checkpoints.errors import CheckpointNotFoundError, ThreadNotFoundError
-from checkpoints.history import EMPTY_PATH, Path, Place
-from checkpoints.limits import MAX_SEARCH_HITS
-from checkpoints.model import MAIN, Branch, Message, Node
-from checkpoints.search import content
-from checkpoints.search.query import THIS, SearchQuery
-from checkpoints.search.result import MessagePlace, SearchHit, SearchResult, Standing
-from checkpoints.search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
-from checkpoints.search.words import list_words
-from checkpoints.storage import file_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
+from .. import files, history
+from ..errors import CheckpointNotFoundError, ThreadNotFoundError
+from ..history import EMPTY_PATH, Path, Place
+from ..limits import MAX_SEARCH_HITS
+from ..model import MAIN, Branch, Message, Node
+from ..search import content
+from ..search.query import THIS, SearchQuery
+from ..search.result import MessagePlace, SearchHit, SearchResult, Standing
+from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
+from ..search.words import list_words
+from . import file_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles

@@ -13,13 +13,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import files
-from checkpoints.history import Place
-from checkpoints.search import content
-from checkpoints.storage import file_rows, schema, search_queue
-from checkpoints.storage.batches import select_at_places, select_in_batches
-from checkpoints.storage.search_queue import QueuedRange
-from checkpoints.storage.search_syntax import write_vector
+from .. import files
+from ..history import Place
+from ..search import content
+from . import file_rows, schema, search_queue
+from .batches import select_at_places, select_in_batches
+from .search_queue import QueuedRange
+from .search_syntax import write_vector
 
 MAX_ENTRIES_AT_ONCE = 20  # that a change writes itself
 _MAX_CHARS_AT_ONCE = 1_000_000  # of several messages with their attached texts

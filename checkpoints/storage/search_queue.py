@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
-from checkpoints.history import Place
-from checkpoints.storage import schema
-from checkpoints.storage.batches import select_in_batches
-from checkpoints.storage.bulk_insert import insert_rows
+from ..history import Place
+from . import schema
+from .batches import select_in_batches
+from .bulk_insert import insert_rows
 
 _pending, _message = schema.search_pending.c, schema.message.c
 

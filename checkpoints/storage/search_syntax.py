@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from checkpoints.search import content
-from checkpoints.search.query import ROLES, SearchQuery, Term
+from ..search import content
+from ..search.query import ROLES, SearchQuery, Term
 
 _MAX_POSITION = 16_383  # of PostgreSQL; phrases beyond are not found there
 _MAX_POSITIONS = 255  # of one word

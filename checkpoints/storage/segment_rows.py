@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from checkpoints.model import Json, Node
-from checkpoints.storage import schema
-from checkpoints.storage.bulk_insert import insert_rows
+from ..model import Json, Node
+from . import schema
+from .bulk_insert import insert_rows
 
 _insert_segment = sa.insert(schema.segment).returning(schema.segment.c.id)
 _last_segment = sa.select(sa.func.coalesce(sa.func.max(schema.segment.c.id), 0))

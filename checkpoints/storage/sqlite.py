@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from checkpoints import serde
-from checkpoints.errors import StoreInUseError, StoreUnavailableError
+from .. import serde
+from ..errors import StoreInUseError, StoreUnavailableError
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
 # A byte that no SQLite file reaches, and that SQLite never locks itself.

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from checkpoints.errors import StoreUnavailableError
-from checkpoints.storage import sqlite
-from checkpoints.storage.high_water_mark import HighWaterMark
+from ..errors import StoreUnavailableError
+from . import sqlite
+from .high_water_mark import HighWaterMark
 
 CHECKPOINT_SECONDS = 2.0  # after a write; what a lost log can cost, where the disk keeps up
 _MAX_CLOSE_SECONDS = 10

@@ -7,8 +7,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.errors import StoreUnavailableError, TakesTooLongError
-from checkpoints.storage.driver_errors import REFUSED
+from ..errors import StoreUnavailableError, TakesTooLongError
+from .driver_errors import REFUSED
 
 # Of one statement, as SQLite is usually built. PostgreSQL takes twice as many, and closes the connection.
 MAX_VALUES = 32_766

@@ -10,13 +10,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.errors import InvalidTagError, TagNotFoundError
-from checkpoints.limits import MAX_TAGS, MAX_TAGS_OF_THREAD
-from checkpoints.operation import OperationKind
-from checkpoints.storage import schema
-from checkpoints.storage.postgresql import ADVISORY_LOCK
-from checkpoints.storage.thread_rows import parse_tags
-from checkpoints.tag import Tag, fold_tag
+from ..errors import InvalidTagError, TagNotFoundError
+from ..limits import MAX_TAGS, MAX_TAGS_OF_THREAD
+from ..operation import OperationKind
+from ..tag import Tag, fold_tag
+from . import schema
+from .postgresql import ADVISORY_LOCK
+from .thread_rows import parse_tags
 
 MAX_LISTED_TAGS = 2 * MAX_TAGS  # undo can bring back more than can be made
 _tag, _index = schema.tag.c, schema.thread_tag.c

@@ -6,8 +6,8 @@ from itertools import islice
 
 import sqlalchemy as sa
 
-from checkpoints.model import ListPlace, Thread
-from checkpoints.storage import schema, tag_rows, thread_rows
+from ..model import ListPlace, Thread
+from . import schema, tag_rows, thread_rows
 
 _ORDER = (schema.thread.c.pinned.desc(), schema.thread.c.updated_at.desc(), schema.thread.c.id)
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
-from checkpoints.history import Path, SegmentParents
-from checkpoints.model import Branch, Json, Node, Thread
-from checkpoints.operation import OperationKind
-from checkpoints.run import RunState
-from checkpoints.storage import schema
-from checkpoints.storage.batches import select_in_batches
+from .. import history
+from ..errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
+from ..history import Path, SegmentParents
+from ..model import Branch, Json, Node, Thread
+from ..operation import OperationKind
+from ..run import RunState
+from . import schema
+from .batches import select_in_batches
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

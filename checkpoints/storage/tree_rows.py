@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.history import Path
-from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS, MAX_READ_VALUES
-from checkpoints.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
-from checkpoints.operation import Operation, OperationKind
-from checkpoints.storage import checkpoint_rows, message_rows, operation_rows, schema, thread_rows
-from checkpoints.storage.batches import select_in_batches
-from checkpoints.storage.database import Database
+from .. import history
+from ..history import Path
+from ..limits import MAX_BRANCHES_AND_CHECKPOINTS, MAX_READ_VALUES
+from ..model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
+from ..operation import Operation, OperationKind
+from . import checkpoint_rows, message_rows, operation_rows, schema, thread_rows
+from .batches import select_in_batches
+from .database import Database
 
 MAX_MOVES = 100  # of a tree, the newest
 MAX_LEFT_CHECKPOINTS = 100  # of those that a restore removed, the newest

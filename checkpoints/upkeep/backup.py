@@ -4,9 +4,9 @@ import os
 import sqlite3
 from pathlib import Path
 
-from checkpoints.errors import BackupError, StoreUnavailableError
-from checkpoints.progress import MAX_REPORTS, Progress, Report, ignore_progress
-from checkpoints.storage.database import SQLITE_PREFIX, Database
+from ..errors import BackupError, StoreUnavailableError
+from ..progress import MAX_REPORTS, Progress, Report, ignore_progress
+from ..storage.database import SQLITE_PREFIX, Database
 
 _MIN_PORTION_PAGES = 100
 

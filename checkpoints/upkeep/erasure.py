@@ -10,18 +10,18 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from checkpoints import history
-from checkpoints.changes.transaction import Transaction
-from checkpoints.errors import RunActiveError
-from checkpoints.model import Thread
-from checkpoints.operation import Caller, Operation, OperationKind
-from checkpoints.progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from checkpoints.storage import file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
-from checkpoints.storage.database import Database
-from checkpoints.storage.high_water_mark import ERASED
-from checkpoints.storage.search_index import IndexedMessage
-from checkpoints.store import new_id
-from checkpoints.text import pluralize
+from .. import history
+from ..changes.transaction import Transaction
+from ..errors import RunActiveError
+from ..model import Thread
+from ..operation import Caller, Operation, OperationKind
+from ..progress import Progress, Report, StepCounter, count_steps, ignore_progress
+from ..storage import file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
+from ..storage.database import Database
+from ..storage.high_water_mark import ERASED
+from ..storage.search_index import IndexedMessage
+from ..store import new_id
+from ..text import pluralize
 
 _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.branch.c,

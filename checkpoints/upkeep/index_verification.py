@@ -12,11 +12,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints.search import content
-from checkpoints.storage import schema, search_index
-from checkpoints.storage.search_index import IndexedMessage
-from checkpoints.storage.search_syntax import write_vector
-from checkpoints.text import pluralize
+from ..search import content
+from ..storage import schema, search_index
+from ..storage.search_index import IndexedMessage
+from ..storage.search_syntax import write_vector
+from ..text import pluralize
 
 REMEDY = "`python app.py reindex` makes it again"
 _MAX_PORTION_ROWS = 200

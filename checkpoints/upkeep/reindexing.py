@@ -2,9 +2,9 @@
 
 import sqlalchemy as sa
 
-from checkpoints.progress import Progress, Report, StepCounter, ignore_progress
-from checkpoints.storage import schema, search_index
-from checkpoints.storage.database import Database
+from ..progress import Progress, Report, StepCounter, ignore_progress
+from ..storage import schema, search_index
+from ..storage.database import Database
 
 _LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(schema.search_entry.c.number), 0))
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from checkpoints import files, history, serde
-from checkpoints.history import SegmentParents
-from checkpoints.model import Node
-from checkpoints.operation import OperationKind
-from checkpoints.progress import Report, StepCounter, ignore_progress
-from checkpoints.storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
-from checkpoints.storage.database import Database
-from checkpoints.upkeep import erasure, index_verification
-from checkpoints.upkeep.verification_report import Damage, RowCounts, VerificationReport
+from .. import files, history, serde
+from ..history import SegmentParents
+from ..model import Node
+from ..operation import OperationKind
+from ..progress import Report, StepCounter, ignore_progress
+from ..storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
+from ..storage.database import Database
+from . import erasure, index_verification
+from .verification_report import Damage, RowCounts, VerificationReport
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
 _READ_ERRORS = (sa.exc.DBAPIError, ValueError)  # a damaged page, a change that is not JSON: the rest is checked

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from checkpoints.text import pluralize
+from ..text import pluralize
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from checkpoints.errors import StoreUnavailableError
-from checkpoints.storage import postgresql, schema, sqlite
+from ...errors import StoreUnavailableError
+from .. import postgresql, schema, sqlite
 
 FOLDER = Path(__file__).parent
 _MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
@@ -92,7 +92,7 @@ def run_migrations(engine: sa.Engine) -> None:
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_MAX_WAIT_SECONDS}s'")
             connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
-        config.attributes["connection"] = connection
+        config.attributes.update(connection=connection, metadata=schema.metadata)
         command.upgrade(config, "head")
 
 

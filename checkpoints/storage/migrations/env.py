@@ -1,9 +1,8 @@
-"""Alembic's entry: runs the migrations on the connection that is handed over."""
+"""Alembic's entry: runs the migrations on the connection and for the tables that are handed over."""
 
 from alembic import context
 
-from checkpoints.storage import schema
-
-context.configure(connection=context.config.attributes["connection"], target_metadata=schema.metadata, render_as_batch=True)
+given = context.config.attributes
+context.configure(connection=given["connection"], target_metadata=given["metadata"], render_as_batch=True)
 with context.begin_transaction():
     context.run_migrations()
