@@ -307,6 +307,25 @@ def test_what_waited_is_sent_once_when_the_page_comes_back_after_the_answer(talk
     expect(talking.queued).to_have_count(0)
 
 
+def test_what_waits_is_sent_although_the_page_was_left_before_it_knew_its_conversation(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    with panels_held_back(page):
+        _begin_to_talk(page, fake_openai)
+        fake_openai.script(Say("A second poem."))
+        page.composer.fill("Another one")
+        page.composer.press("Enter")
+        expect(page.queued).to_contain_text("Another one")
+        address = page.tab.url
+        page.tab.goto("about:blank")
+    fake_openai.release()
+    page.tab.goto(address)
+    page.expect_messages(4)
+    page.wait_for_answer()
+    expect(page.composer).to_have_value("")
+
+
 @pytest.mark.slow
 def test_a_run_at_its_limit_asks_and_goes_on(
     start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI

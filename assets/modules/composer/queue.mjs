@@ -7,12 +7,12 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
- * @param {{pending: object|null, problem: object|null, isAwaitingThread: () => boolean, send: Function}} sending
+ * @param {{pending: object|null, problem: object|null, getAwaitedThread: () => string|null, send: Function}} sending
  * @param {() => boolean} isBusy whether a new message must wait
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useQueue(data, { pending, problem, isAwaitingThread, send }, isBusy, field, drafts) {
+export function useQueue(data, { pending, problem, getAwaitedThread, send }, isBusy, field, drafts) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
   const shownThread = useRef(thread);
@@ -28,7 +28,7 @@ export function useQueue(data, { pending, problem, isAwaitingThread, send }, isB
     if (queued === null) return;
     if (previousThread !== thread && !hasChangedThread) moveUnsent("queue", thread); // the new conversation got its id
     const isRefused = problem !== null && pending === null;
-    if (!hasChangedThread && !isRefused && (pending !== null || isBusy() || isAwaitingThread())) return; // else it could begin another
+    if (!hasChangedThread && !isRefused && (pending !== null || isBusy() || getAwaitedThread() !== null)) return; // else it could begin another
     clearQueued(hasChangedThread ? previousThread : thread);
     if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
     else if (isRefused || (data.rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);
@@ -40,7 +40,7 @@ export function useQueue(data, { pending, problem, isAwaitingThread, send }, isB
     const all = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files] };
     const message = { ...all, op: queued?.op ?? createOperationId(), isAfterEnd: queued?.isAfterEnd ?? isAfterEnd };
     setQueued(message);
-    storeUnsent("queue", thread, { ...message, files: message.files.length });
+    storeUnsent("queue", thread, { ...message, files: message.files.length, thread: thread ?? getAwaitedThread() });
   };
   const editQueued = () => {
     clearQueued(thread);
@@ -59,6 +59,7 @@ export function useQueue(data, { pending, problem, isAwaitingThread, send }, isB
  */
 function recoverQueued(thread, field, isBusy) {
   if (thread === null) returnQueued(readThreadOfAddress(), field);
+  else if (readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread); // the page was left before it knew its conversation
   const stored = readUnsent("queue", thread);
   if (stored === null) return null;
   if (stored.files === 0) return { ...stored, files: [], isAfterEnd: stored.isAfterEnd ?? !isBusy() };

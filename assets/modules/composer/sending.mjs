@@ -38,7 +38,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (!ok && sent.thread === null) expectThread(null);
     if (!ok && !wasLate) pickTarget(sent).putBack(sent);
     if (ok && wasLate) pickTarget(sent).removeMessage(sent);
-    if (ok && sent.thread === null && thread === null) (begun.await(), drafts.expectThread());
+    if (ok && sent.thread === null && thread === null) (begun.await(sent.op), drafts.expectThread());
     acceptedWith.current = ok && sent.thread === thread ? sent.data : null;
     if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
@@ -48,6 +48,7 @@ export function useSending(data, { reply, act }, field, drafts) {
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
+  const getAwaitedThread = () => begun.get() ?? (request.pending?.thread === null ? request.pending.op : null);
 
   const startRequest = (sent, fields) => {
     setProblem(null);
@@ -62,14 +63,14 @@ export function useSending(data, { reply, act }, field, drafts) {
     request.end();
   };
   const refuse = (text) => setProblem({ text, canRetry: false });
-  return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), isAwaitingThread: begun.isAwaited, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+  return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), getAwaitedThread, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }
 
-/** Remember that the server has accepted the first message of a conversation, until the conversation is shown. */
+/** Remember the conversation whose first message the server has accepted, until it is shown. Its id is the message's operation id. */
 function useBegunThread(thread) {
-  const isAwaited = useRef(false);
-  if (thread !== null) isAwaited.current = false;
-  return { await: () => (isAwaited.current = true), isAwaited: () => isAwaited.current };
+  const awaited = useRef(null);
+  if (thread !== null) awaited.current = null;
+  return { await: (op) => (awaited.current = op), get: () => awaited.current };
 }
 
 /** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */
