@@ -30,6 +30,7 @@ AT_REST = """() => Promise.all(document.getAnimations()
 
 
 def expect_accessible(page: Page, state: str) -> None:
+    page.tab.emulate_media(reduced_motion="reduce")  # a notice that fades away while axe reads is paler than it was
     page.tab.evaluate(AT_REST)  # what is still on its way into the page is paler than it will be
     # Not as a script tag: the policy of the page forbids that, as it should.
     page.tab.evaluate(AXE)
