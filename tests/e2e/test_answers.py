@@ -21,7 +21,9 @@ POEM = "The first line stands.\n\nThe second line runs.\n\nThe third line ends i
 @pytest.fixture
 def talking(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
     """A page with an answer that stands still after its first line, until the model goes on."""
-    return _begin_to_talk(visit(shared_openai_server), fake_openai)
+    page = _begin_to_talk(visit(shared_openai_server), fake_openai)
+    expect(page.tab.locator("#transcript")).not_to_have_attribute("data-thread", "")  # the panels have followed
+    return page
 
 
 def _begin_to_talk(page: Page, fake_openai: FakeOpenAI) -> Page:
