@@ -1,9 +1,9 @@
 """Reading the checkpoints of a thread: rows of a connection as values."""
 
 import copy
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -14,9 +14,10 @@ from ..errors import CheckpointNotFoundError
 from ..history import Path
 from ..limits import MAX_DESCRIPTION_CHARS, to_tokens
 from ..model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
-from . import message_rows, schema, thread_rows
+from . import message_rows, path_rows, schema, thread_rows
 from .batches import select_in_batches
 from .database import Database
+from .ranges import iterate_conditions
 
 _checkpoint_columns = schema.checkpoint.c
 # Statements are put together once: that takes longer than SQLite takes to answer one.
@@ -34,6 +35,9 @@ _listings_query = sa.select(
     _checkpoint_columns.detached,
     _checkpoint_columns.deleted_at.is_not(None),
 ).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
+# How many checkpoints that are not detached, and which sub-agents: of some part of a path.
+_count_query = sa.select(sa.func.count()).select_from(schema.checkpoint).where(*_is_live, sa.not_(_is_detached))
+_agents_query = sa.select(schema.message.c.agent).where(schema.message.c.agent != MAIN).distinct()
 _places_query = (
     sa.select(_checkpoint_columns.id, _checkpoint_columns.segment, _checkpoint_columns.depth)
     .where(*_is_live)
@@ -51,7 +55,6 @@ _SHOWN_COLUMNS = (
 _SEARCHED_COLUMNS = (*_SHOWN_COLUMNS, _checkpoint_columns.name, _checkpoint_columns.description)
 MAX_SEARCHED_CHARS = 500  # of a description
 MAX_PINNED = 100  # of a portion
-_MAX_SEGMENTS = 200  # stretches in one statement: databases limit how many values it may carry
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,47 +172,25 @@ def count_removal(
     """
     shared = history.measure_common_length(old, new)
     left = sum(checkpoint.node not in new for checkpoint in detached)
-    gone = _segments_beyond(old, shared)
-    for start in range(0, len(gone), _MAX_SEGMENTS):
-        portion = gone[start : start + _MAX_SEGMENTS]
-        values: Json = {"thread_id": thread.id, "branch_id": thread.branch_id, "first": shared}
-        for n, (segment, last) in enumerate(portion):
-            values |= {f"segment_{n}": segment, f"last_{n}": last}
-        left += connection.scalar(_count_query(len(portion)), values) or 0
+    own = {"thread_id": thread.id, "branch_id": thread.branch_id}
+    for is_there, values in _iterate_removed(connection, schema.checkpoint, old, shared):
+        left += connection.scalar(_count_query.where(is_there), {**own, **values}) or 0
     return Removal(old.length - shared, left)
 
 
-def _segments_beyond(path: Path, length: int) -> list[tuple[int, int]]:
-    """The stretches of a path, as (segment, last depth) pairs, that reach over its first messages, nearest first."""
-    return [(segment, last) for segment, last in path.segments if last >= length]
-
-
-@lru_cache(_MAX_SEGMENTS)
-def _count_query(segments: int) -> sa.Select[int]:
-    """How many checkpoints that are not detached stand on so many stretches, from the depth `first` on."""
-    first: sa.BindParameter[int] = sa.bindparam("first")
-    is_there = (
-        sa.and_(
-            _checkpoint_columns.segment == sa.bindparam(f"segment_{n}"),
-            _checkpoint_columns.depth.between(first, sa.bindparam(f"last_{n}")),
-        )
-        for n in range(segments)
-    )
-    return sa.select(sa.func.count()).where(*_is_live, sa.not_(_is_detached), sa.or_(*is_there))
+def _iterate_removed(
+    connection: sa.Connection, table: sa.Table, old: Path, shared: int
+) -> Iterator[tuple[sa.ColumnElement[bool], Json]]:
+    """Yield the conditions, and their values, of a table's rows on a path beyond its first `shared` messages."""
+    gone = path_rows.list_ranges(old, shared, old.length)
+    return iterate_conditions(connection, table.c.segment, table.c.depth, gone)
 
 
 def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
     """The sub-agents of which a restore from the path `old` to `new` takes messages out."""
-    shared, table = history.measure_common_length(old, new), schema.message.c
-    gone = _segments_beyond(old, shared)
     found: set[str] = set()
-    for start in range(0, len(gone), _MAX_SEGMENTS):
-        is_there = [
-            sa.and_(table.segment == segment, table.depth.between(shared, last))
-            for segment, last in gone[start : start + _MAX_SEGMENTS]
-        ]
-        query = sa.select(table.agent).where(sa.or_(*is_there), table.agent != MAIN)
-        found.update(connection.scalars(query.distinct()))
+    for is_there, values in _iterate_removed(connection, schema.message, old, history.measure_common_length(old, new)):
+        found.update(connection.scalars(_agents_query.where(is_there), values))
     return tuple(sorted(found))
 
 

@@ -13,12 +13,12 @@ TIME = "2025-01-01T00:00:00+00:00"
 Line = tuple[str, str | None, BaseMessage]  # the message's id, its parent's, and itself
 
 
-def comb(levels: int, branches: int) -> str:
+def comb(levels: int, branches: int, marks: Sequence[tuple[str, str]] = ()) -> str:
     """Each message is the second child of the one before: as many segments as branches, one below the other."""
     lines: list[Line] = [("m0", None, HumanMessage("x"))]
     for n in range(1, levels):
         lines += [(f"f{n}", f"m{n - 1}", HumanMessage("f")), (f"m{n}", f"m{n - 1}", HumanMessage("x"))]
-    return written(lines, [f"m{levels - 1}", *(f"f{levels - n}" for n in range(1, branches))])
+    return written(lines, [f"m{levels - 1}", *(f"f{levels - n}" for n in range(1, branches))], marks)
 
 
 def calling(calls: int, branches: int) -> str:

@@ -60,6 +60,12 @@ def restore(store: Store, thread_id: str) -> None:
     store.restore(thread_id, store.save(thread_id).result)
 
 
+def restore_beginning(store: Store, thread_id: str) -> None:
+    first = store.list_messages(thread_id, last=1, before=1)[0]
+    assert store.preview_message_removal(thread_id, first.id).messages
+    store.restore_message(thread_id, first.id)
+
+
 def forget_and_undo(store: Store, thread_id: str) -> None:
     store.clear_checkpoints(thread_id)
     store.undo(thread_id)
@@ -73,7 +79,7 @@ def copy(store: Store, thread_id: str) -> None:
 
 
 @pytest.mark.parametrize("shape", ACCEPTED)
-@pytest.mark.parametrize("work", [look, take_turn, edit, restore, forget_and_undo, copy])
+@pytest.mark.parametrize("work", [look, take_turn, edit, restore, restore_beginning, forget_and_undo, copy])
 def test_ten_times_as_much_takes_hardly_more_statements(
     store: Store, shape: str, work: Callable[[Store, str], None]
 ) -> None:
@@ -84,6 +90,27 @@ def test_ten_times_as_much_takes_hardly_more_statements(
             work(store, thread_id)
         taken.append(len(statements))
     assert taken[1] <= taken[0] + ALLOWED
+
+
+def test_no_statement_of_postgresql_grows_with_the_segments_of_a_path(postgres_store: Store) -> None:
+    """Its server plans each condition of a statement: thousands of them took seconds."""
+    taken = []
+    for write in ACCEPTED["comb"]:
+        thread_id = transfer.import_thread(postgres_store, reading.read_document(write())).result
+        with record_statements(postgres_store.database) as statements:
+            postgres_store.list_messages(thread_id)
+            restore_beginning(postgres_store, thread_id)
+        taken.append((len(statements), max(map(len, statements))))
+    assert taken[0] == taken[1]
+
+
+def test_a_removal_over_hundreds_of_segments_is_counted(store: Store) -> None:
+    marks = [(f"m{number}", str(number)) for number in range(0, 300, 3)]
+    thread_id = transfer.import_thread(store, reading.read_document(shapes.comb(300, 2, marks))).result
+    store.append(thread_id, [NewMessage({"type": "ai", "data": {"content": "x"}}, agent="researcher")])
+    fourth = store.list_messages(thread_id, last=1, before=4)[0]
+    removal = store.preview_message_removal(thread_id, fourth.id)
+    assert (removal.messages, removal.checkpoints, removal.agents) == (297, 98, ("researcher",))
 
 
 def test_a_view_of_many_branches_takes_no_more_statements(store: Store) -> None:
