@@ -5,6 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from .ranges import iterate_conditions
+
 _BATCH_SIZE = 200  # values in one statement: databases limit how many it may carry
 _MAX_ARRAY_VALUES = 5_000  # in the one value that PostgreSQL gets
 
@@ -33,8 +35,7 @@ def select_at_places(
     depth: sa.ColumnElement[int],
     places: Collection[tuple[int, int]],
 ) -> Iterator[sa.Row[Any]]:
-    """Return the rows of a query at one of these places. SQLite would read the whole table for a pair in a list."""
-    wanted = list(places)
-    for start in range(0, len(wanted), _BATCH_SIZE):
-        is_there = (sa.and_(segment == s, depth == d) for s, d in wanted[start : start + _BATCH_SIZE])
-        yield from connection.execute(query.where(sa.or_(*is_there)))
+    """Return the rows of a query at one of these places."""
+    ranges = [(place[0], place[1], place[1]) for place in places]
+    for is_there, values in iterate_conditions(connection, segment, depth, ranges):
+        yield from connection.execute(query.where(is_there), values)

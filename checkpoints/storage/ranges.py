@@ -8,14 +8,17 @@ import sqlalchemy as sa
 
 Range = tuple[int, int, int]  # a segment, and the first and last depth in it
 _NAMES = ("segment", "first", "last")
-_MAX_RANGES = 50  # in one statement: SQLite plans each of them
+_MAX_RANGES = 100  # in one statement: SQLite plans each of them
 _MAX_ARRAY_RANGES = 5_000  # in the three values that PostgreSQL gets: it plans them once
 
 
 def iterate_conditions(
     connection: sa.Connection, segment: sa.ColumnElement[int], depth: sa.ColumnElement[int], ranges: Sequence[Range]
 ) -> Iterator[tuple[sa.ColumnElement[bool], dict[str, Any]]]:
-    """Yield conditions, each with its values: together their statements find the rows in all ranges, in the same order."""
+    """Yield conditions, each with its values: together their statements find the rows in all ranges, in the same order.
+
+    SQLite would read the whole table for a pair in a list.
+    """
     is_postgresql = connection.dialect.name == "postgresql"
     size = _MAX_ARRAY_RANGES if is_postgresql else _MAX_RANGES
     for start in range(0, len(ranges), size):

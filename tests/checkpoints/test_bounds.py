@@ -92,13 +92,14 @@ def test_ten_times_as_much_takes_hardly_more_statements(
     assert taken[1] <= taken[0] + ALLOWED
 
 
-def test_no_statement_of_postgresql_grows_with_the_segments_of_a_path(postgres_store: Store) -> None:
+@pytest.mark.parametrize("shape", ["comb", "alternatives"])
+def test_no_statement_of_postgresql_grows_with_the_tree(postgres_store: Store, shape: str) -> None:
     """Its server plans each condition of a statement: thousands of them took seconds."""
     taken = []
-    for write in ACCEPTED["comb"]:
+    for write in ACCEPTED[shape]:
         thread_id = transfer.import_thread(postgres_store, reading.read_document(write())).result
         with record_statements(postgres_store.database) as statements:
-            postgres_store.list_messages(thread_id)
+            look(postgres_store, thread_id)
             restore_beginning(postgres_store, thread_id)
         taken.append((len(statements), max(map(len, statements))))
     assert taken[0] == taken[1]

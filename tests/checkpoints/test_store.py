@@ -307,7 +307,7 @@ def forked(store: Store, often: int) -> tuple[str, str]:
 
 
 def test_checkpoints_are_counted_on_however_many_forks(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoint_rows, "_MAX_SEGMENTS", 7)
+    monkeypatch.setattr(ranges, "_MAX_RANGES", 7)
     thread_id, first = forked(memory_store, 30)
     told = memory_store.preview_removal(thread_id, first)
     assert (told.messages, told.checkpoints) == (61, 30)
