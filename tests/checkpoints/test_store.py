@@ -25,7 +25,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.interchange import reading, transfer
-from checkpoints.storage import checkpoint_rows, schema
+from checkpoints.storage import ranges, schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 
