@@ -115,19 +115,15 @@ def count_values(value: Any, limit: int) -> int:
 
     A number of hundreds of digits counts as one more for each hundred: writing it takes the square of its length.
     """
-    waiting: list[Any] = [value] if isinstance(value, (dict, list)) else []
+    holders: list[Any] = [value] if isinstance(value, (dict, list)) else []
     count = 1
-    while waiting and count <= limit:
-        each = waiting.pop()
-        if isinstance(each, int):
-            count += each.bit_length() // _HUNDRED_DIGITS
-            continue
+    for each in holders:  # it grows on the way
         count += len(each)
-        if count <= limit:
-            items = each.values() if isinstance(each, dict) else each
-            waiting += [  # without a call for each number: most are short
-                below
-                for below in items
-                if isinstance(below, (dict, list)) or (type(below) is int and not -_LONG_NUMBER < below < _LONG_NUMBER)
-            ]
+        if count > limit:
+            break
+        for below in each.values() if isinstance(each, dict) else each:
+            if isinstance(below, (dict, list)):
+                holders.append(below)
+            elif type(below) is int and not -_LONG_NUMBER < below < _LONG_NUMBER:
+                count += below.bit_length() // _HUNDRED_DIGITS
     return count

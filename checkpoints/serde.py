@@ -43,6 +43,7 @@ _CONSTRUCTOR_ONLY = frozenset({"self", "content_blocks"})  # names that the cons
 _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _LONE_SURROGATE = re.compile(rb"%b(?!%b)|(?<!%b)%b" % (_HIGH, _LOW, _HIGH, _LOW))
 _REPLACEMENT = rb"\\ufffd"
+_CANONICAL_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _BACKSLASH = b"\0"  # for an escaped one; no JSON that is taken has another NUL
 
 
@@ -122,7 +123,7 @@ def parse_canonical(text: str) -> Any:
 
 def to_canonical(value: Any) -> str:
     """Serialize a value as canonical JSON: sorted keys, no spaces, no NaN."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _CANONICAL_ENCODER.encode(value)
 
 
 def format_indented(value: Any) -> str:

@@ -8,6 +8,7 @@ from ..progress import Progress, Report, StepCounter, ignore_progress
 from . import legacy, open_webui, strict_json, waymark
 from .document_checks import check_document
 from .import_limits import check_byte_count
+from .long_texts import LongTexts, PutBack
 from .waymark import Document
 
 
@@ -27,9 +28,10 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     check_byte_count(len(raw))
     report(Progress("Reading the file"))
-    found = _convert_to_waymark(strict_json.parse_strictly(raw))
+    texts = LongTexts(raw)
+    found = _convert_to_waymark(strict_json.parse_strictly(texts.rest), texts.put_back)
     messages = StepCounter(report, "Checking", sum(_count_messages(value) for value in found), "messages")
-    return [check_document(value, messages.add) for value in found]
+    return [check_document(value, messages.add, texts.put_back) for value in found]
 
 
 def _count_messages(value: dict[str, Any]) -> int:
@@ -38,18 +40,18 @@ def _count_messages(value: dict[str, Any]) -> int:
     return len(messages) if isinstance(messages, list) else 0
 
 
-def _convert_to_waymark(value: Any) -> list[dict[str, Any]]:
+def _convert_to_waymark(value: Any, put_back: PutBack) -> list[dict[str, Any]]:
     if open_webui.is_open_webui(value):
         if len(value) > MAX_CONVERSATIONS:
             raise InvalidDocumentError(
                 f"The file holds {len(value):,} conversations, and at most {MAX_CONVERSATIONS} are imported at once:"
                 " export them in several files"
             )
-        return open_webui.convert_open_webui(value)
+        return open_webui.convert_open_webui(put_back(value))
     if not isinstance(value, dict):
         raise InvalidDocumentError("The file is not a Waymark export: it does not hold one JSON object.")
     if "format" not in value and isinstance(value.get("checkpoints"), dict):
-        return [legacy.convert_legacy(value)]
+        return [legacy.convert_legacy(put_back(value))]
     if value.get("format") != waymark.FORMAT:
         raise InvalidDocumentError(f"is not {waymark.FORMAT!r}, the only one that can be read", "format")
     return [value]

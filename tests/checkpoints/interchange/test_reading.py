@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, TypeAdapter
 
 from checkpoints import InvalidDocumentError, serde
-from checkpoints.interchange import strict_json
+from checkpoints.interchange import long_texts, strict_json, waymark
+from checkpoints.interchange.long_texts import MIN_LONG_BYTES, LongTexts
 from checkpoints.interchange.reading import read_document
 from checkpoints.limits import MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
 from tests.checkpoints import shapes
@@ -77,15 +79,64 @@ LONG_TEXTS: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.parametrize("letter", ["x", "\U0001f600"])
 @pytest.mark.parametrize("field", LONG_TEXTS)
-def test_a_refused_text_of_megabytes_is_copied_nowhere(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
-    text, converted = json.dumps({**json.loads(written()), **LONG_TEXTS[field]("x" * 1_000_000)}), list[int]()
-    to_canonical = serde.to_canonical
-    monkeypatch.setattr(serde, "to_canonical", lambda value: converted.append(len(made := to_canonical(value))) or made)
+def test_a_refused_text_of_megabytes_is_copied_nowhere(monkeypatch: pytest.MonkeyPatch, field: str, letter: str) -> None:
+    made = {**json.loads(written()), **LONG_TEXTS[field]("x" * 3_000_000 + letter)}
+    raw, converted, validate = json.dumps(made, ensure_ascii=False).encode(), list[int](), TypeAdapter.validate_json
+    monkeypatch.setattr(TypeAdapter, "validate_json", lambda *each: converted.append(len(each[1])) or validate(*each))  # type: ignore[func-returns-value]
+    tracemalloc.start()
     with pytest.raises(InvalidDocumentError) as caught:
-        read_document(text)
+        read_document(raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     assert max(converted) < 50_000
+    assert peak < 2.5 * len(raw)  # a text with an emoji has four bytes for each of its characters
     assert len(str(caught.value)) < 200
+
+
+@given(
+    st.recursive(st.text('"\\x\n\U0001f600'), lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below)),
+    st.booleans(),
+)
+def test_long_texts_are_put_back_wherever_they_were(value: Any, is_escaped: bool) -> None:
+    raw = json.dumps(value, ensure_ascii=is_escaped).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(long_texts, "MIN_LONG_BYTES", 4)
+        patch.setattr(long_texts, "_WINDOW_BYTES", 2)
+        texts = LongTexts(raw)
+        assert texts.put_back(json.loads(texts.rest)) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [(b"\\ud83d", "half of a surrogate pair"), (b"\\x", "not JSON"), (b"\n", "not JSON"), (b"\xff", "not UTF-8")],
+)
+def test_a_long_text_is_as_strict_as_every_other(text: bytes, reason: str) -> None:
+    raw = shapes.following([HumanMessage("here")]).encode()
+    long = b'"\xf0\x9f\x98\x80%b%b"' % (b"x" * MIN_LONG_BYTES, text)
+    with pytest.raises(InvalidDocumentError, match=reason):
+        read_document(raw.replace(b'"here"', long))
+
+
+@pytest.mark.parametrize("field", ["messages[99].hash", "sha256"])
+def test_a_wrong_hash_is_refused_before_any_message_is_built(monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    made = json.loads(written())
+    (made if field == "sha256" else made["messages"][99])[field.rpartition(".")[2]] = "sha256:0"
+    monkeypatch.setattr(serde, "_construct_message", lambda *_: pytest.fail("a message was built"))
+    with pytest.raises(InvalidDocumentError, match=re.escape(f"{field} does not fit")):
+        read_document(json.dumps(made))
+
+
+def test_long_texts_are_imported_where_they_may_be() -> None:
+    long = "x" * MIN_LONG_BYTES + "\U0001f600\n"
+    made = json.loads(shapes.following([HumanMessage(long, additional_kwargs={long: [long]})]))
+    made["thread"]["settings"] = {"instructions": long}
+    made["checkpoints"] = json.loads(shapes.marked(["a"]))["checkpoints"]
+    made["checkpoints"][0] |= {"message_id": "1-m0", "message_count": 1, "extra": {"state": long}}
+    document = read_document(waymark.to_json(json.loads(resealed(made))))
+    assert document.messages[0].message["data"] == {"content": long, "additional_kwargs": {long: [long]}}
+    assert (document.thread.settings, document.checkpoints[0].extra) == ({"instructions": long}, {"state": long})
 
 
 @given(JSON_OF_SEPARATORS, st.integers(2, 9))
