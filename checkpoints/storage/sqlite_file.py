@@ -50,11 +50,17 @@ class SqliteFile:
     def check_identity(self) -> None:
         """Raise `StoreUnavailableError` if the file or its log was deleted, moved or replaced. Costs two stat(2)."""
         for path, identity in self._identities.items():
-            if _identify(path) != identity:
-                raise StoreUnavailableError(
-                    f"{path} was deleted, moved or replaced while Waymark runs. Nothing is saved any more: "
-                    "put it back, or export your conversations before you stop Waymark."
-                )
+            found = _identify(path)
+            if found == identity:
+                continue
+            if found is None:
+                event, remedy = "was deleted or moved", "put it back"
+            else:
+                event, remedy = "was replaced by another file, or a copy,", "put the first one back"
+            raise StoreUnavailableError(
+                f"{path} {event} while Waymark runs. Nothing is saved any more: {remedy}, "
+                "or export your conversations before you stop Waymark."
+            )
 
     def acknowledge(self, versions: Mapping[str, int]) -> None:
         """Record the versions of threads that a transaction has committed.

@@ -1,5 +1,6 @@
 """A database that takes no part: a banner at the top, the text stays in the field, and all is well again by itself."""
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,6 +66,26 @@ def test_a_locked_database_is_told_at_the_top_and_the_text_can_be_sent_when_it_i
         expect_trouble(page, "The database is locked by another program.")
         expect(page.composer).to_have_value("are you there?")
     expect_recovery(page, same)
+    page.say("are you there?")
+
+
+def test_a_database_file_is_moved_away_and_put_back_under_an_open_page(start: Start, visit: Visit) -> None:
+    server = start()
+    page, same = open_page(visit, server)
+    file, away = server.folder / "data" / "waymark.db", server.folder / "away.db"
+    file.rename(away)
+    page.composer.fill("are you there?")
+    page.composer.press("Enter")
+    banner = page.tab.get_by_test_id("trouble")
+    expect(banner).to_contain_text("waymark.db was deleted or moved while Waymark runs.")
+    with page.tab.expect_response(lambda answer: answer.status == 503):
+        pass
+    away.rename(file)
+    with page.tab.expect_response(re.compile("/healthz$")) as answered:
+        pass
+    assert answered.value.status == 200  # the next check
+    expect_recovery(page, same)
+    expect(page.composer).to_have_value("are you there?")
     page.say("are you there?")
 
 

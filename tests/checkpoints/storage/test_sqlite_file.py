@@ -52,7 +52,10 @@ def test_nothing_is_acknowledged_once_the_file_is_gone(
     thread_id = talked(file_store, "a", "b")
     take_away(file)
     for attempt in (lambda: file_store.append(thread_id, new("c")), file_store.database.check_health):
-        with pytest.raises(StoreUnavailableError, match=r"waymark\.db(-wal)? was deleted, moved or replaced while"):
+        with pytest.raises(
+            StoreUnavailableError,
+            match=r"waymark\.db(-wal)? was (deleted or moved|replaced by another file, or a copy,) while",
+        ):
             attempt()
     assert "Nothing is saved any more" in file_store.database.outage
     assert texts(file_store, thread_id) == ["a", "b"]  # to be exported
@@ -62,8 +65,20 @@ def test_nothing_is_acknowledged_once_the_file_is_gone(
 def test_a_change_is_not_acknowledged_when_the_file_goes_before_its_end(
     file_store: Store, file: Path, take_away: Callable[[Path], None]
 ) -> None:
-    with pytest.raises(StoreUnavailableError, match="was deleted"), file_store.database.begin_write():
+    with pytest.raises(StoreUnavailableError, match="was (deleted|replaced)"), file_store.database.begin_write():
         take_away(file)
+
+
+def test_a_file_that_is_put_back_is_used_again_at_once_and_a_copy_of_it_never(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store, "a")
+    former = file.rename(file.with_name("former.db"))
+    shutil.copy(former, file)
+    with pytest.raises(StoreUnavailableError, match="a copy, while Waymark runs.*: put the first one back"):
+        file_store.append(thread_id, new("b"))
+    former.replace(file)
+    file_store.database.check_health()
+    assert not file_store.database.outage
+    file_store.append(thread_id, new("c"))
 
 
 def test_a_missing_file_is_not_made_anew_by_a_reader(file_store: Store, file: Path) -> None:
