@@ -17,7 +17,14 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from benchmarks import conversation
 from checkpoints.interchange import waymark
-from checkpoints.limits import MAX_ALTERNATIVES, MAX_BRANCHES_AND_CHECKPOINTS, MAX_CALLS, MAX_DOCUMENT_BYTES
+from checkpoints.limits import (
+    MAX_ALTERNATIVES,
+    MAX_BRANCHES_AND_CHECKPOINTS,
+    MAX_CALLS,
+    MAX_DOCUMENT_BYTES,
+    MAX_DOCUMENT_OBJECTS,
+    MAX_PART_VALUES,
+)
 from tests.checkpoints import shapes
 from tests.faults.page import NotAnswered, PageClient
 
@@ -96,6 +103,16 @@ def import_large_files(scene: Scene) -> None:
     made = json.loads(write_long_document(MAX_DOCUMENT_BYTES))
     while not scene.ended.is_set():
         scene.open_tab().import_file(_seal(made, f"Import {scene.times}").encode())
+        scene.times += 1
+
+
+def import_objects(scene: Scene) -> None:
+    """Import one file after the other of as many objects as are accepted, in as few bytes."""
+    row = [{} for _ in range(MAX_PART_VALUES - 1_000)]
+    count = MAX_DOCUMENT_OBJECTS // (len(row) + 10)
+    made = json.loads(_write_chain([HumanMessage("x", additional_kwargs={"row": row}) for _ in range(count)]))
+    while not scene.ended.is_set():
+        scene.open_tab().import_file(_seal(made, f"Objects {scene.times}").encode())
         scene.times += 1
 
 

@@ -243,6 +243,18 @@ def write_settings(levels: int) -> str:
     return seal({**json.loads(shapes.marked([])), "thread": {"title": "Deep", "settings": {"a": value}}})
 
 
+def write_objects(count: int) -> str:
+    """A document with so many objects and lists. It is no door: a conversation that goes on has more."""
+
+    def write(sizes: list[int]) -> str:
+        return shapes.following([HumanMessage("x", additional_kwargs={"row": [{}] * size}) for size in sizes])
+
+    sizes = [19_000] * (count // 19_000) + [count % 19_000]
+    written = write(sizes)
+    sizes[0] -= written.count("{") + written.count("[") - count
+    return write(sizes)
+
+
 def write_title(chars: int) -> str:
     return seal({**json.loads(shapes.marked([])), "thread": {"title": "x" * chars}})
 

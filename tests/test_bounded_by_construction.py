@@ -32,7 +32,7 @@ from components.views import message_window
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIEW_CHARS
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
-from tests.doors import DOORS, Conversation, Door, talking
+from tests.doors import DOORS, Conversation, Door, talking, write_objects
 from tests.rounds import given_examples
 
 MAX_VIEW_STATEMENTS = 80
@@ -41,6 +41,7 @@ MAX_READING = limits.MAX_READ_VALUES + limits.MAX_PART_VALUES  # values: the las
 MAX_OWN_VALUES = 1_000  # of the messages of the turn
 MAX_TURN_CALLS = DEFAULT_WINDOW_TOKENS // 15  # a call without arguments has some tokens more
 MAX_VIEW_FUNCTION_CALLS = 1_500_000  # of the page and an agent's memory: a third of it takes 0.2 s of a processor
+FORM_OBJECTS = 20  # that an export of one has in its form
 QUICK = ("a message", "a deep file")
 LETTERS = ["x", "é", "🙂", "\\", "\n", "<", "[", "|"]
 
@@ -222,6 +223,25 @@ async def expect_limit_holds(door: Door, letter: str, size: int) -> None:
 @pytest.mark.parametrize("door", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOORS])
 def test_a_limit_holds_at_its_edge_both_ways(door: str, beyond: int) -> None:
     asyncio.run(expect_limit_holds(DOORS[door], "x", DOORS[door].limit + beyond))
+
+
+@pytest.mark.slow
+def test_a_file_of_the_most_objects_goes_through_everything_and_one_more_is_refused() -> None:
+    async def story() -> None:
+        with pytest.raises(StateError, match=f"more than {limits.MAX_DOCUMENT_OBJECTS:,} objects and lists"):
+            reading.read_document(write_objects(limits.MAX_DOCUMENT_OBJECTS + 1))
+        async with talking() as talk:
+            document = reading.read_document(write_objects(limits.MAX_DOCUMENT_OBJECTS - FORM_OBJECTS))
+            thread = talk.chat.thread_id = transfer.import_thread(talk.chat.store, document).result
+            expect_same_elsewhere(talk)
+            with counting_work() as work:
+                expect_bounded_view(talk)
+                saved = talk.chat.store.save(thread).result
+                assert (await talk.ask()).state is RunState.DONE
+                talk.chat.store.restore(thread, saved)
+            assert work.values <= 6 * MAX_READING  # of a view, the count of its context, and a request
+
+    asyncio.run(story())
 
 
 @given_examples(3, 300, st.sampled_from(list(DOORS)), st.sampled_from(LETTERS), st.floats(0.01, 2))

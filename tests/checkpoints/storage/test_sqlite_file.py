@@ -65,7 +65,7 @@ def test_nothing_is_acknowledged_once_the_file_is_gone(
 def test_a_change_is_not_acknowledged_when_the_file_goes_before_its_end(
     file_store: Store, file: Path, take_away: Callable[[Path], None]
 ) -> None:
-    with pytest.raises(StoreUnavailableError, match="was (deleted|replaced)"), file_store.database.begin_write():
+    with pytest.raises(StoreUnavailableError, match=r"was (deleted|replaced)"), file_store.database.begin_write():
         take_away(file)
 
 
@@ -73,7 +73,7 @@ def test_a_file_that_is_put_back_is_used_again_at_once_and_a_copy_of_it_never(fi
     thread_id = talked(file_store, "a")
     former = file.rename(file.with_name("former.db"))
     shutil.copy(former, file)
-    with pytest.raises(StoreUnavailableError, match="a copy, while Waymark runs.*: put the first one back"):
+    with pytest.raises(StoreUnavailableError, match=r"a copy, while Waymark runs.*: put the first one back"):
         file_store.append(thread_id, new("b"))
     former.replace(file)
     file_store.database.check_health()
