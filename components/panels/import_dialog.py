@@ -15,6 +15,7 @@ from checkpoints import Receipt, StateError, pluralize
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_SELECTED_THREADS
 from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
 from components.actions import NamedUpload
@@ -25,6 +26,8 @@ from components.services import Services
 from components.uploads import UploadGoneError
 from components.widgets import ImportButton
 
+NEW_TEXT = "As a new conversation"
+SEVERAL_NEW_TEXT = "As new conversations"
 NOTHING_NEW_TEXT = "This conversation already contains the whole file. Nothing was changed."
 
 
@@ -46,7 +49,7 @@ def dialogs() -> list[Component]:
     footer = [
         Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True),
         Button("Merge into this conversation", id=Ids.MERGE, color="secondary", outline=True),
-        Button("As a new conversation", id=Ids.CONFIRM, color="primary"),
+        Button(NEW_TEXT, id=Ids.CONFIRM, color="primary"),
     ]
     modal = dialog.build_modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)
     return [modal, dcc.Store(id=Ids.FILE)]
@@ -65,6 +68,7 @@ def _register_preview(app: Dash, services: Services) -> None:
         Output(Ids.DIALOG, "is_open", allow_duplicate=True),
         Output(Ids.BODY, "children"),
         Output(Ids.MERGE, "style"),
+        Output(Ids.CONFIRM, "children"),
         Input(Ids.FILE, "data"),
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
@@ -72,7 +76,7 @@ def _register_preview(app: Dash, services: Services) -> None:
     async def preview_file(file: NamedUpload | None, pathname: str | None) -> tuple[Any, ...]:
         stay = no_update
         if file is None:
-            return stay, stay, stay, stay
+            return stay, stay, stay, stay, stay
         try:
             source = await _open_source(services, file)
             thread_id = await _find_merge_thread(services, source.kept, page_state.parse_thread_id(pathname))
@@ -83,10 +87,11 @@ def _register_preview(app: Dash, services: Services) -> None:
         except StateError as error:
             services.uploads.forget(file["id"])
             text = f"{file['name']} was not imported. {str(error).rstrip('.')}."
-            return page_state.report_problem(text), stay, stay, stay
+            return page_state.report_problem(text), stay, stay, stay, stay
         show = import_preview.build_import_preview
         body = await services.run_blocking(show, file["name"], source.kept, previews, open_here=thread_id is not None)
-        return stay, True, body, {} if thread_id else {"display": "none"}
+        merging = {} if thread_id else {"display": "none"}
+        return stay, True, body, merging, NEW_TEXT if len(previews) == 1 else SEVERAL_NEW_TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +188,23 @@ def _register_import(app: Dash, services: Services) -> None:
                 made.append(await services.run_blocking(transfer.import_thread, services.store, doc, report=report))
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, len(made))), False
-        return page_state.build_update(go=page_state.thread_address(made[0].result)), False
+        return _show_imported(made), False
+
+
+def _show_imported(made: Sequence[Receipt]) -> page_state.PageUpdate:
+    """Go to the first conversation; of several, say how many there are, with Undo for all that are new."""
+    go = page_state.thread_address(made[0].result)
+    if len(made) == 1:
+        return page_state.build_update(go=go)
+    new: list[page_state.ChangedThread] = [
+        {"thread": each.result, "version": each.version} for each in made if not each.repeated
+    ]
+    can_undo = 0 < len(new) <= MAX_SELECTED_THREADS
+    undo: page_state.UndoTarget | None = {**new[0], "others": new[1:]} if can_undo else None
+    known = f", {len(made) - len(new):,} here already" if len(new) < len(made) else ""
+    return page_state.build_update(
+        go=go, toast={"text": f"{pluralize(len(new), 'conversation')} imported{known}.", "undo": undo}
+    )
 
 
 def _choose_report(done: int, total: int) -> Report:

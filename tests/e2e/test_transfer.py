@@ -410,14 +410,27 @@ def test_everything_moves_to_another_server_as_one_archive(start: Start, visit: 
     started.value.save_as(file)
     assert file.name == "conversations.zip"
 
-    there.choose_import(file)
-    expect(there.dialog).to_contain_text("2 conversations:")
-    expect(there.dialog.get_by_role("button", name=MERGE)).to_be_hidden()
-    there.confirm(IMPORT)
-    expect(there.threads).to_have_count(2)
-    assert sorted(there.thread_titles()) == sorted(here.thread_titles())
+    for said in ("2 conversations imported.", "0 conversations imported, 2 here already."):
+        there.choose_import(file)
+        expect(there.dialog).to_contain_text("2 conversations:")
+        expect(there.dialog.get_by_role("button", name=MERGE)).to_be_hidden()
+        there.confirm("As new conversations")
+        expect(there.threads).to_have_count(2)
+        expect(there.toast).to_contain_text(said)
+        assert sorted(there.thread_titles()) == sorted(here.thread_titles())
     there.tab.wait_for_url(re.compile("/t/"))
     assert there.tab.locator("img").count() == 0
+
+
+def test_several_imported_conversations_are_undone_together(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page, file = visit(server), tmp_path / "chats.json"
+    chat = {"history": {"currentId": "a", "messages": {"a": {"id": "a", "parentId": None, "role": "user", "content": "Hi"}}}}
+    file.write_text(json.dumps([{"chat": {"title": title, **chat}} for title in ("One", "Two", "Three")]))
+    page.choose_import(file)
+    page.confirm("As new conversations")
+    expect(page.threads).to_have_count(3)
+    page.toast.get_by_role("button", name="Undo").click()
+    expect(page.threads).to_have_count(0)
 
 
 def test_120_hostile_texts_in_an_export_as_html_run_and_load_nothing(
