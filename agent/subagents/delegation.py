@@ -8,12 +8,12 @@ a person's decision, after a crash, and after a move into the middle of its work
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolCall
 
-from agent.context.path_ends import cut_values
 from agent.context.prompts import AGENT_PROMPT, MEMORY_MOVES_TEXT, compose_system_text
 from agent.context.recent_messages import read_recent_messages
 from agent.context.request import build_request
@@ -25,6 +25,7 @@ from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agent, Agents, describe_agents
 from agent.subagents.failure import HelperFailure
 from agent.time_travel.dependence import list_call_ids
+from agent.time_travel.moves import MoveRefused
 from agent.time_travel.protocol import PathChanged
 from agent.time_travel.scopes import load_memory
 from agent.tools.approval import AwaitingDecision, find_unanswered_calls
@@ -149,9 +150,9 @@ class SubAgents:
 
         For an agent that moves, the memory is read from its beginning: each message has its position there.
         """
-        if moves:
-            memory = load_memory(self.store, self.thread_id, agent.name)[-self.limits.max_messages :]
-            return cut_values(memory, agent.name)
+        with suppress(MoveRefused):  # too large to be numbered: each of its moves is refused as well
+            if moves:
+                return load_memory(self.store, self.thread_id, agent.name)[-self.limits.max_messages :]
         window = find_window(model.chat, self.limits.max_window_tokens)
         return read_recent_messages(self.store, self.thread_id, window.tokens, self.limits.max_messages, agent.name)
 

@@ -62,7 +62,11 @@ class MemoryExecutor:
         """Do nothing: the mark of the result is the checkpoint."""
 
     def describe_checkpoints(self) -> str:
-        checkpoints = list(find_memory_checkpoints(self._load_memory()).items())[-MAX_LISTED_CHECKPOINTS:]
+        try:
+            memory = self._load_memory()
+        except MoveRefused as refused:
+            return str(refused)
+        checkpoints = list(find_memory_checkpoints(memory).items())[-MAX_LISTED_CHECKPOINTS:]
         lines = [format_checkpoint_line(name, at, mark.description, self.numbers) for name, (at, mark) in checkpoints]
         return "\n".join(lines) or "There is no checkpoint yet."
 

@@ -2,15 +2,17 @@
 
 from agent.context.memory import find_memory_checkpoints, find_memory_move, number_messages, recall_messages
 from agent.context.numbering import NumberStyle
-from agent.time_travel.moves import MoveScope
+from agent.time_travel.moves import MoveRefused, MoveScope
 from checkpoints import MAIN, Message, OperationKind, Store
+from checkpoints.limits import MAX_READ_VALUES
 
 _PORTION_MESSAGES = 200
+TOO_LARGE_TEXT = "Your memory is too large to move in: go on from here."
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 
 
 def load_scope(store: Store, thread_id: str, agent: str, numbers: NumberStyle) -> MoveScope:
-    """Return the scope of an agent: the path for the main agent, its own memory for a sub-agent."""
+    """Return the scope of an agent: the path for the main agent, its own memory for a sub-agent. Raises `MoveRefused`."""
     origins = [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
     if agent == MAIN:
         return MoveScope(agent, store.list_messages(thread_id), store.map_checkpoint_depths(thread_id), origins, numbers)
@@ -20,15 +22,22 @@ def load_scope(store: Store, thread_id: str, agent: str, numbers: NumberStyle) -
 
 
 def load_memory(store: Store, thread_id: str, agent: str) -> list[Message]:
-    """Return the whole memory of a sub-agent, each message at its position there."""
-    return number_messages(recall_messages(store.list_messages(thread_id, agent=agent), agent))
+    """Return the whole memory of a sub-agent, each message at its position there.
+
+    Raises `MoveRefused` where its messages have more than MAX_READ_VALUES: positions count from the beginning.
+    """
+    with store.database.begin_read():
+        messages = store.list_messages(thread_id, agent=agent, max_values=MAX_READ_VALUES)
+        if messages and store.list_messages(thread_id, agent=agent, before=messages[0].depth, max_values=1):
+            raise MoveRefused(TOO_LARGE_TEXT)
+    return number_messages(recall_messages(messages, agent))
 
 
 def count_memory_moves(store: Store, thread_id: str, agent: str) -> int:
     """Return the number of a sub-agent's moves since the last question to it."""
     length = store.count_messages(thread_id)
     question = find_last_question(store, thread_id, agent, length)
-    since = store.list_messages(thread_id, last=length - question, agent=agent) if length > question else []
+    since = store.list_messages(thread_id, last=length - question, agent=agent, max_values=MAX_READ_VALUES)
     return sum(find_memory_move(message) is not None for message in since)
 
 

@@ -38,10 +38,10 @@ def find_waiting_moves(
     path = store.list_messages(thread_id)
     found: dict[str, WaitingMove] = {}
     for agent, (call, *later_calls) in _find_move_calls(path).items():
-        scope = load_scope(store, thread_id, agent, numbers)
         context = load_context() if agent == MAIN else None
         checkpoints = store.list_checkpoints(thread_id) if agent == MAIN else ()
         with suppress(MoveRefused):
+            scope = load_scope(store, thread_id, agent, numbers)
             waiting = _measure_move(plan_move(call, scope), scope, checkpoints, context)
             # Right before the move, each later call gets a result, which the move then removes as well.
             removal = replace(waiting.removal, messages=waiting.removal.messages + len(later_calls))

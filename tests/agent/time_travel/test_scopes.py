@@ -1,13 +1,41 @@
 """A sub-agent's memory is read without the messages of other agents."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.marks import MoveMark
-from agent.time_travel.scopes import count_memory_moves, load_memory
+from agent.time_travel import scopes
+from agent.time_travel.memory_executor import MemoryExecutor
+from agent.time_travel.moves import MoveRefused
+from agent.time_travel.scopes import TOO_LARGE_TEXT, count_memory_moves, load_memory
 from checkpoints import Database, NewMessage, Store, serde
+from checkpoints.limits import count_values
 
 MOVE = ToolMessage("Known.", tool_call_id="2", additional_kwargs=MoveMark("goto", 0, 1).to_kwargs())
+
+
+def test_a_memory_of_too_many_values_is_not_moved_in_and_hardly_read(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, thread_id = memory_store, memory_store.create_thread().id
+    question = NewMessage(serde.to_body(HumanMessage("How?")), agent="ann")
+    size = count_values(question.body, 100)
+    monkeypatch.setattr(scopes, "MAX_READ_VALUES", 10 * size)
+    store.append(thread_id, [question] * 10)
+    assert len(load_memory(store, thread_id, "ann")) == 10
+    store.append(thread_id, [question] * 990)
+    parsed, parse = list[str](), serde.parse_canonical
+    monkeypatch.setattr(serde, "parse_canonical", lambda text: (parsed.append(text), parse(text))[1])
+    executor: Any = MemoryExecutor(store, None, "ann", "allow", print, "msg")  # type: ignore[arg-type]
+    executor = replace(executor, run=SimpleNamespace(thread_id=thread_id))
+    with pytest.raises(MoveRefused, match="too large to move in"):
+        executor.plan_call({"name": "goto", "args": {"position": "msg_0", "message": "x"}, "id": "1"}, None)
+    assert executor.describe_checkpoints() == TOO_LARGE_TEXT
+    assert len(parsed) < 50
 
 
 def test_only_the_agents_own_messages_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
