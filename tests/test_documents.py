@@ -206,7 +206,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
         "times as much where “earlier” was used",
         "One reading for a view or a request": f"the newest messages with {limits.MAX_READ_VALUES:,} values; each “earlier” "
-        "brings as many more, and a request has the last turn whole",
+        "brings as many more, and a request has the last turn whole; a sub-agent with a larger memory cannot move in it",
         "One table, all tables of a text": f"{MAX_TABLE_CELLS:,} and {MAX_TEXT_CELLS:,} cells; a table "
         "beyond is shown as it was written",
         "One formula": f"{MAX_FORMULA_CHARS:,} characters, {MAX_FORMULA_BRACES:,} braces and {MAX_UNCLOSED_BRACKETS} "
