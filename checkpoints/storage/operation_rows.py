@@ -42,7 +42,7 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "kind": operation.kind,
         "actor": operation.actor,
         "grouped": operation.undo_group,
-        "changes": [[each.table, each.id, each.before, each.after] for each in operation.changes],
+        "changes": _format_changes(operation.changes),
         "detail": operation.detail.to_json(),
         "result": operation.result,
         "target": operation.target,
@@ -50,6 +50,19 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "created_at": thread_rows.from_time(operation.created_at),
     }
     connection.execute(_INSERT_OPERATION, values)
+
+
+def update_changes(
+    connection: sa.Connection, operation: Operation, changes: Sequence[RowChange], result: str | None
+) -> None:
+    """Record more changes in an operation that is the newest of its thread."""
+    place = (_columns.thread_id == operation.thread_id, _columns.version == operation.version)
+    values = {"changes": _format_changes(changes), "result": result or operation.result}
+    connection.execute(sa.update(schema.operation).where(*place), values)
+
+
+def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:
+    return [[each.table, each.id, each.before, each.after] for each in changes]
 
 
 def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:

@@ -1,0 +1,106 @@
+"""What the tasks of a graph's step have written, until the state after the step holds it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from . import schema
+from .batches import select_in_batches
+
+_write = schema.state_write.c
+_insert_write = sa.insert(schema.state_write)
+_COLUMNS = (
+    _write.checkpoint_id,
+    _write.task_path,
+    _write.task_id,
+    _write.position,
+    _write.channel,
+    _write.type,
+    _write.bytes,
+)
+_is_of_state = (
+    _write.thread_id == sa.bindparam("of_thread"),
+    _write.namespace == sa.bindparam("of_namespace"),
+    _write.checkpoint_id == sa.bindparam("of_checkpoint"),
+)
+_task_query = sa.select(_write.position).where(*_is_of_state, _write.task_id == sa.bindparam("of_task"))
+_delete_special = sa.delete(schema.state_write).where(
+    *_is_of_state, _write.task_id == sa.bindparam("of_task"), _write.position == sa.bindparam("at_position")
+)
+_special = schema.state_write.alias("special")
+_is_interrupted = sa.exists().where(
+    _special.c.thread_id == sa.bindparam("of_thread"),
+    _special.c.namespace == sa.bindparam("of_namespace"),
+    _special.c.checkpoint_id == sa.bindparam("of_checkpoint"),
+    _special.c.position < 0,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateKey:
+    """The names that LangGraph gives a state."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"of_thread": self.thread_id, "of_namespace": self.namespace, "of_checkpoint": self.checkpoint_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One value that a task wrote to a channel. A negative position is a special channel's, such as an interrupt's."""
+
+    task_path: str
+    task_id: str
+    position: int
+    channel: str
+    type: str
+    data: bytes
+
+
+def insert_writes(connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write]) -> None:
+    """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last."""
+    stored = set(connection.scalars(_task_query, {**key.parameters, "of_task": task_id}))
+    kept = {each.position: each for each in writes if each.position < 0 or each.position not in stored}
+    for position in kept:
+        if position in stored:
+            connection.execute(_delete_special, {**key.parameters, "of_task": task_id, "at_position": position})
+    of_state = {"thread_id": key.thread_id, "namespace": key.namespace, "checkpoint_id": key.checkpoint_id}
+    rows = [
+        {
+            **of_state,
+            "task_id": task_id,
+            "position": each.position,
+            "task_path": each.task_path,
+            "channel": each.channel,
+            "type": each.type,
+            "bytes": each.data,
+        }
+        for each in kept.values()
+    ]
+    if rows:
+        connection.execute(_insert_write, rows)
+
+
+def select_writes(
+    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+) -> dict[str, list[Write]]:
+    """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them."""
+    query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
+    found: dict[str, list[Write]] = {}
+    for row in select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids):
+        write = Write(row.task_path, row.task_id, row.position, row.channel, row.type, row.bytes)
+        found.setdefault(row.checkpoint_id, []).append(write)
+    for writes in found.values():
+        writes.sort(key=lambda each: (each.task_path, each.task_id, each.position))
+    return found
+
+
+def delete_applied_writes(connection: sa.Connection, key: StateKey, kept_channels: Collection[str]) -> None:
+    """Delete the writes that the state after this one holds, unless its step was interrupted: then it may be run again."""
+    is_applied = (_write.position >= 0, _write.channel.not_in(kept_channels), ~_is_interrupted)
+    connection.execute(sa.delete(schema.state_write).where(*_is_of_state, *is_applied), key.parameters)
