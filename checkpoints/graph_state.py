@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from .model import Json
-from .serde import HASH_PREFIX
 
 Reference = Any  # JSON: see above
+INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
 ReferenceKind = Literal["v", "r", "m", "d"]
 _VARYING_METADATA = ("counters_since_delta_snapshot", "parents", "run_id", "step")  # others are the same for a whole run
+_OF_THE_ROW = {"run_id": True}  # the metadata has the run's id, which the state's row has already
 
 
 def encode_json(value: Any) -> str:
@@ -23,9 +24,11 @@ def encode_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def split_body(body: Json) -> tuple[str, str]:
-    """Return the shape and the leaves of a state, as JSON."""
+def split_body(body: Json, run_id: str | None) -> tuple[str, str]:
+    """Return the shape and the leaves of a state, as JSON. `run_id` is stored beside them."""
     metadata = body["metadata"]
+    if run_id is not None and metadata.get("run_id") == run_id:
+        metadata = metadata | _OF_THE_ROW
     varying = [name for name in _VARYING_METADATA if name in metadata]
     shape = {
         "v": body["v"],
@@ -46,10 +49,13 @@ def split_body(body: Json) -> tuple[str, str]:
     return encode_json(shape), encode_json(leaves)
 
 
-def join_body(shape_text: str, leaves_text: str) -> Json:
+def join_body(shape_text: str, leaves_text: str, run_id: str | None) -> Json:
     """Return the state of a shape and leaves. Raises `ValueError` or `TypeError` if they do not fit."""
     shape = json.loads(shape_text)
     timestamp, values, versions, seen, varying = json.loads(leaves_text)
+    metadata = shape["metadata"] | dict(zip(shape["varying"], varying, strict=True))
+    if metadata.get("run_id") is True:
+        metadata["run_id"] = run_id
     return {
         "v": shape["v"],
         "ts": timestamp,
@@ -60,14 +66,18 @@ def join_body(shape_text: str, leaves_text: str) -> Json:
             for (node, names), numbers in zip(sorted(shape["seen"].items()), seen, strict=True)
         },
         "updated": shape["updated"],
-        "metadata": shape["metadata"] | dict(zip(shape["varying"], varying, strict=True)),
+        "metadata": metadata,
     }
 
 
-def hash_state(namespace: str, checkpoint_id: str, parent: str | None, shape: str, leaves: str) -> str:
+def hash_state(namespace: str, checkpoint_id: str, parent: bytes | str | None, shape: str, leaves: str) -> bytes:
     """Hash a state. `parent` is the hash of its parent; of a parent that was never stored, its id."""
-    text = encode_json([namespace, checkpoint_id, parent, shape, leaves])
-    return HASH_PREFIX + hashlib.sha256(text.encode()).hexdigest()
+    named = parent.hex() if isinstance(parent, bytes) else parent
+    return hash_text(encode_json([namespace, checkpoint_id, named, shape, leaves]))
+
+
+def hash_text(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 def read_kind(reference: Reference) -> ReferenceKind | None:

@@ -86,8 +86,10 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             Write(task_path, task_id, WRITES_IDX_MAP.get(channel, position), channel, *self.serde.dumps_typed(value))
             for position, (channel, value) in enumerate(writes)
         ]
-        with self.store.database.begin_write() as connection:
-            write_rows.insert_writes(connection, key, task_id, new)
+        applied = self._writer.applied
+        if applied.select_needed(key, new):
+            with self.store.database.begin_write() as connection:  # which may wait for the state after the step
+                write_rows.insert_writes(connection, key, task_id, applied.select_needed(key, new))
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a state: the one with the config's id, or else the one where the conversation stands."""
@@ -101,6 +103,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
                 state = select_latest_state(connection, *place)
             if state is None:
                 return None
+            self._writer.applied.forget(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
         return mark_latest(found, is_latest=not checkpoint_id)
 

@@ -12,16 +12,17 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
 from ..errors import RunActiveError, StaleWriterError, ThreadNotFoundError
-from ..graph_state import Reference, list_paths, split_body, unwrap_snapshot
+from ..graph_state import INPUT_CHANNEL, Reference, list_paths, unwrap_snapshot
 from ..model import UNTITLED, Json, Node
 from ..names import clean_name
 from ..operation import Caller, OperationKind
-from ..storage import state_rows, thread_rows, write_rows
+from ..storage import state_rows, thread_rows, value_rows, write_rows
 from ..storage.state_rows import NewState, StoredState
 from ..storage.thread_rows import LoadedThread
 from ..storage.write_rows import StateKey
 from ..store import Store
-from .channel_values import name_value
+from .applied_steps import AppliedSteps
+from .channel_values import list_numbers, name_value
 from .message_paths import KnownPaths, MessagePath, place_messages
 
 READ_AS_LATEST = "__waymark_latest__"  # in a config: the run began where the conversation stood, and not at a chosen state
@@ -70,6 +71,7 @@ class StateWriter:
         self._store = store
         self._channel = messages_channel
         self._paths = paths
+        self.applied = AppliedSteps()
 
     def write(self, serde: SerializerProtocol, put: StatePut) -> None:
         with self._store.database.begin_write(put.key.thread_id) as connection:
@@ -81,6 +83,8 @@ class StateWriter:
             now = thread_rows.from_time(self._store.now())
             change = Transaction(connection, loaded, now, self._store.new_id, Caller("agent", undo_group=run_id))
             path = self._write_state(change, serde, put, parent, run_id)
+        if parent is not None and parent.run_id == run_id:
+            self.applied.add(_name_parent_key(put), _list_replayed(put.checkpoint))
         if path is not None:
             self._paths.keep(put.key.thread_id, path)
 
@@ -114,12 +118,25 @@ class StateWriter:
         parent_id = None if parent else put.parent_id
         key = put.key
         new = NewState(key.thread_id, key.namespace, key.checkpoint_id, parent, parent_id, run_id, message_id)
-        number = state_rows.insert_state(change.connection, new, *split_body(_make_body(put, values)))
+        number = state_rows.insert_state(change.connection, new, _make_body(put, values))
         if put.is_root:
             _move(change, head, number, path)
-        if parent is not None and parent.run_id == run_id:
-            write_rows.delete_applied_writes(change.connection, _name_parent_key(put), _list_replayed(put.checkpoint))
+        if parent is not None:
+            self._forget_inputs(change.connection, put, parent, values)
+            self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)
         return path
+
+    def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
+        parent_key, kept = _name_parent_key(put), _list_replayed(put.checkpoint)
+        write_rows.delete_applied_writes(connection, parent_key, kept, is_same_run=is_same_run)
+
+    def _forget_inputs(
+        self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
+    ) -> None:
+        """Delete the input of a run once its first step has taken it: the channels hold it now."""
+        taken = parent.body["values"].get(INPUT_CHANNEL)
+        if taken is not None and INPUT_CHANNEL not in values and put.metadata.get("source") == "loop":
+            value_rows.delete_values(connection, list_numbers(taken))
 
     def _place_path(self, change: Transaction, put: StatePut, old: Reference, run_id: str) -> MessagePath | None:
         """Return the path of the messages' channel, whose new messages are written."""

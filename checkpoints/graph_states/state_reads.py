@@ -10,12 +10,13 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from ..graph_state import Reference, list_paths, list_value_numbers, read_kind
+from ..errors import DamagedStateError
+from ..graph_state import INPUT_CHANNEL, Reference, list_paths, list_value_numbers, read_kind
 from ..model import Json
 from ..storage import schema, state_rows, value_rows, write_rows
 from ..storage.state_rows import StoredState
 from ..storage.write_rows import Write
-from .channel_values import read_value
+from .channel_values import list_numbers, read_value
 from .message_copies import copy_message
 from .message_paths import KnownPaths
 from .state_puts import READ_AS_LATEST
@@ -97,6 +98,7 @@ class StateReader:
             values = {
                 channel: self._read_channel(connection, state, reference, stored, copies)
                 for channel, reference in state.body["values"].items()
+                if not _is_taken_input(channel, reference, stored)
             }
             yield self._make_tuple(state, values, writes.get((state.namespace, state.checkpoint_id), []))
 
@@ -118,7 +120,10 @@ class StateReader:
                     if node.id not in copies:
                         copies[node.id] = copy_message(message)
                 return [copies[node.id] for node in path.nodes]
-        return read_value(self._serde, reference, stored)
+        try:
+            return read_value(self._serde, reference, stored)
+        except KeyError as missing:
+            raise DamagedStateError(state.thread_id, f"value {missing}") from missing
 
     def _make_tuple(self, state: StoredState, values: Json, writes: Sequence[Write]) -> CheckpointTuple:
         body = state.body
@@ -134,6 +139,10 @@ class StateReader:
         pending = [(each.task_id, each.channel, self._serde.loads_typed((each.type, each.data))) for each in writes]
         parent = make_config(state, state.parent_id) if state.parent_id else None
         return CheckpointTuple(make_config(state, state.checkpoint_id), checkpoint, body["metadata"], parent, pending)
+
+
+def _is_taken_input(channel: str, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> bool:
+    return channel == INPUT_CHANNEL and not all(number in stored for number in list_numbers(reference))
 
 
 def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:

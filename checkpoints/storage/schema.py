@@ -156,12 +156,12 @@ state = sa.Table(
     sa.Column("checkpoint_id", _ID_TEXT, nullable=False),  # LangGraph's
     sa.Column("parent", sa.Integer),  # its number; NULL for a parent that is not stored
     sa.Column("parent_id", sa.Text),  # LangGraph's id of a parent that is not stored
-    sa.Column("parent_hash", sa.Text),  # of a parent that was erased
+    sa.Column("parent_hash", sa.LargeBinary),  # of a parent that was erased
     sa.Column("message_id", sa.Text, index=True),  # the last one of its path, by which the state is found
     sa.Column("run_id", sa.Text),
     sa.Column("shape", sa.Integer, nullable=False),
     sa.Column("leaves", sa.Text, nullable=False),  # JSON
-    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("hash", sa.LargeBinary, nullable=False),
     sa.Column("hidden", sa.Boolean, nullable=False, server_default=sa.false()),  # LangGraph's `prune` unlisted it
     sa.UniqueConstraint("thread_id", "namespace", "checkpoint_id", name="uq_state_thread_id_namespace_checkpoint_id"),
     sqlite_autoincrement=True,
@@ -172,7 +172,7 @@ state_shape = sa.Table(
     "state_shape",
     metadata,
     sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("hash", sa.Text, nullable=False, unique=True),
+    sa.Column("hash", sa.LargeBinary, nullable=False, unique=True),
     sa.Column("body", sa.Text, nullable=False),  # JSON
 )
 
@@ -200,6 +200,7 @@ state_write = sa.Table(
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("type", sa.Text, nullable=False),
     sa.Column("bytes", sa.LargeBinary, nullable=False),
+    sa.Column("resumed", sa.Boolean, nullable=False),  # written after an interrupt of the step was answered
 )
 
 MOVABLE_TABLES = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change

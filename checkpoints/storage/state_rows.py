@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
 from ..errors import DamagedStateError
-from ..graph_state import hash_state, join_body
+from ..graph_state import hash_state, hash_text, join_body, split_body
 from ..history import Path
 from ..model import Json
 from . import schema
@@ -54,7 +54,7 @@ class StoredState:
     parent: int | None
     parent_id: str | None
     run_id: str | None
-    hash: str
+    hash: bytes
     body: Json
 
 
@@ -71,9 +71,10 @@ class NewState:
     message_id: str | None
 
 
-def insert_state(connection: sa.Connection, new: NewState, shape: str, leaves: str) -> int:
+def insert_state(connection: sa.Connection, new: NewState, body: Json) -> int:
     """Write a state, and return its number."""
-    parent_hash = new.parent.hash if new.parent else new.parent_id
+    shape, leaves = split_body(body, new.run_id)
+    named = new.parent.hash if new.parent else new.parent_id
     row = {
         "thread_id": new.thread_id,
         "namespace": new.namespace,
@@ -84,13 +85,13 @@ def insert_state(connection: sa.Connection, new: NewState, shape: str, leaves: s
         "run_id": new.run_id,
         "shape": _find_or_insert_shape(connection, shape),
         "leaves": leaves,
-        "hash": hash_state(new.namespace, new.checkpoint_id, parent_hash, shape, leaves),
+        "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves),
     }
     return int(connection.execute(_insert_state, row).scalar_one())
 
 
 def _find_or_insert_shape(connection: sa.Connection, shape: str) -> int:
-    hash_ = hash_state("", "", None, shape, "")
+    hash_ = hash_text(shape)
     number = connection.scalar(_shape_query, {"of_hash": hash_})
     if number is None:  # another transaction may write the same meanwhile
         insert = _load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
@@ -131,7 +132,7 @@ def parse_state(row: Any) -> StoredState:
         parent_id=row.stored_parent_id or row.parent_id,
         run_id=row.run_id,
         hash=row.hash,
-        body=join_body(row.shape_body, row.leaves),
+        body=join_body(row.shape_body, row.leaves, row.run_id),
     )
 
 

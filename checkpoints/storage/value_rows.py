@@ -37,6 +37,10 @@ def insert_values(connection: sa.Connection, values: Iterable[Value]) -> list[in
     return [int(connection.execute(_insert_value, row).scalar_one()) for row in rows]
 
 
+def delete_values(connection: sa.Connection, numbers: Collection[int]) -> None:
+    connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(numbers)))
+
+
 def select_hashes(connection: sa.Connection, numbers: Collection[int]) -> dict[bytes, int]:
     """Return the numbers of these values by their hashes."""
     rows = select_in_batches(connection, sa.select(_value.hash, _value.number), _value.number, numbers)
@@ -44,13 +48,11 @@ def select_hashes(connection: sa.Connection, numbers: Collection[int]) -> dict[b
 
 
 def select_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[int, tuple[str, bytes]]:
-    """Return the types and bytes of values. Raises `DamagedStateError` for a damaged or a missing one."""
+    """Return the types and bytes of values, without missing ones. Raises `DamagedStateError`."""
     query = sa.select(_value.number, _value.type, _value.bytes, _value.hash)
     found = {}
     for row in select_in_batches(connection, query, _value.number, numbers):
         if hash_value(row.type, row.bytes) != row.hash:
             raise DamagedStateError(thread_id, f"value {row.number}")
         found[row.number] = (row.type, row.bytes)
-    if missing := set(numbers) - set(found):
-        raise DamagedStateError(thread_id, f"value {min(missing)}")
     return found

@@ -24,16 +24,18 @@ _is_of_state = (
     _write.namespace == sa.bindparam("of_namespace"),
     _write.checkpoint_id == sa.bindparam("of_checkpoint"),
 )
-_task_query = sa.select(_write.position).where(*_is_of_state, _write.task_id == sa.bindparam("of_task"))
+_stored_query = sa.select(_write.task_id, _write.position).where(*_is_of_state)
 _delete_special = sa.delete(schema.state_write).where(
     *_is_of_state, _write.task_id == sa.bindparam("of_task"), _write.position == sa.bindparam("at_position")
 )
 _special = schema.state_write.alias("special")
+_RESUME_POSITION = -4  # as LangGraph numbers its special channels
 _is_interrupted = sa.exists().where(
     _special.c.thread_id == sa.bindparam("of_thread"),
     _special.c.namespace == sa.bindparam("of_namespace"),
     _special.c.checkpoint_id == sa.bindparam("of_checkpoint"),
     _special.c.position < 0,
+    sa.not_(_special.c.resumed),
 )
 
 
@@ -64,7 +66,10 @@ class Write:
 
 def insert_writes(connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write]) -> None:
     """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last."""
-    stored = set(connection.scalars(_task_query, {**key.parameters, "of_task": task_id}))
+    rows_of_step = connection.execute(_stored_query, key.parameters).all()
+    stored = {row.position for row in rows_of_step if row.task_id == task_id}
+    positions = {row.position for row in rows_of_step} | {each.position for each in writes}
+    resumed = _RESUME_POSITION in positions
     kept = {each.position: each for each in writes if each.position < 0 or each.position not in stored}
     for position in kept:
         if position in stored:
@@ -79,6 +84,7 @@ def insert_writes(connection: sa.Connection, key: StateKey, task_id: str, writes
             "channel": each.channel,
             "type": each.type,
             "bytes": each.data,
+            "resumed": resumed,
         }
         for each in kept.values()
     ]
@@ -100,7 +106,14 @@ def select_writes(
     return found
 
 
-def delete_applied_writes(connection: sa.Connection, key: StateKey, kept_channels: Collection[str]) -> None:
-    """Delete the writes that the state after this one holds, unless its step was interrupted: then it may be run again."""
-    is_applied = (_write.position >= 0, _write.channel.not_in(kept_channels), ~_is_interrupted)
+def delete_applied_writes(
+    connection: sa.Connection, key: StateKey, kept_channels: Collection[str], *, is_same_run: bool
+) -> None:
+    """Delete the writes that the state after this one holds.
+
+    What was written before an interrupt stays, and after a step that another run has begun: the conversation may come back
+    to it, and wait for the same answer again.
+    """
+    is_of_this_run = sa.and_(_write.position >= 0, ~_is_interrupted) if is_same_run else sa.false()
+    is_applied = (_write.channel.not_in(kept_channels), sa.or_(_write.resumed, is_of_this_run))
     connection.execute(sa.delete(schema.state_write).where(*_is_of_state, *is_applied), key.parameters)

@@ -17,12 +17,12 @@ def upgrade() -> None:
         sa.Column("checkpoint_id", id_text, nullable=False),
         sa.Column("parent", sa.Integer()),
         sa.Column("parent_id", sa.Text()),
-        sa.Column("parent_hash", sa.Text()),
+        sa.Column("parent_hash", sa.LargeBinary()),
         sa.Column("message_id", sa.Text()),
         sa.Column("run_id", sa.Text()),
         sa.Column("shape", sa.Integer(), nullable=False),
         sa.Column("leaves", sa.Text(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("hash", sa.LargeBinary(), nullable=False),
         sa.Column("hidden", sa.Boolean(), nullable=False, server_default=sa.false()),
         sa.ForeignKeyConstraint(["thread_id"], ["thread.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("number"),
@@ -33,7 +33,7 @@ def upgrade() -> None:
     op.create_table(
         "state_shape",
         sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("hash", sa.LargeBinary(), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("number"),
         sa.UniqueConstraint("hash"),
@@ -58,6 +58,7 @@ def upgrade() -> None:
         sa.Column("channel", sa.Text(), nullable=False),
         sa.Column("type", sa.Text(), nullable=False),
         sa.Column("bytes", sa.LargeBinary(), nullable=False),
+        sa.Column("resumed", sa.Boolean(), nullable=False),
         sa.PrimaryKeyConstraint("thread_id", "namespace", "checkpoint_id", "task_id", "position"),
     )
     op.add_column("branch", sa.Column("state_id", sa.Integer()))
