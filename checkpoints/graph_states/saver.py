@@ -1,11 +1,12 @@
 """`WaymarkSaver`: LangGraph's interface to the states."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import sqlalchemy as sa
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -14,18 +15,20 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
     get_checkpoint_id,
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from ..storage import write_rows
 from ..storage.database import Database, retry_contended
+from ..storage.state_rows import StoredState
 from ..storage.write_rows import StateKey, Write
 from ..store import Store
 from . import state_copies, state_removal
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
-from .state_puts import StatePut, StateWriter
+from .state_puts import READ_AS_LATEST, StatePut, StateWriter
 from .state_reads import StateReader, mark_latest, select_latest_state, select_listed_state
 
 Tuples = Iterator[CheckpointTuple]
@@ -87,25 +90,29 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             for position, (channel, value) in enumerate(writes)
         ]
         applied = self._writer.applied
-        if applied.select_needed(key, new):
-            with self.store.database.begin_write() as connection:  # which may wait for the state after the step
-                write_rows.insert_writes(connection, key, task_id, applied.select_needed(key, new))
+        is_resumed = at.get(READ_AS_LATEST) == key.checkpoint_id
+        if applied.select_needed(key, new, is_resumed=is_resumed):
+            # The lock of `put`: what comes after the next state is not needed any more.
+            with self.store.database.begin_write(key.thread_id) as connection:
+                needed = applied.select_needed(key, new, is_resumed=is_resumed)
+                write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Return a state: the one with the config's id, or else the one where the conversation stands."""
-        at = config["configurable"]
-        place = (str(at["thread_id"]), at.get("checkpoint_ns", ""))
-        checkpoint_id = get_checkpoint_id(config)
         with self.store.database.begin_read() as connection:
-            if checkpoint_id:
-                state = select_listed_state(connection, *place, checkpoint_id)
-            else:
-                state = select_latest_state(connection, *place)
+            state = _select_state(connection, config)
             if state is None:
                 return None
             self._writer.applied.forget(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
-        return mark_latest(found, is_latest=not checkpoint_id)
+        return mark_latest(found, is_latest=not get_checkpoint_id(config))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return the writes from which LangGraph rebuilds DeltaChannels, those of unlisted states included."""
+        with self.store.database.begin_read() as connection:
+            return self._reader.read_histories(connection, _select_state(connection, config), channels)
 
     @property
     def _reader(self) -> StateReader:
@@ -155,6 +162,11 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         return await asyncio.to_thread(self.get_tuple, config)
 
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
+
     async def alist(
         self,
         config: RunnableConfig | None,
@@ -178,3 +190,12 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+
+def _select_state(connection: sa.Connection, config: RunnableConfig) -> StoredState | None:
+    """Return the state that a config names; without an id, the one where the conversation stands."""
+    at = config["configurable"]
+    place = (str(at["thread_id"]), at.get("checkpoint_ns", ""))
+    if checkpoint_id := get_checkpoint_id(config):
+        return select_listed_state(connection, *place, checkpoint_id)
+    return select_latest_state(connection, *place)

@@ -21,11 +21,11 @@ from ..storage.state_rows import NewState, StoredState
 from ..storage.thread_rows import LoadedThread
 from ..storage.write_rows import StateKey
 from ..store import Store
-from .applied_steps import AppliedSteps
+from .applied_steps import AppliedStep, AppliedSteps
 from .channel_values import list_numbers, name_value
 from .message_paths import KnownPaths, MessagePath, place_messages
 
-READ_AS_LATEST = "__waymark_latest__"  # in a config: the run began where the conversation stood, and not at a chosen state
+READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class StatePut:
     checkpoint: Checkpoint
     metadata: Json
     new_versions: ChannelVersions
-    is_from_latest: bool
+    begun_at: str | None  # the id of the state where the conversation stood when the run began
 
     @classmethod
     def parse(
@@ -46,7 +46,7 @@ class StatePut:
         at = config["configurable"]
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, bool(at.get(READ_AS_LATEST)))
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST))
 
     @property
     def is_root(self) -> bool:
@@ -57,11 +57,11 @@ class StatePut:
         return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
 
     def choose_run_id(self, parent: StoredState | None) -> str:
-        """Return the id of the run. Without one of LangGraph's, a run lasts from an input to the next."""
+        """Return the id of the run: without one in the metadata, that of its first state."""
         if isinstance(run_id := self.metadata.get("run_id"), str):
             return run_id
-        begins = parent is None or parent.run_id is None or self.metadata.get("source") != "loop"
-        return self.key.checkpoint_id if begins or parent is None or parent.run_id is None else parent.run_id
+        is_begun = self.metadata.get("source") == "loop" and self.parent_id != self.begun_at
+        return parent.run_id if is_begun and parent is not None and parent.run_id else self.key.checkpoint_id
 
 
 class StateWriter:
@@ -74,6 +74,15 @@ class StateWriter:
         self.applied = AppliedSteps()
 
     def write(self, serde: SerializerProtocol, put: StatePut) -> None:
+        try:
+            path = self._write_at_once(serde, put)
+        except BaseException:
+            self.applied.forget(_name_parent_key(put))
+            raise
+        if path is not None:
+            self._paths.keep(put.key.thread_id, path)
+
+    def _write_at_once(self, serde: SerializerProtocol, put: StatePut) -> MessagePath | None:
         with self._store.database.begin_write(put.key.thread_id) as connection:
             loaded = self._load_or_make_thread(connection, put.key.thread_id)
             parent = state_rows.select_state(connection, *_name_parent(put)) if put.parent_id else None
@@ -82,11 +91,7 @@ class StateWriter:
                 _check_writer(connection, loaded, put, parent, run_id)
             now = thread_rows.from_time(self._store.now())
             change = Transaction(connection, loaded, now, self._store.new_id, Caller("agent", undo_group=run_id))
-            path = self._write_state(change, serde, put, parent, run_id)
-        if parent is not None and parent.run_id == run_id:
-            self.applied.add(_name_parent_key(put), _list_replayed(put.checkpoint))
-        if path is not None:
-            self._paths.keep(put.key.thread_id, path)
+            return self._write_state(change, serde, put, parent, run_id)
 
     def _load_or_make_thread(self, connection: sa.Connection, thread_id: str) -> LoadedThread:
         try:
@@ -100,7 +105,8 @@ class StateWriter:
         """Write a state, and move the head to it. Return its messages, where they are in the tree."""
         old: Mapping[str, Reference] = parent.body["values"] if parent else {}
         values, path = {}, None
-        if put.is_root and self._channel in put.checkpoint["channel_values"]:
+        has_messages = put.is_root and self._channel in put.checkpoint["channel_values"]
+        if has_messages and not _is_unchanged(put, parent, self._channel):
             path = self._place_path(change, put, old.get(self._channel), run_id)
         for channel, value in put.checkpoint["channel_values"].items():
             if _is_unchanged(put, parent, channel):
@@ -127,8 +133,10 @@ class StateWriter:
         return path
 
     def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
+        """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
         parent_key, kept = _name_parent_key(put), _list_replayed(put.checkpoint)
         write_rows.delete_applied_writes(connection, parent_key, kept, is_same_run=is_same_run)
+        self.applied.add(parent_key, AppliedStep(frozenset(kept), is_same_run))
 
     def _forget_inputs(
         self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
@@ -175,7 +183,7 @@ def _check_writer(
         raise RunActiveError(thread.id, str(loaded.active_run_id))
     if thread.deleted or thread.state_id is None:
         return
-    is_continued = put.parent_id is not None and (put.metadata.get("source") == "loop" or put.is_from_latest)
+    is_continued = put.parent_id is not None and (put.metadata.get("source") == "loop" or put.begun_at)
     if put.is_first_input or (is_continued and (parent is None or parent.number != thread.state_id)):
         raise StaleWriterError(thread.id)
 

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import Checkpoint, CheckpointTuple
+from langgraph.checkpoint.base import Checkpoint, CheckpointTuple, DeltaChannelHistory, PendingWrite
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
@@ -76,6 +76,12 @@ def select_portion(
     return [state_rows.parse_state(row) for row in connection.execute(query.limit(min(limit or _PORTION, _PORTION)))]
 
 
+def iterate_ancestors(connection: sa.Connection, state: StoredState | None) -> Iterator[StoredState]:
+    """Yield the states above a state, the nearest first, unlisted ones included."""
+    while state is not None and (state := state_rows.select_numbered_state(connection, state.parent)) is not None:
+        yield state
+
+
 class StateReader:
     """Makes LangGraph's values of states."""
 
@@ -101,6 +107,25 @@ class StateReader:
                 if not _is_taken_input(channel, reference, stored)
             }
             yield self._make_tuple(state, values, writes.get((state.namespace, state.checkpoint_id), []))
+
+    def read_histories(
+        self, connection: sa.Connection, state: StoredState | None, channels: Sequence[str]
+    ) -> dict[str, DeltaChannelHistory]:
+        """Return the writes of DeltaChannels above a state, back to the nearest value of each."""
+        writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
+        seeds: Json = {}
+        for above in iterate_ancestors(connection, state):
+            (found,) = self.make_tuples(connection, [above])
+            for write in reversed(found.pending_writes or []):
+                if write[1] in writes and write[1] not in seeds:
+                    writes[write[1]].append(write)
+            seeds = {name: value for name, value in found.checkpoint["channel_values"].items() if name in writes} | seeds
+            if len(seeds) == len(writes):
+                break
+        histories = {channel: DeltaChannelHistory(writes=found[::-1]) for channel, found in writes.items()}
+        for channel, seed in seeds.items():
+            histories[channel]["seed"] = seed
+        return histories
 
     def _read_channel(
         self,
@@ -152,4 +177,5 @@ def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
 
 def mark_latest(found: CheckpointTuple, *, is_latest: bool) -> CheckpointTuple:
     """Note in the config whether the state was asked for as the latest: LangGraph hands it back with what it writes."""
-    return found._replace(config={"configurable": {**found.config["configurable"], READ_AS_LATEST: is_latest}})
+    at = found.config["configurable"]
+    return found._replace(config={"configurable": {**at, READ_AS_LATEST: at["checkpoint_id"] if is_latest else None}})

@@ -200,7 +200,7 @@ state_write = sa.Table(
     sa.Column("channel", sa.Text, nullable=False),
     sa.Column("type", sa.Text, nullable=False),
     sa.Column("bytes", sa.LargeBinary, nullable=False),
-    sa.Column("resumed", sa.Boolean, nullable=False),  # written after an interrupt of the step was answered
+    sa.Column("resumed", sa.Boolean, nullable=False),  # written by a run that began at this state
 )
 
 MOVABLE_TABLES = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change

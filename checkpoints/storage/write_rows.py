@@ -64,12 +64,17 @@ class Write:
     data: bytes
 
 
-def insert_writes(connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write]) -> None:
-    """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last."""
+def insert_writes(
+    connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write], *, is_resumed: bool
+) -> None:
+    """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last.
+
+    `is_resumed` says that the run began at this state: the step had been interrupted before.
+    """
     rows_of_step = connection.execute(_stored_query, key.parameters).all()
     stored = {row.position for row in rows_of_step if row.task_id == task_id}
     positions = {row.position for row in rows_of_step} | {each.position for each in writes}
-    resumed = _RESUME_POSITION in positions
+    resumed = is_resumed or _RESUME_POSITION in positions
     kept = {each.position: each for each in writes if each.position < 0 or each.position not in stored}
     for position in kept:
         if position in stored:

@@ -70,7 +70,9 @@ def make_config(thread_id: str, run_id: str | None = None) -> RunnableConfig:
 
 
 def ask(graph: Graph, thread_id: str, text: str, run_id: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = graph.invoke({"messages": [HumanMessage(text)]}, make_config(thread_id, run_id))
+    found: dict[str, Any] = graph.invoke(
+        {"messages": [HumanMessage(text)]}, make_config(thread_id, run_id), durability="sync"
+    )
     return found
 
 
