@@ -1,7 +1,7 @@
 """Steps of a run that are recorded in one operation: most of a graph's steps write no message."""
 
 from ..operation import Operation, OperationKind, RowChange
-from ..storage import operation_rows, schema
+from ..storage import operation_rows
 from .transaction import Transaction
 
 _JOINING_KINDS = (OperationKind.APPEND, OperationKind.EDIT)
@@ -12,18 +12,12 @@ def record_step(transaction: Transaction, kind: OperationKind, result: str | Non
 
     The thread's version rises with each message.
     """
-    newest = _select_newest(transaction)
+    newest = operation_rows.select_operation(transaction.connection, transaction.thread.id, transaction.thread.version)
     if kind is not OperationKind.APPEND or newest is None or not _can_join(newest, transaction):
         transaction.run_body(kind, lambda _: result)
         return
     changes = join_changes([*newest.changes, *transaction.changes])
     operation_rows.update_changes(transaction.connection, newest, changes, result)
-
-
-def _select_newest(transaction: Transaction) -> Operation | None:
-    is_newest = schema.operation.c.version == transaction.thread.version
-    found = operation_rows.select_operations(transaction.connection, transaction.thread.id, is_newest)
-    return found[0] if found else None
 
 
 def _can_join(newest: Operation, transaction: Transaction) -> bool:

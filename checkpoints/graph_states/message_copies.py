@@ -12,8 +12,11 @@ M = TypeVar("M", bound=BaseMessage)
 
 def copy_message(message: M) -> M:
     """Return a deep copy, in a fifth of the time of `deepcopy`."""
-    copied = object.__new__(type(message))
-    object.__setattr__(copied, "__dict__", {name: _copy_value(value) for name, value in message.__dict__.items()})
+    copied, fields = object.__new__(type(message)), message.__dict__.copy()
+    for name, value in fields.items():
+        if type(value) is not str and value is not None:  # most of them
+            fields[name] = _copy_value(value)
+    object.__setattr__(copied, "__dict__", fields)
     object.__setattr__(copied, "__pydantic_fields_set__", set(message.__pydantic_fields_set__))
     object.__setattr__(copied, "__pydantic_extra__", _copy_value(message.__pydantic_extra__))
     object.__setattr__(copied, "__pydantic_private__", deepcopy(message.__pydantic_private__))

@@ -118,7 +118,7 @@ class StateWriter:
             else:
                 reference = name_value(change.connection, serde, unwrap_snapshot(old.get(channel)), content)
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
-        head = _find_head(change, values, parent)
+        head = path.end if path is not None else _find_head(change, values, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
         message_id = head.id if head and put.is_root and not is_input else None
         parent_id = None if parent else put.parent_id

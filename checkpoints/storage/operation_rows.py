@@ -11,6 +11,9 @@ from . import schema, thread_rows
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
 _columns = schema.operation.c
+_is_operation = (_columns.thread_id == sa.bindparam("of_thread"), _columns.version == sa.bindparam("of_version"))
+_one_query = sa.select(schema.operation).where(*_is_operation)
+_update_changes = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
     *(column for column in _columns if column is not _columns.changes),
@@ -52,13 +55,18 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
     connection.execute(_INSERT_OPERATION, values)
 
 
+def select_operation(connection: sa.Connection, thread_id: str, version: int) -> Operation | None:
+    row = connection.execute(_one_query, {"of_thread": thread_id, "of_version": version}).one_or_none()
+    return parse_operation(row) if row else None
+
+
 def update_changes(
     connection: sa.Connection, operation: Operation, changes: Sequence[RowChange], result: str | None
 ) -> None:
     """Record more changes in an operation that is the newest of its thread."""
-    place = (_columns.thread_id == operation.thread_id, _columns.version == operation.version)
+    place = {"of_thread": operation.thread_id, "of_version": operation.version}
     values = {"changes": _format_changes(changes), "result": result or operation.result}
-    connection.execute(sa.update(schema.operation).where(*place), values)
+    connection.execute(_update_changes, {**place, **values})
 
 
 def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:

@@ -38,6 +38,13 @@ _is_interrupted = sa.exists().where(
     sa.not_(_special.c.resumed),
 )
 
+_is_of_this_run = sa.and_(sa.bindparam("is_same_run", type_=sa.Boolean), _write.position >= 0, ~_is_interrupted)
+_delete_applied = sa.delete(schema.state_write).where(
+    *_is_of_state,
+    _write.channel.not_in(sa.bindparam("kept_channels", expanding=True)),
+    sa.or_(_write.resumed, _is_of_this_run),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class StateKey:
@@ -119,6 +126,5 @@ def delete_applied_writes(
     What was written before an interrupt stays, and after a step that another run has begun: the conversation may come back
     to it, and wait for the same answer again.
     """
-    is_of_this_run = sa.and_(_write.position >= 0, ~_is_interrupted) if is_same_run else sa.false()
-    is_applied = (_write.channel.not_in(kept_channels), sa.or_(_write.resumed, is_of_this_run))
-    connection.execute(sa.delete(schema.state_write).where(*_is_of_state, *is_applied), key.parameters)
+    values = {**key.parameters, "kept_channels": list(kept_channels), "is_same_run": is_same_run}
+    connection.execute(_delete_applied, values)
