@@ -19,7 +19,7 @@ _VARYING_METADATA = ("counters_since_delta_snapshot", "parents", "run_id", "step
 _OF_THE_ROW = {"run_id": True}  # the metadata has the run's id, which the state's row has already
 
 
-def encode_json(value: Any) -> str:
+def write_compact(value: Any) -> str:
     """Serialize JSON in its one form. Unlike a message's, it is ASCII: half of a surrogate pair can be a key."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
@@ -46,7 +46,7 @@ def split_body(body: Json, run_id: str | None) -> tuple[str, str]:
         [[body["seen"][node][name] for name in names] for node, names in sorted(shape["seen"].items())],
         [metadata[name] for name in varying],
     ]
-    return encode_json(shape), encode_json(leaves)
+    return write_compact(shape), write_compact(leaves)
 
 
 def join_body(shape_text: str, leaves_text: str, run_id: str | None) -> Json:
@@ -73,7 +73,7 @@ def join_body(shape_text: str, leaves_text: str, run_id: str | None) -> Json:
 def hash_state(namespace: str, checkpoint_id: str, parent: bytes | str | None, shape: str, leaves: str) -> bytes:
     """Hash a state. `parent` is the hash of its parent; of a parent that was never stored, its id."""
     named = parent.hex() if isinstance(parent, bytes) else parent
-    return hash_text(encode_json([namespace, checkpoint_id, named, shape, leaves]))
+    return hash_text(write_compact([namespace, checkpoint_id, named, shape, leaves]))
 
 
 def hash_text(text: str) -> bytes:

@@ -25,18 +25,18 @@ class AppliedSteps:
         self._steps: OrderedDict[StateKey, AppliedStep] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, key: StateKey, step: AppliedStep) -> None:
+    def note_step(self, key: StateKey, step: AppliedStep) -> None:
         """Note the step after a state."""
         with self._lock:
             self._steps[key] = step
             while len(self._steps) > _MAX_STEPS:
                 self._steps.popitem(last=False)
 
-    def forget(self, key: StateKey) -> None:
+    def forget_step(self, key: StateKey) -> None:
         with self._lock:
             self._steps.pop(key, None)
 
-    def select_needed(self, key: StateKey, writes: Sequence[Write], *, is_resumed: bool) -> Sequence[Write]:
+    def filter_writes(self, key: StateKey, writes: Sequence[Write], *, is_resumed: bool) -> Sequence[Write]:
         """Return the writes that are still needed. A run that began at the state leaves it as it was."""
         with self._lock:
             step = self._steps.get(key)

@@ -10,7 +10,7 @@ from langchain_core.messages import BaseMessage
 M = TypeVar("M", bound=BaseMessage)
 
 
-def copy_message(message: M) -> M:
+def duplicate_message(message: M) -> M:
     """Return a deep copy, in a fifth of the time of `deepcopy`."""
     copied, fields = object.__new__(type(message)), message.__dict__.copy()
     for name, value in fields.items():

@@ -16,7 +16,7 @@ from ..errors import TooManyAlternativesError
 from ..history import Path
 from ..model import NewMessage, Node
 from ..storage import message_rows, thread_rows
-from .message_copies import copy_message, count_equal
+from .message_copies import count_equal, duplicate_message
 
 _MAX_KNOWN_MESSAGES = 50_000  # of all conversations
 
@@ -32,7 +32,7 @@ class MessagePath:
     def end(self) -> Node | None:
         return self.nodes[-1] if self.nodes else None
 
-    def cut(self, length: int) -> "MessagePath":
+    def cut_after(self, length: int) -> "MessagePath":
         return self if length == len(self.nodes) else MessagePath(self.nodes[:length], self.messages[:length])
 
     def extend(self, nodes: Sequence[Node], messages: Sequence[BaseMessage]) -> "MessagePath":
@@ -47,30 +47,30 @@ class KnownPaths:
         self._count = 0
         self._lock = threading.Lock()
 
-    def get(self, thread_id: str) -> MessagePath:
+    def get_path(self, thread_id: str) -> MessagePath:
         with self._lock:
             return self._paths.get(thread_id, MessagePath())
 
-    def keep(self, thread_id: str, path: MessagePath) -> None:
+    def keep_path(self, thread_id: str, path: MessagePath) -> None:
         with self._lock:
             self._count += len(path.nodes) - len(self._paths.pop(thread_id, MessagePath()).nodes)
             self._paths[thread_id] = path
             while self._count > _MAX_KNOWN_MESSAGES and len(self._paths) > 1:
                 self._count -= len(self._paths.popitem(last=False)[1].nodes)
 
-    def load(self, connection: sa.Connection, thread_id: str, message_id: str | None, length: int) -> MessagePath:
+    def load_path(self, connection: sa.Connection, thread_id: str, message_id: str | None, length: int) -> MessagePath:
         """Return the path to a message. Only messages that are not known are read. Raises `DamagedMessageError`."""
-        known = self.get(thread_id)
+        known = self.get_path(thread_id)
         if message_id is None:
             return MessagePath()
         if length <= len(known.nodes) and known.nodes[length - 1].id == message_id:
-            return known.cut(length)
+            return known.cut_after(length)
         node = thread_rows.select_node(connection, message_id, thread_id)
         path = thread_rows.load_path(connection, thread_id, message_id)
         assert node is not None
         shared = bisect.bisect_left(known.nodes, True, key=lambda each: each not in path)
-        found = known.cut(shared).extend(*_read_messages(connection, path, shared))
-        self.keep(thread_id, found)
+        found = known.cut_after(shared).extend(*_read_messages(connection, path, shared))
+        self.keep_path(thread_id, found)
         return found
 
 
@@ -93,7 +93,7 @@ def place_messages(change: Transaction, old: MessagePath, value: Sequence[object
     if len(messages) < len(value):
         return None
     shared = count_equal(old.messages, messages)
-    path = old.cut(shared)
+    path = old.cut_after(shared)
     if shared == len(old.nodes):
         path = path.extend(*_find_standing(change, path, messages[shared:]))
     try:
@@ -101,7 +101,7 @@ def place_messages(change: Transaction, old: MessagePath, value: Sequence[object
         nodes = change.add_messages(path.end, new, run_id=run_id)
     except (TypeError, ValueError, TooManyAlternativesError):
         return None
-    return path.extend(nodes, [copy_message(message) for message in messages[len(path.nodes) :]]) if nodes else path
+    return path.extend(nodes, [duplicate_message(message) for message in messages[len(path.nodes) :]]) if nodes else path
 
 
 def _is_storable(message: object) -> TypeGuard[BaseMessage]:

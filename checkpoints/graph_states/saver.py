@@ -74,7 +74,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         Raises `StaleWriterError` when another run or a change in time has moved the conversation meanwhile.
         """
         new = StatePut.parse(config, checkpoint, metadata, new_versions)
-        self._writer.write(self.serde, new)
+        self._writer.write_put(self.serde, new)
         at = {"thread_id": new.key.thread_id, "checkpoint_ns": new.key.namespace, "checkpoint_id": checkpoint["id"]}
         return {"configurable": at}
 
@@ -91,10 +91,10 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         ]
         applied = self._writer.applied
         is_resumed = at.get(READ_AS_LATEST) == key.checkpoint_id
-        if applied.select_needed(key, new, is_resumed=is_resumed):
+        if applied.filter_writes(key, new, is_resumed=is_resumed):
             # The lock of `put`: what comes after the next state is not needed any more.
             with self.store.database.begin_write(key.thread_id) as connection:
-                needed = applied.select_needed(key, new, is_resumed=is_resumed)
+                needed = applied.filter_writes(key, new, is_resumed=is_resumed)
                 write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -103,7 +103,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             state = _select_state(connection, config)
             if state is None:
                 return None
-            self._writer.applied.forget(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
+            self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
         return mark_latest(found, is_latest=not get_checkpoint_id(config))
 
@@ -127,7 +127,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         limit: int | None = None,
     ) -> Tuples:
         """Yield states, the newest first, those of undone runs included. The database is read in portions."""
-        yield from StateQuery.parse(config, filter, before, limit).run(self.store.database, self._reader)
+        yield from StateQuery.parse(config, filter, before, limit).run_query(self.store.database, self._reader)
 
     def delete_thread(self, thread_id: str) -> None:
         """Take a conversation out of the list, as the page does: undo brings it back, and only `erase` destroys it."""

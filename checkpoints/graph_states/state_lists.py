@@ -45,7 +45,7 @@ class StateQuery:
         bound = get_checkpoint_id(before) if before else None
         return cls(tuple(conditions), tuple((metadata or {}).items()), bound, limit)
 
-    def run(self, database: Database, reader: StateReader) -> Iterator[CheckpointTuple]:
+    def run_query(self, database: Database, reader: StateReader) -> Iterator[CheckpointTuple]:
         before, left = self.before, self.limit
         while left is None or left > 0:
             with database.begin_read() as connection:

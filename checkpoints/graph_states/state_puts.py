@@ -17,7 +17,7 @@ from ..model import UNTITLED, Json, Node
 from ..names import clean_name
 from ..operation import Caller, OperationKind
 from ..storage import state_rows, thread_rows, value_rows, write_rows
-from ..storage.state_rows import NewState, StoredState
+from ..storage.state_rows import StateDraft, StoredState
 from ..storage.thread_rows import LoadedThread
 from ..storage.write_rows import StateKey
 from ..store import Store
@@ -73,14 +73,14 @@ class StateWriter:
         self._paths = paths
         self.applied = AppliedSteps()
 
-    def write(self, serde: SerializerProtocol, put: StatePut) -> None:
+    def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
         try:
             path = self._write_at_once(serde, put)
         except BaseException:
-            self.applied.forget(_name_parent_key(put))
+            self.applied.forget_step(_name_parent_key(put))
             raise
         if path is not None:
-            self._paths.keep(put.key.thread_id, path)
+            self._paths.keep_path(put.key.thread_id, path)
 
     def _write_at_once(self, serde: SerializerProtocol, put: StatePut) -> MessagePath | None:
         with self._store.database.begin_write(put.key.thread_id) as connection:
@@ -118,12 +118,12 @@ class StateWriter:
             else:
                 reference = name_value(change.connection, serde, unwrap_snapshot(old.get(channel)), content)
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
-        head = path.end if path is not None else _find_head(change, values, parent)
+        head = _find_head(change, values, path, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
         message_id = head.id if head and put.is_root and not is_input else None
         parent_id = None if parent else put.parent_id
         key = put.key
-        new = NewState(key.thread_id, key.namespace, key.checkpoint_id, parent, parent_id, run_id, message_id)
+        new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, parent_id, run_id, message_id)
         number = state_rows.insert_state(change.connection, new, _make_body(put, values))
         if put.is_root:
             _move(change, head, number, path)
@@ -134,9 +134,9 @@ class StateWriter:
 
     def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
         """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
-        parent_key, kept = _name_parent_key(put), _list_replayed(put.checkpoint)
+        parent_key, kept = _name_parent_key(put), _list_delta_channels(put.checkpoint)
         write_rows.delete_applied_writes(connection, parent_key, kept, is_same_run=is_same_run)
-        self.applied.add(parent_key, AppliedStep(frozenset(kept), is_same_run))
+        self.applied.note_step(parent_key, AppliedStep(frozenset(kept), is_same_run))
 
     def _forget_inputs(
         self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
@@ -153,17 +153,19 @@ class StateWriter:
         if type(content) is not list:
             return None
         paths = [*list_paths({self._channel: old})]
-        known = self._paths.load(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
+        known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         return place_messages(change, known, content, run_id)
 
 
-def _find_head(change: Transaction, values: Mapping[str, Reference], parent: StoredState | None) -> Node | None:
+def _find_head(
+    change: Transaction, values: Mapping[str, Reference], path: MessagePath | None, parent: StoredState | None
+) -> Node | None:
     """Return the last message of a state. Where the step changed no message, the head stays: messages may follow it."""
     old = [*list_paths(parent.body["values"])] if parent else []
     new = [*list_paths(values)] or old
     if not new or (new == old and parent is not None and parent.number == change.state_id):
         return change.head
-    return thread_rows.select_node(change.connection, new[0][0], change.thread.id)
+    return path.end if path is not None else thread_rows.select_node(change.connection, new[0][0], change.thread.id)
 
 
 def _name_parent(put: StatePut) -> tuple[str, str, str]:
@@ -206,7 +208,7 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
     }
 
 
-def _list_replayed(checkpoint: Checkpoint) -> list[str]:
+def _list_delta_channels(checkpoint: Checkpoint) -> list[str]:
     """Return the channels that LangGraph rebuilds from writes: a DeltaChannel has no value in most states."""
     values = checkpoint["channel_values"]
     return [

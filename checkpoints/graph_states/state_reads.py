@@ -17,7 +17,7 @@ from ..storage import schema, state_rows, value_rows, write_rows
 from ..storage.state_rows import StoredState
 from ..storage.write_rows import Write
 from .channel_values import list_numbers, read_value
-from .message_copies import copy_message
+from .message_copies import duplicate_message
 from .message_paths import KnownPaths
 from .state_puts import READ_AS_LATEST
 
@@ -140,10 +140,10 @@ class StateReader:
                 return _DeltaSnapshot(self._read_channel(connection, state, reference[1], stored, copies))
             case "m":
                 ((message_id, length),) = list_paths({"": reference})
-                path = self._paths.load(connection, state.thread_id, message_id, length)
+                path = self._paths.load_path(connection, state.thread_id, message_id, length)
                 for node, message in zip(path.nodes, path.messages, strict=True):
                     if node.id not in copies:
-                        copies[node.id] = copy_message(message)
+                        copies[node.id] = duplicate_message(message)
                 return [copies[node.id] for node in path.nodes]
         try:
             return read_value(self._serde, reference, stored)

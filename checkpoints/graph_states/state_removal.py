@@ -59,7 +59,7 @@ def _remove_runs_of(store: Store, thread_id: str, of_runs: sa.ColumnElement[bool
     with store.database.begin_write(thread_id) as connection:
         loaded = thread_rows.load_thread(connection, thread_id, include_deleted=True)
         state_rows.hide_states(connection, [_state.thread_id == thread_id, of_runs])
-        number = _find_listed(connection, loaded.thread.state_id)
+        number = _find_visible_ancestor(connection, loaded.thread.state_id)
         if number == loaded.thread.state_id:
             return
         state = state_rows.select_numbered_state(connection, number)
@@ -69,7 +69,7 @@ def _remove_runs_of(store: Store, thread_id: str, of_runs: sa.ColumnElement[bool
         change.run_body(OperationKind.DELETE, lambda _: None)
 
 
-def _find_listed(connection: sa.Connection, number: int | None) -> int | None:
+def _find_visible_ancestor(connection: sa.Connection, number: int | None) -> int | None:
     """Return a state, or the nearest one above it that is listed."""
     query = sa.select(_state.parent, _state.hidden).where(_state.number == sa.bindparam("of_number"))
     while number is not None:

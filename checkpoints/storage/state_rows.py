@@ -1,17 +1,17 @@
 """States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
 from ..errors import DamagedStateError
 from ..graph_state import hash_state, hash_text, join_body, split_body
 from ..history import Path
 from ..model import Json
 from . import schema
+from .file_rows import load_insert
 
 _state, _parent = schema.state.c, schema.state.alias("parent_state")
 STATE_QUERY = (
@@ -59,7 +59,7 @@ class StoredState:
 
 
 @dataclass(frozen=True, slots=True)
-class NewState:
+class StateDraft:
     """A state that is still to be written. `parent_id` is of a parent that is not stored."""
 
     thread_id: str
@@ -71,7 +71,7 @@ class NewState:
     message_id: str | None
 
 
-def insert_state(connection: sa.Connection, new: NewState, body: Json) -> int:
+def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> int:
     """Write a state, and return its number."""
     shape, leaves = split_body(body, new.run_id)
     named = new.parent.hash if new.parent else new.parent_id
@@ -94,18 +94,10 @@ def _find_or_insert_shape(connection: sa.Connection, shape: str) -> int:
     hash_ = hash_text(shape)
     number = connection.scalar(_shape_query, {"of_hash": hash_})
     if number is None:  # another transaction may write the same meanwhile
-        insert = _load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
+        insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
         connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
         number = connection.execute(_shape_query, {"of_hash": hash_}).scalar_one()
     return int(number)
-
-
-def _load_insert(dialect: str) -> Callable[[sa.Table], Any]:
-    if dialect == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  (not with SQLite, see postgresql.py)
-
-        return insert
-    return sqlite.insert
 
 
 def select_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:

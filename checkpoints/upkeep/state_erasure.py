@@ -17,7 +17,7 @@ def find_lost_states(connection: sa.Connection, thread_id: str, roots: Collectio
     """Return the states of a thread that none of these is or comes from. What LangGraph's `prune` unlisted is among them."""
     rows = connection.execute(sa.select(_state.number, _state.parent, _state.hidden).where(_of(thread_id))).all()
     parents = {row.number: row.parent for row in rows}
-    replayed = _select_replayed(connection, thread_id)
+    replayed = _select_states_with_writes(connection, thread_id)
     hidden = {row.number for row in rows if row.hidden} - set(roots) - replayed
     kept: set[int] = set()
     for root in roots:
@@ -33,7 +33,7 @@ def _of(thread_id: str) -> sa.ColumnElement[bool]:
     return _state.thread_id == thread_id
 
 
-def _select_replayed(connection: sa.Connection, thread_id: str) -> set[int]:
+def _select_states_with_writes(connection: sa.Connection, thread_id: str) -> set[int]:
     """Return the states from whose writes LangGraph rebuilds a DeltaChannel of later ones."""
     is_same = (_write.namespace == _state.namespace, _write.checkpoint_id == _state.checkpoint_id)
     query = sa.select(_state.number).where(_of(thread_id), sa.exists().where(_write.thread_id == thread_id, *is_same))

@@ -57,7 +57,7 @@ def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[
         _check_sqlite,
         _check_strays,
         _check_attachments,
-        _check_values,
+        _check_channel_values,
         partial(_check_threads, messages=messages),
     ):
         try:
@@ -164,7 +164,7 @@ def _check_json_columns(connection: sa.Connection, thread: _ThreadRow) -> Findin
             yield f"operation {row.version:,} is damaged: what it changed cannot be read", None
 
 
-def _check_values(connection: sa.Connection) -> Iterator[Damage]:
+def _check_channel_values(connection: sa.Connection) -> Iterator[Damage]:
     yield from map(Damage, state_verification.check_values(connection))
 
 
