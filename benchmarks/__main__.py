@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agent.tracing.environment import switch_off_library_tracing
-from benchmarks import beside, history, machine, page, search, states, streams
+from benchmarks import beside, graphs, history, machine, page, search, states, streams
 from benchmarks.measuring import Report
 from benchmarks.peers import comparison
 from benchmarks.report import markdown
@@ -20,6 +20,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--states", action="store_true", help="only the states")
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
+    parser.add_argument("--graphs", action="store_true", help="only runs of LangGraph's graphs")
     parser.add_argument("--search", action="store_true", help="only the search over a million messages")
     parser.add_argument("--page", action="store_true", help="only the page")
     parser.add_argument("--peers", action="store_true", help="only the page beside its peers, which are installed first")
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
         "beside": beside.measure,
         "states": states.measure,
         "history": history.measure,
+        "graphs": graphs.measure,
         "search": search.measure,
     }
     names = [name for name in measures if getattr(chosen, name)] or list(measures)

@@ -10,7 +10,8 @@ StateError
 │   └── TagNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
-│   └── RequestReusedError   the request was used for another text before; nothing was done
+│   ├── RequestReusedError   the request was used for another text before; nothing was done
+│   └── StaleWriterError     a graph went on from a state that another run has left; nothing was done
 ├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
@@ -18,6 +19,7 @@ StateError
 ├── TooManyValuesError       a message or a state of more values than can be imported
 ├── DamagedOperationError    the record of a change cannot be read: it cannot be undone
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
+├── DamagedStateError        a stored state of a graph, or a value of it, does not fit its hash
 ├── InvalidPromptError       a prompt that cannot be saved
 ├── InvalidTagError          a tag without a name, or one too many
 ├── InvalidFileError         a file that cannot be attached
@@ -96,6 +98,14 @@ class RequestReusedError(ConflictError):
         self.thread_id = thread_id
 
 
+class StaleWriterError(ConflictError):
+    """A graph's run goes on from a state where the conversation does not stand any more."""
+
+    def __init__(self, thread_id: str) -> None:
+        StateError.__init__(self, "Another run or a change in time has moved this conversation. Nothing was written.")
+        self.thread_id = thread_id
+
+
 class NothingToSaveError(StateError, ValueError):
     def __init__(self) -> None:
         super().__init__("There is nothing to save yet: start a conversation first.")
@@ -129,6 +139,15 @@ class DamagedMessageError(StateError):
         self.thread_id = thread_id
         self.message_id = message_id
         self.depth = depth
+
+
+class DamagedStateError(StateError):
+    """A state of a graph cannot be read. `name` is LangGraph's id of it, or a value that it names."""
+
+    def __init__(self, thread_id: str, name: str) -> None:
+        super().__init__(f"A state of this conversation's graph is damaged: {name} does not fit its hash.")
+        self.thread_id = thread_id
+        self.name = name
 
 
 class DamagedOperationError(StateError):

@@ -47,6 +47,7 @@ class Thread:
     pinned: bool = False  # before all others in the list
     archived: bool = False  # out of the list, and found by the search
     tags: tuple[str, ...] = ()  # ids, also of removed ones; `storage.tag_rows` knows their names
+    state_id: int | None = None  # of a graph's state, where the current branch has one
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class Branch:
     thread_id: str
     name: str
     head_id: str | None
+    state_id: int | None = None  # of a graph's state that belongs to the head
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ class Checkpoint:
     )  # listed although it is off the path: see history.listed
     position: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
     load_state: Callable[[], State] | None = field(default=None, repr=False, compare=False)
+    state_id: int | None = field(default=None, repr=False, compare=False)  # of a graph's state
 
     @cached_property
     def state(self) -> State:

@@ -207,6 +207,11 @@ def _hash_pieces(texts: Iterable[str]) -> str:
     return HASH_PREFIX + found.hexdigest()
 
 
+def find_message_class(kind: str) -> type[BaseMessage] | None:
+    """Return the class of the messages of a type; None for a type that is not stored."""
+    return _MESSAGE_CLASSES.get(kind)
+
+
 def _check_type(kind: str) -> str:
     if kind not in _MESSAGE_CLASSES:
         raise ValueError(f"{kind!r} is not a type of message")

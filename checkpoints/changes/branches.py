@@ -113,7 +113,7 @@ def rename_branch(transaction: Transaction, branch_id: str, name: str) -> None:
 def fork_branch(transaction: Transaction, message_id: str | None, name: str) -> str:
     """Add a branch whose last message is this one, and make it the current one."""
     place = thread_rows.select_node(transaction.connection, message_id, transaction.thread.id)
-    branch = transaction.add_branch(name, place.id if place else None)
+    branch = transaction.add_branch(name, place)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
     transaction.switch_to(branch.id)
     return branch.id

@@ -85,7 +85,8 @@ def restore_head(transaction: Transaction, checkpoint_id: str, *, keep_future: b
     """Move the head to a checkpoint. With `keep_future`, a new branch keeps the removed messages."""
     connection, thread, old = transaction.connection, transaction.thread, transaction.trace_current_path()
     target, detached = checkpoint_rows.select_restore_target(connection, thread, checkpoint_id, old)
-    _move_back(transaction, target.node, OperationDetail(name=target.name, future_kept=keep_future), detached)
+    detail = OperationDetail(name=target.name, future_kept=keep_future)
+    _move_back(transaction, target.node, detail, detached, state_id=target.state_id)
     return target.id
 
 
@@ -99,17 +100,20 @@ def restore_message(transaction: Transaction, message_id: str | None, *, keep_fu
 
 
 def _move_back(
-    transaction: Transaction, node: Node | None, detail: OperationDetail, detached: Sequence[Checkpoint] = ()
+    transaction: Transaction,
+    node: Node | None,
+    detail: OperationDetail,
+    detached: Sequence[Checkpoint] = (),
+    state_id: int | None = None,
 ) -> None:
     old, new = transaction.trace_current_path(), transaction.trace_path(node)
     removal = checkpoint_rows.count_removal(transaction.connection, transaction.thread, old, new, detached)
     transaction.detail = replace(detail, messages=removal.messages, checkpoints=removal.checkpoints)
     future_id = None
     if detail.future_kept:
-        head_id = transaction.head.id if transaction.head else None
-        future_id = transaction.add_branch(name_kept_branch(detail), head_id).id
+        future_id = transaction.add_branch(name_kept_branch(detail), transaction.head).id
     transaction.unlist_checkpoints(detached, to_branch=future_id)
-    transaction.move_head(node)
+    transaction.move_head(node, state_id)
 
 
 def name_kept_branch(restore: OperationDetail) -> str:
@@ -123,7 +127,7 @@ def keep_removed_messages(transaction: Transaction) -> str:
     end = tree_rows.select_removed_end(transaction.connection, transaction.thread, transaction.trace_current_path())
     if end is None or end.operation.kind is not OperationKind.RESTORE:
         raise NothingRemovedError
-    branch = transaction.add_branch(name_kept_branch(end.operation.detail), end.node.id)
+    branch = transaction.add_branch(name_kept_branch(end.operation.detail), end.node)
     transaction.detail = OperationDetail(subject="branch", name=branch.name, messages=end.count, future_kept=True)
     unlisted = [each.id for each in end.operation.changes if each.table == "checkpoint" and each.before.get("detached")]
     transaction.update_rows("checkpoint", unlisted, detached=True, branch_id=branch.id)

@@ -47,9 +47,9 @@ def add_branches(
     parent = thread_rows.select_node(transaction.connection, after, transaction.thread.id)
     made: list[tuple[str, Message]] = []
     for name, message in first_messages:
-        first_id = transaction.add_messages(parent, [message], run_id=run_id)[0].id
-        stored = message_rows.select_message(transaction.connection, first_id, transaction.thread.id)
-        made.append((transaction.add_branch(name, first_id).id, stored))
+        first = transaction.add_messages(parent, [message], run_id=run_id)[0]
+        stored = message_rows.select_message(transaction.connection, first.id, transaction.thread.id)
+        made.append((transaction.add_branch(name, first).id, stored))
     transaction.detail = OperationDetail(subject="branches", branches=len(first_messages))
     return made
 
@@ -58,7 +58,7 @@ def fork_and_append(transaction: Transaction, message: NewMessage, *, after: str
     """Add a branch after a message, make it the current one, and write a message there. Return the message's id."""
     parent = thread_rows.select_node(transaction.connection, after, transaction.thread.id)
     node = transaction.add_messages(parent, [message], run_id=run_id)[0]
-    branch = transaction.add_branch(name, node.id)
+    branch = transaction.add_branch(name, node)
     transaction.detail = OperationDetail(subject="branch", name=branch.name)
     transaction.switch_to(branch.id)
     return node.id

@@ -43,7 +43,8 @@ def _copy_checkpoints(transaction: Transaction, source: Thread, path: Path, node
         for position, (checkpoint_id, depth) in enumerate(shown, first)
     ]
     thread = transaction.thread
-    common = {"thread_id": thread.id, "branch_id": thread.branch_id, "segment": nodes[0].segment, "detached": False}
+    own = {"thread_id": thread.id, "branch_id": thread.branch_id, "segment": nodes[0].segment}
+    common = {**own, "detached": False, "state_id": None}
     copies.copy_checkpoints(transaction.connection, listed, common)
     for _, new_id, _, _ in listed:
         transaction.record_insert("checkpoint", new_id)

@@ -28,32 +28,21 @@ from ..storage import (
     search_index,
     search_queue,
     segment_rows,
+    state_rows,
     tag_rows,
+    thread_counters,
     thread_rows,
 )
 from ..storage.bulk_insert import insert_rows
 from .alternatives import check_room_after
 from .default_names import DefaultNames
 
-# The condition is the compare-and-swap: it fails if anyone else moved the version inside this transaction's view.
-_NEXT_VERSION: Final = sa.update(schema.thread).where(
-    schema.thread.c.id == sa.bindparam("thread_id"), schema.thread.c.version == sa.bindparam("seen")
-)
-_RESERVE_POSITIONS: Final = (
-    sa.update(schema.thread)
-    .where(schema.thread.c.id == sa.bindparam("row_id"))
-    .values(checkpoints_made=schema.thread.c.checkpoints_made + sa.bindparam("number"))
-    .returning(schema.thread.c.checkpoints_made)
-)
-_COUNT_BRANCHES: Final = (
-    sa.select(sa.func.count()).select_from(schema.branch).where(schema.branch.c.thread_id == sa.bindparam("id"))
-)
 _INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
 
 
 @dataclass
 class Transaction:
-    """An open change. `loaded` is the thread before it; `head` follows the change."""
+    """An open change. `loaded` is the thread before it; `head` and `state_id` (of a graph's state) follow the change."""
 
     connection: sa.Connection
     loaded: thread_rows.LoadedThread
@@ -64,10 +53,12 @@ class Transaction:
     head: Node | None = None
     target: int | None = None  # of an undo or a redo
     detail: OperationDetail | None = None  # None: nothing set it
+    state_id: int | None = None
     _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)  # until a segment is made
+    _added_after: dict[str, Node | None] = field(default_factory=dict, init=False, repr=False)  # by the last new message
 
     def __post_init__(self) -> None:
-        self.head = self.loaded.head
+        self.head, self.state_id = self.loaded.head, self.loaded.thread.state_id
 
     @property
     def thread(self) -> Thread:
@@ -130,11 +121,27 @@ class Transaction:
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
         self.changes.extend(changes)
 
-    def move_head(self, node: Node | None) -> None:
+    def move_head(self, node: Node | None, state_id: int | None = None) -> None:
+        """Move the head, and a graph's state with it: to this one, or to the one that belongs to the message."""
+        self.stand_at(node, self.find_state(node) if state_id is None else state_id)
+
+    def stand_at(self, node: Node | None, state_id: int | None) -> None:
         # Nothing else in a change moves this head, so its earlier value is known: only an undo writes heads otherwise.
-        before = self.head.id if self.head else None
-        self._write_columns("branch", self.thread.branch_id, {"head_id": before}, {"head_id": node.id if node else None})
-        self.head = node
+        before: Json = {"head_id": self.head.id if self.head else None, "state_id": self.state_id}
+        after: Json = {"head_id": node.id if node else None, "state_id": state_id}
+        changed = [name for name in after if after[name] != before[name]]
+        before, after = ({name: columns[name] for name in changed} for columns in (before, after))
+        self._write_columns("branch", self.thread.branch_id, before, after)
+        self.head, self.state_id = node, state_id
+
+    def find_state(self, node: Node | None) -> int | None:
+        """Return the state of a graph that belongs to a message: its newest, or that of the nearest message before it."""
+        if not self.loaded.has_states or node is None:
+            return None
+        place = self._added_after.get(node.id, node)  # new messages have no state yet
+        if place == self.head:
+            return self.state_id
+        return state_rows.find_state(self.connection, self.trace_path(place))
 
     def detach_and_move(self, node: Node | None) -> None:
         """Move the head. Checkpoints that are not on its new path stay listed, as detached ones."""
@@ -165,6 +172,7 @@ class Transaction:
             placed.append(message_inserts.PlacedMessage(node, parent_id, content))
             hash_, parent_id = content.hash, node.id
         self.insert_messages(placed)
+        self._added_after[placed[-1].node.id] = self._added_after.get(parent.id, parent) if parent else None
         return [each.node for each in placed]
 
     def insert_messages(self, messages: Sequence[message_inserts.PlacedMessage], report: Report = ignore_progress) -> None:
@@ -198,21 +206,22 @@ class Transaction:
         before = {"branch_id": self.thread.branch_id}  # nothing else in a change switches
         self._write_columns("thread", self.thread.id, before, {"branch_id": branch_id})
 
-    def add_branch(self, name: str, head_id: str | None) -> Branch:
-        return self.add_branches([(name, head_id)])[0]
+    def add_branch(self, name: str, head: Node | None) -> Branch:
+        return self.add_branches([(name, head)])[0]
 
-    def add_branches(self, new_branches: Sequence[tuple[str, str | None]]) -> list[Branch]:
+    def add_branches(self, new_branches: Sequence[tuple[str, Node | None]]) -> list[Branch]:
         """Add branches, each with a name and a head, and return them."""
-        first = self.connection.execute(_COUNT_BRANCHES, {"id": self.thread.id}).scalar_one() if new_branches else 0
-        made = [
-            Branch(self.new_id(), self.thread.id, clean_name(name) or f"Branch {position + 1}", head_id)
-            for position, (name, head_id) in enumerate(new_branches, first)
-        ]
+        first = thread_counters.count_branches(self.connection, self.thread.id) if new_branches else 0
+        made = []
+        for position, (name, head) in enumerate(new_branches, first):
+            name, head_id = clean_name(name) or f"Branch {position + 1}", head.id if head else None  # noqa: PLW2901
+            made.append(Branch(self.new_id(), self.thread.id, name, head_id, self.find_state(head)))
         common = {"thread_id": self.thread.id, "created_at": self.now}
         self._insert(
             "branch",
             [
-                {"id": each.id, "position": position, "name": each.name, "head_id": each.head_id, **common}
+                {"id": each.id, "position": position, "name": each.name, "head_id": each.head_id, "state_id": each.state_id}
+                | common
                 for position, each in enumerate(made, first)
             ],
         )
@@ -232,6 +241,7 @@ class Transaction:
                 id=checkpoint.id or self.new_id(),
                 name=clean_name(checkpoint.name) or names.take_next(position + 1),
                 position=position,
+                state_id=self.find_state(checkpoint.node),
             )
             for position, checkpoint in enumerate(checkpoints, first)
         ]
@@ -247,8 +257,7 @@ class Transaction:
 
     def reserve_positions(self, number: int) -> int:
         """Reserve the positions of new checkpoints, and return the first one."""
-        values = {"row_id": self.thread.id, "number": number}
-        return int(self.connection.execute(_RESERVE_POSITIONS, values).scalar_one()) - number
+        return thread_counters.reserve_positions(self.connection, self.thread.id, number)
 
     def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
         """Run `body` and record the operation."""
@@ -257,7 +266,7 @@ class Transaction:
         self._index_tags()
         operation = Operation(
             thread_id=self.thread.id,
-            version=self._raise_version(),
+            version=thread_counters.raise_version(self.connection, self.thread, self.now),
             kind=kind,
             actor=self.caller.actor,
             undo_group=self.caller.undo_group,
@@ -281,15 +290,6 @@ class Transaction:
         written = [each.after["tags"] for each in self.changes if each.table == "thread" and "tags" in each.after]
         if written:
             tag_rows.index_thread(self.connection, self.thread.id, written[-1])
-
-    def _raise_version(self) -> int:
-        """Write the thread's next version, and return it. Raises `ConflictError` if another change wrote it first."""
-        version = self.thread.version + 1
-        values = {"thread_id": self.thread.id, "seen": self.thread.version, "version": version, "updated_at": self.now}
-        if self.connection.execute(_NEXT_VERSION, values).rowcount != 1:
-            raise ConflictError(self.thread.id, self.thread.version, version)
-        thread_rows.note_version(self.connection, self.thread.id, version)
-        return version
 
 
 def _continues(node: Node | None, head: Node) -> bool:

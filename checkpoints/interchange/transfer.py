@@ -65,7 +65,8 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
     """Export a conversation: the messages of its branches and checkpoints, each once, parents first.
 
     The export contains the extra state of each checkpoint and the current branch. It contains no operations, no messages
-    that only an undo can restore, and no alternatives (‹ 2/3 ›) outside all branches and checkpoints.
+    that only an undo can restore, no alternatives (‹ 2/3 ›) outside all branches and checkpoints, and no states of a graph:
+    it says so (`without_states`).
 
     Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
     attached files that would make it too large to be imported, or for words to redact that stand everywhere.
@@ -108,7 +109,7 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
 
 def _export_thread(thread: Thread, tags: list[str]) -> Json:
     """Export what is a thread's own. Marks that it does not have are left out: earlier versions do not know them."""
-    marks = {"pinned": thread.pinned, "archived": thread.archived}
+    marks = {"pinned": thread.pinned, "archived": thread.archived, "without_states": thread.state_id is not None}
     return {
         "title": thread.title,
         "settings": dict(thread.settings),
@@ -214,6 +215,8 @@ def list_warnings(doc: Document) -> list[str]:
     if parts := [pluralize(number, noun) for number, noun in counts if number]:
         ending = "it is" if sum(number for number, _ in counts) == 1 else "they are"
         found.append(f"It holds {' and '.join(parts)} that nothing shows: {ending} left out.")
+    if doc.thread.without_states:
+        found.append("The states of its graph are not in it: a graph begins anew there.")
     if doc.thread.settings:
         found.append("The settings in it are not taken over.")
     return found

@@ -58,6 +58,7 @@ class ThreadPart(_StrictModel):
     settings: dict[str, Any] = {}
     pinned: bool = False
     archived: bool = False
+    without_states: bool = False  # its graph has further channels, which are not in the file
     tags: Annotated[list[TagName], Field(max_length=MAX_TAGS_OF_THREAD)] = []
 
 

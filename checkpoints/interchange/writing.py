@@ -50,7 +50,7 @@ def _write_branches(transaction: Transaction, plan: BranchPlan, nodes: Mapping[s
     """Return the stored id of each of the document's branches, by its id there."""
     if plan.current_name is not None:
         transaction.update_row("branch", transaction.thread.branch_id, name=plan.current_name)
-    added = transaction.add_branches([(new.name, nodes[new.head].id if new.head else None) for new in plan.new])
+    added = transaction.add_branches([(new.name, nodes[new.head] if new.head else None) for new in plan.new])
     transaction.update_rows("branch", plan.deleted_ids, deleted_at=transaction.now)
     return {**plan.stored_ids, **{new.document_id: branch.id for new, branch in zip(plan.new, added, strict=True)}}
 

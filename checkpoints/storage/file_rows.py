@@ -16,7 +16,7 @@ REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=T
 def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> None:
     """Write each file once. A damaged row of the same hash is repaired."""
     table = schema.file
-    insert = _load_insert(connection.dialect.name)
+    insert = load_insert(connection.dialect.name)
     # In one order everywhere: two transactions that wait for each other's rows would be a deadlock.
     for _, file in sorted({file.hash: file for file in files}.items()):
         row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
@@ -27,7 +27,7 @@ def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> N
         connection.execute(statement.on_conflict_do_update(index_elements=["hash"], set_=columns, where=differs))
 
 
-def _load_insert(dialect: str) -> Callable[[sa.Table], Any]:
+def load_insert(dialect: str) -> Callable[[sa.Table], Any]:
     """Return the `insert` of a dialect, which can update a row that is there."""
     if dialect == "postgresql":
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415  (not with SQLite, see postgresql.py)

@@ -11,6 +11,9 @@ from . import schema, thread_rows
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
 _columns = schema.operation.c
+_is_operation = (_columns.thread_id == sa.bindparam("of_thread"), _columns.version == sa.bindparam("of_version"))
+_one_query = sa.select(schema.operation).where(*_is_operation)
+_update_changes = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
     *(column for column in _columns if column is not _columns.changes),
@@ -42,7 +45,7 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "kind": operation.kind,
         "actor": operation.actor,
         "grouped": operation.undo_group,
-        "changes": [[each.table, each.id, each.before, each.after] for each in operation.changes],
+        "changes": _format_changes(operation.changes),
         "detail": operation.detail.to_json(),
         "result": operation.result,
         "target": operation.target,
@@ -50,6 +53,24 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "created_at": thread_rows.from_time(operation.created_at),
     }
     connection.execute(_INSERT_OPERATION, values)
+
+
+def select_operation(connection: sa.Connection, thread_id: str, version: int) -> Operation | None:
+    row = connection.execute(_one_query, {"of_thread": thread_id, "of_version": version}).one_or_none()
+    return parse_operation(row) if row else None
+
+
+def update_changes(
+    connection: sa.Connection, operation: Operation, changes: Sequence[RowChange], result: str | None
+) -> None:
+    """Record more changes in an operation that is the newest of its thread."""
+    place = {"of_thread": operation.thread_id, "of_version": operation.version}
+    values = {"changes": _format_changes(changes), "result": result or operation.result}
+    connection.execute(_update_changes, {**place, **values})
+
+
+def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:
+    return [[each.table, each.id, each.before, each.after] for each in changes]
 
 
 def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:

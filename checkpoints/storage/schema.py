@@ -91,6 +91,7 @@ branch = sa.Table(
     sa.Column("head_id", sa.Text, sa.ForeignKey("message.id")),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
+    sa.Column("state_id", sa.Integer),  # of a graph: the `number` of the state that belongs to the head
 )
 
 checkpoint = sa.Table(
@@ -112,6 +113,7 @@ checkpoint = sa.Table(
     sa.Column("extra", sa.JSON, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
+    sa.Column("state_id", sa.Integer),  # of a graph: the `number` of the state that was saved
     sa.UniqueConstraint("thread_id", "position", name="uq_checkpoint_thread_id_position"),
     # Saving looks for names that were used, and for milestones that a message had, also among thousands.
     sa.Index("ix_checkpoint_thread_id_name", "thread_id", "name"),
@@ -140,6 +142,65 @@ operation = sa.Table(
         unique=True,
         sqlite_where=sa.text("request IS NOT NULL"),
     ),
+)
+
+_ID_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # LangGraph's ids ascend byte by byte
+
+# The state of a graph's channels after one step, written once. It names the values of the channels: see graph_state.py.
+state = sa.Table(
+    "state",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),  # ascends from parents to children, and is never used again
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("namespace", sa.Text, nullable=False),  # empty for the graph itself; else the place of a subgraph in it
+    sa.Column("checkpoint_id", _ID_TEXT, nullable=False),  # LangGraph's
+    sa.Column("parent", sa.Integer),  # its number; NULL for a parent that is not stored
+    sa.Column("parent_id", sa.Text),  # LangGraph's id of a parent that is not stored
+    sa.Column("parent_hash", sa.LargeBinary),  # of a parent that was erased
+    sa.Column("message_id", sa.Text, index=True),  # the last one of its path, by which the state is found
+    sa.Column("run_id", sa.Text),
+    sa.Column("shape", sa.Integer, nullable=False),
+    sa.Column("leaves", sa.Text, nullable=False),  # JSON
+    sa.Column("hash", sa.LargeBinary, nullable=False),
+    sa.Column("hidden", sa.Boolean, nullable=False, server_default=sa.false()),  # LangGraph's `prune` unlisted it
+    sa.UniqueConstraint("thread_id", "namespace", "checkpoint_id", name="uq_state_thread_id_namespace_checkpoint_id"),
+    sqlite_autoincrement=True,
+)
+
+# The names in a state, such as those of its channels: most states of a graph have the same.
+state_shape = sa.Table(
+    "state_shape",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("hash", sa.LargeBinary, nullable=False, unique=True),
+    sa.Column("body", sa.Text, nullable=False),  # JSON
+)
+
+# Values of channels, and items of lists: a log that only grows. States name its numbers.
+channel_value = sa.Table(
+    "channel_value",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("type", sa.Text, nullable=False),  # of the serializer
+    sa.Column("bytes", sa.LargeBinary, nullable=False),
+    sa.Column("hash", sa.LargeBinary, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+# What the tasks of a step have written. No reference to `state`: the writes may come before the state that they follow.
+state_write = sa.Table(
+    "state_write",
+    metadata,
+    sa.Column("thread_id", sa.Text, primary_key=True),
+    sa.Column("namespace", sa.Text, primary_key=True),
+    sa.Column("checkpoint_id", sa.Text, primary_key=True),
+    sa.Column("task_id", sa.Text, primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),  # negative for errors and interrupts
+    sa.Column("task_path", sa.Text, nullable=False),
+    sa.Column("channel", sa.Text, nullable=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("bytes", sa.LargeBinary, nullable=False),
+    sa.Column("resumed", sa.Boolean, nullable=False),  # written by a run that began at this state
 )
 
 MOVABLE_TABLES = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change

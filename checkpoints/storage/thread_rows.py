@@ -45,6 +45,7 @@ class LoadedThread:
     thread: Thread
     active_run_id: str | None  # the id of the run that is at work in it
     head_node: Node | None  # of its head; None as well when the database has lost that message
+    has_states: bool = False  # of a graph
 
     @property
     def head(self) -> Node | None:
@@ -68,7 +69,7 @@ class NewThread:
 
 BranchHeads = list[tuple[Branch, Node | None]]  # each with its last message; None for an empty branch or a lost message
 
-THREAD_COLUMNS = sa.select(schema.thread, schema.branch.c.head_id).join(
+THREAD_COLUMNS = sa.select(schema.thread, schema.branch.c.head_id, schema.branch.c.state_id).join(
     schema.branch, schema.branch.c.id == schema.thread.c.branch_id
 )
 _lock_thread = sa.select(schema.thread.c.id).where(schema.thread.c.id == sa.bindparam("thread_id")).with_for_update()
@@ -77,8 +78,9 @@ _head, _run = schema.message.c, schema.run.c
 _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schema.thread.c.id)
 # A literal: the index of running runs is only taken when the statement itself says that it asks for them.
 _is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
+_has_states = sa.exists().where(schema.state.c.thread_id == schema.thread.c.id)
 _thread_query = (
-    THREAD_COLUMNS.add_columns(_head.segment, _head.depth, _run.id.label("running"))
+    THREAD_COLUMNS.add_columns(_head.segment, _head.depth, _run.id.label("running"), _has_states.label("has_states"))
     .where(schema.thread.c.id == sa.bindparam("thread_id"))
     .outerjoin(schema.message, _is_head)
     .outerjoin(schema.run, _is_running)
@@ -115,9 +117,9 @@ def load_thread(connection: sa.Connection, thread_id: str, *, include_deleted: b
 
 def load_on_branch(connection: sa.Connection, loaded: LoadedThread, branch_id: str) -> LoadedThread:
     """Return a thread as it would be on another branch."""
-    head_id = select_branch(connection, branch_id, loaded.thread.id).head_id
-    thread = replace(loaded.thread, branch_id=branch_id, head_id=head_id)
-    return replace(loaded, thread=thread, head_node=select_node(connection, head_id, thread.id))
+    branch = select_branch(connection, branch_id, loaded.thread.id)
+    thread = replace(loaded.thread, branch_id=branch_id, head_id=branch.head_id, state_id=branch.state_id)
+    return replace(loaded, thread=thread, head_node=select_node(connection, branch.head_id, thread.id))
 
 
 def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
@@ -128,7 +130,7 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if row is None:
         raise ThreadNotFoundError(thread_id)
     place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
-    return LoadedThread(parse_thread(row), row.running, place)
+    return LoadedThread(parse_thread(row), row.running, place, bool(row.has_states))
 
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:
@@ -191,6 +193,7 @@ def parse_thread(row: sa.Row[Any]) -> Thread:
         pinned=row.pinned,
         archived=row.archived,
         tags=parse_tags(row.tags),
+        state_id=row.state_id,
     )
 
 
@@ -282,7 +285,7 @@ def select_branch_heads(connection: sa.Connection, thread_id: str) -> BranchHead
 
 
 def _row_to_branch(row: sa.Row[Any]) -> Branch:
-    return Branch(row.id, row.thread_id, row.name, row.head_id)
+    return Branch(row.id, row.thread_id, row.name, row.head_id, row.state_id)
 
 
 def select_branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:

@@ -14,14 +14,15 @@ from .. import history
 from ..changes.transaction import Transaction
 from ..errors import RunActiveError
 from ..model import Thread
-from ..operation import Caller, Operation, OperationKind
+from ..operation import Caller, OperationKind
 from ..progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from ..storage import file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
+from ..storage import file_rows, schema, search_index, sqlite, tag_rows, thread_rows
 from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
 from ..storage.search_index import IndexedMessage
 from ..store import new_id
 from ..text import pluralize
+from . import state_erasure, undo_reach
 
 _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.branch.c,
@@ -31,8 +32,9 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
 )
 _TABLES_OF_THREAD = (
     *(schema.checkpoint, schema.branch, schema.message, schema.segment),
-    *(schema.run, schema.rerun, schema.operation, schema.thread_tag),
+    *(schema.run, schema.rerun, schema.operation, schema.thread_tag, schema.state, schema.state_write),
 )
+_EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
@@ -49,6 +51,7 @@ class ErasePlan:
     changes: int  # that can no longer be undone or redone
     files: int = 0  # attached files that no message names afterwards
     tags: int = 0  # removed ones
+    states: int = 0  # of graphs
 
     def __bool__(self) -> bool:
         return any(getattr(self, each.name) for each in fields(self))
@@ -59,6 +62,7 @@ class ErasePlan:
             (self.checkpoints, "checkpoint"),
             (self.files, "attached file"),
             (self.tags, "removed tag"),
+            (self.states, "state"),
         )
         parts = [pluralize(number, noun) for number, noun in nouns if number]
         parts += [pluralize(self.branches, "deleted branch", "deleted branches")] if self.branches else []
@@ -78,6 +82,7 @@ class _ThreadErasure:
     branches: Sequence[str] = ()
     segments: Sequence[tuple[int, int]] = ()
     changes: int = 0
+    states: Sequence[int] = ()
 
 
 def plan_erasure(
@@ -108,6 +113,8 @@ def erase(
         messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
         for erasure in erasures:
             _erase_rows(connection, erasure, messages)
+        if any(erasure.states for erasure in erasures):
+            state_erasure.erase_unnamed_values(connection)
         lost_tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
         tag_rows.delete_unreferenced(connection, keep_removed=keep_undo or thread_id is not None)
         for hash_ in lost_files:
@@ -120,33 +127,6 @@ def erase(
     if database.engine.dialect.name == "sqlite":
         sqlite.vacuum_file(database.engine)
     return _sum_up(erasures, lost_files, lost_tags)
-
-
-def list_revertible_operations(connection: sa.Connection, thread_id: str) -> list[Operation]:
-    """Return the operations that undo can undo, now or later, and the undos that redo can reverse; newest first."""
-    found: list[Operation] = []
-    is_newest = True  # only undo and redo follow
-    for operation in operation_rows.select_operations(connection, thread_id):
-        if operation.kind is OperationKind.ERASE:
-            break
-        is_undo = operation.kind is OperationKind.UNDO
-        is_ordinary = not is_undo and operation.kind is not OperationKind.REDO
-        is_newest = is_newest and not is_ordinary
-        if not operation.undone and (is_ordinary or (is_undo and is_newest)):
-            found.append(operation)
-    return found
-
-
-def collect_references(operations: Sequence[Operation]) -> tuple[set[str], set[str], set[str]]:
-    """Return the ids of the messages, branches and checkpoints that undoing these operations needs."""
-    messages, branches, checkpoints = set[str](), set[str](), set[str]()
-    for change in (change for operation in operations for change in operation.changes):
-        for values in (change.before, change.after):
-            messages.update(filter(None, [values.get("head_id"), values.get("message_id")]))
-            branches.update(filter(None, [values.get("branch_id")]))
-        if change.table != "thread":
-            (branches if change.table == "branch" else checkpoints).add(change.id)
-    return messages, branches, checkpoints
 
 
 def _plan_threads(
@@ -169,18 +149,21 @@ def _plan_whole_thread(connection: sa.Connection, thread: Thread) -> _ThreadEras
     checkpoints = connection.scalars(
         sa.select(_checkpoint_columns.id).where(_checkpoint_columns.thread_id == thread.id)
     ).all()
-    return _ThreadErasure(thread, True, connection.scalar(messages) or 0, checkpoints)
+    states = state_erasure.find_lost_states(connection, thread.id, ())
+    return _ThreadErasure(thread, True, connection.scalar(messages) or 0, checkpoints, states=states)
 
 
 def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool) -> _ThreadErasure | None:
-    reach = list_revertible_operations(connection, thread.id)
-    messages, branches, checkpoints = collect_references(reach if keep_undo else ())
+    reach = undo_reach.list_revertible_operations(connection, thread.id)
+    messages, branches, checkpoints = undo_reach.collect_references(reach if keep_undo else ())
+    states = undo_reach.collect_states(reach if keep_undo else ())
     heads = sa.select(schema.branch)
     lost_branches, lost_checkpoints, branch_ids = [], [], set[str]()
     for row in connection.execute(heads.where(_branch_columns.thread_id == thread.id)):
         if row.deleted_at is None or row.id in branches:
             branch_ids.add(row.id)
             messages.update([row.head_id] if row.head_id else [])
+            states.update([row.state_id] if row.state_id else [])
         elif row.head_id or row.name:
             lost_branches.append(row.id)
     forks = thread_rows.select_segment_parents(connection, thread.id)
@@ -191,13 +174,15 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
         listed = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in branch_ids)
         if row.id in checkpoints or (row.deleted_at is None and listed):
             messages.add(row.message_id)
+            states.update([row.state_id] if row.state_id else [])
         else:
             lost_checkpoints.append(row.id)
     count, segments = _count_beyond(connection, thread.id, _reach_of_messages(connection, messages, forks))
     changes = 0 if keep_undo else len(reach)
-    if not (count or lost_branches or lost_checkpoints or changes):
+    lost_states = state_erasure.find_lost_states(connection, thread.id, states)
+    if not (count or lost_branches or lost_checkpoints or changes or lost_states):
         return None
-    return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes)
+    return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes, lost_states)
 
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
@@ -240,10 +225,11 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
         connection.execute(sa.delete(schema.thread).where(schema.thread.c.id == thread_id))
         thread_rows.note_version(connection, thread_id, ERASED)
         return
+    state_erasure.erase_states(connection, thread_id, erasure.states)
     for identifier in erasure.checkpoints:
         connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))
     for identifier in erasure.branches:  # the row stays, empty: the order of the other branches counts it
-        connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(head_id=None, name=""))
+        connection.execute(sa.update(schema.branch).where(_branch_columns.id == identifier).values(_EMPTY_BRANCH))
     is_lost = [
         sa.and_(_message_columns.segment == segment, _message_columns.depth >= start) for segment, start in erasure.segments
     ]
@@ -288,4 +274,5 @@ def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str], lost_
         changes=sum(erasure.changes for erasure in erasures),
         files=len(lost_files),
         tags=lost_tags,
+        states=sum(len(erasure.states) for erasure in erasures),
     )

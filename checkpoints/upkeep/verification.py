@@ -20,7 +20,7 @@ from ..operation import OperationKind
 from ..progress import Report, StepCounter, ignore_progress
 from ..storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from ..storage.database import Database
-from . import erasure, index_verification
+from . import index_verification, state_verification, undo_reach
 from .verification_report import Damage, RowCounts, VerificationReport
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
@@ -30,7 +30,7 @@ _BATCH_SIZE = 200  # rows that the driver hands over at a time
 
 def verify(database: Database, report: Report = ignore_progress) -> VerificationReport:
     """Check the whole database in one snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
-    tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file)
+    tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file, schema.state)
     with database.begin_read() as connection:
         messages = StepCounter(report, "Checking", _count_rows(connection, schema.message), "messages")
         found = (*_find_damages(connection, messages), *_find_lost_changes(connection, database.marked_versions))
@@ -53,7 +53,13 @@ def _compare_index(connection: sa.Connection, messages: StepCounter) -> tuple[li
 
 
 def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:
-    for part in (_check_sqlite, _check_strays, _check_attachments, partial(_check_threads, messages=messages)):
+    for part in (
+        _check_sqlite,
+        _check_strays,
+        _check_attachments,
+        _check_channel_values,
+        partial(_check_threads, messages=messages),
+    ):
         try:
             yield from part(connection)
         except _READ_ERRORS as error:
@@ -127,7 +133,7 @@ def _check_threads(connection: sa.Connection, messages: StepCounter) -> Iterator
     columns = (table.id, table.title, table.branch_id, table.version, table.checkpoints_made)
     for thread in connection.execute(sa.select(*columns).order_by(table.id)).all():
         try:
-            parts = (partial(_check_tree, messages=messages), _check_json_columns, _check_operations)
+            parts = (partial(_check_tree, messages=messages), _check_json_columns, _check_operations, _check_states)
             for problem, message in chain.from_iterable(part(connection, thread) for part in parts):
                 place = (message.id, message.depth + 1) if message else (None, None)
                 yield Damage(problem, thread.id, thread.title, *place)
@@ -156,6 +162,16 @@ def _check_json_columns(connection: sa.Connection, thread: _ThreadRow) -> Findin
     for row in connection.execute(operations, execution_options={"yield_per": _BATCH_SIZE}):
         if operation_rows.parse_operation(row).damaged:
             yield f"operation {row.version:,} is damaged: what it changed cannot be read", None
+
+
+def _check_channel_values(connection: sa.Connection) -> Iterator[Damage]:
+    yield from map(Damage, state_verification.check_values(connection))
+
+
+def _check_states(connection: sa.Connection, thread: _ThreadRow) -> Findings:
+    """Check the states of a graph."""
+    revertible = undo_reach.list_revertible_operations(connection, thread.id)
+    yield from ((problem, None) for problem in state_verification.check_states(connection, thread.id, revertible))
 
 
 def _is_json_object(text: str | None) -> bool:
@@ -257,7 +273,7 @@ def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings
     if [row.version for row in known] != list(range(1, thread.version + 1)):
         yield f"its operations are not those from 1 to {thread.version:,}", None
         return
-    needed = erasure.collect_references(erasure.list_revertible_operations(connection, thread.id))[0]
+    needed = undo_reach.collect_references(undo_reach.list_revertible_operations(connection, thread.id))[0]
     if missing := needed - set(thread_rows.select_nodes(connection, needed)):
         yield f"undoing its changes needs messages that are not there: {', '.join(sorted(missing))}", None
     by_version = {row.version: row for row in known}

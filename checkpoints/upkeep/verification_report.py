@@ -28,11 +28,14 @@ class RowCounts:
     checkpoints: int
     operations: int
     files: int
+    states: int = 0  # of graphs
 
     def __str__(self) -> str:
         nouns = ((self.threads, "conversation"), (self.messages, "message"), (self.checkpoints, "checkpoint"))
         attached = ((self.files, "attached file"),) if self.files else ()
-        return ", ".join(pluralize(number, noun) for number, noun in (*nouns, (self.operations, "change"), *attached))
+        states = ((self.states, "state"),) if self.states else ()
+        counted = (*nouns, (self.operations, "change"), *attached, *states)
+        return ", ".join(pluralize(number, noun) for number, noun in counted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,10 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0014": [
+        *(f"DROP TABLE {name}" for name in ("state_write", "channel_value", "state_shape", "state")),
+        *(f"ALTER TABLE {name} DROP COLUMN state_id" for name in ("branch", "checkpoint")),
+    ],
     "0013": ["DROP TABLE rerun", *(f"ALTER TABLE run DROP COLUMN rerun_{name}" for name in ("id", "number"))],
     "0012": ["DROP TABLE thread_tag", "DROP TABLE tag", "ALTER TABLE thread DROP COLUMN tags"],
     "0011": ["DROP TABLE saved_prompt"],

@@ -1,0 +1,9 @@
+"""LangGraph's checkpointer on the store: save, undo, restore and branch the whole state of any graph.
+
+It needs `langgraph-checkpoint`, which nothing else of the library imports.
+"""
+
+from ..errors import DamagedStateError, StaleWriterError
+from .saver import WaymarkSaver
+
+__all__ = ["DamagedStateError", "StaleWriterError", "WaymarkSaver"]

@@ -1,0 +1,45 @@
+"""Steps whose state is written: LangGraph may hand over their writes only afterwards, when nobody needs them."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from ..storage.write_rows import StateKey, Write
+
+_MAX_STEPS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedStep:
+    """What is known of a step: the channels whose writes are kept, and whether its run had written the state before."""
+
+    kept_channels: Collection[str]
+    is_same_run: bool
+
+
+class AppliedSteps:
+    """The last steps of this process, until a run begins at their state again."""
+
+    def __init__(self) -> None:
+        self._steps: OrderedDict[StateKey, AppliedStep] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def note_step(self, key: StateKey, step: AppliedStep) -> None:
+        """Note the step after a state."""
+        with self._lock:
+            self._steps[key] = step
+            while len(self._steps) > _MAX_STEPS:
+                self._steps.popitem(last=False)
+
+    def forget_step(self, key: StateKey) -> None:
+        with self._lock:
+            self._steps.pop(key, None)
+
+    def filter_writes(self, key: StateKey, writes: Sequence[Write], *, is_resumed: bool) -> Sequence[Write]:
+        """Return the writes that are still needed. A run that began at the state leaves it as it was."""
+        with self._lock:
+            step = self._steps.get(key)
+        if step is None or not (is_resumed or step.is_same_run):
+            return writes
+        return [each for each in writes if each.channel in step.kept_channels or (each.position < 0 and not is_resumed)]

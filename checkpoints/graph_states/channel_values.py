@@ -1,0 +1,60 @@
+"""Values of channels as references: small scalars inline, lists by their items, everything else by its stored bytes."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from ..graph_state import Reference, read_kind
+from ..storage import value_rows
+from ..storage.value_rows import Value
+
+_MAX_INLINE_CHARS = 64
+_MAX_WHOLE_LIST_BYTES = 256  # a row takes more than a small item
+
+
+def name_value(connection: sa.Connection, serde: SerializerProtocol, old: Reference, value: Any) -> Reference:
+    """Return the reference to a value. What the former value has in common with it is not written again."""
+    if value is None or type(value) in (bool, int, float) or (type(value) is str and len(value) <= _MAX_INLINE_CHARS):
+        return value
+    if type(value) is list:
+        items = [Value.of(*serde.dumps_typed(item)) for item in value]
+        if not items or sum(len(item.data) for item in items) > _MAX_WHOLE_LIST_BYTES:
+            return ["r", _join_runs(_name_items(connection, old, items))]
+    return ["v", _name_items(connection, old, [Value.of(*serde.dumps_typed(value))])[0]]
+
+
+def _name_items(connection: sa.Connection, old: Reference, items: Sequence[Value]) -> list[int]:
+    numbers = value_rows.select_hashes(connection, list_numbers(old))
+    new = {item.hash: item for item in items if item.hash not in numbers}
+    numbers |= zip(new, value_rows.insert_values(connection, new.values()), strict=True)
+    return [numbers[item.hash] for item in items]
+
+
+def list_numbers(reference: Reference) -> list[int]:
+    """Return the numbers of the stored values that a reference names, in order."""
+    if read_kind(reference) == "v":
+        return [reference[1]]
+    runs = reference[1] if read_kind(reference) == "r" else []
+    return [number for first, last in runs for number in range(first, last + 1)]
+
+
+def _join_runs(numbers: Sequence[int]) -> list[list[int]]:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] + 1 == number:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
+
+
+def read_value(serde: SerializerProtocol, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> Any:
+    """Return a new value. `stored` holds the bytes that the reference names."""
+    match read_kind(reference):
+        case "v":
+            return serde.loads_typed(stored[reference[1]])
+        case "r":
+            return [serde.loads_typed(stored[number]) for number in list_numbers(reference)]
+    return reference

@@ -1,0 +1,128 @@
+"""The messages of a graph as a path of the conversation's tree: what two states have in common is stored once."""
+
+import bisect
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import sqlalchemy as sa
+from langchain_core.messages import BaseMessage, BaseMessageChunk
+
+from .. import serde
+from ..changes.transaction import Transaction
+from ..errors import TooManyAlternativesError
+from ..history import Path
+from ..model import NewMessage, Node
+from ..storage import message_rows, thread_rows
+from .message_copies import count_equal, duplicate_message
+
+_MAX_KNOWN_MESSAGES = 50_000  # of all conversations
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePath:
+    """The messages of a path with their places. Nobody else has these messages."""
+
+    nodes: Sequence[Node] = ()
+    messages: Sequence[BaseMessage] = ()
+
+    @property
+    def end(self) -> Node | None:
+        return self.nodes[-1] if self.nodes else None
+
+    def cut_after(self, length: int) -> "MessagePath":
+        return self if length == len(self.nodes) else MessagePath(self.nodes[:length], self.messages[:length])
+
+    def extend(self, nodes: Sequence[Node], messages: Sequence[BaseMessage]) -> "MessagePath":
+        return MessagePath([*self.nodes, *nodes], [*self.messages, *messages])
+
+
+class KnownPaths:
+    """The path of each conversation that was read or written last. Messages never change: nothing here goes stale."""
+
+    def __init__(self) -> None:
+        self._paths: OrderedDict[str, MessagePath] = OrderedDict()
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def get_path(self, thread_id: str) -> MessagePath:
+        with self._lock:
+            return self._paths.get(thread_id, MessagePath())
+
+    def keep_path(self, thread_id: str, path: MessagePath) -> None:
+        with self._lock:
+            self._count += len(path.nodes) - len(self._paths.pop(thread_id, MessagePath()).nodes)
+            self._paths[thread_id] = path
+            while self._count > _MAX_KNOWN_MESSAGES and len(self._paths) > 1:
+                self._count -= len(self._paths.popitem(last=False)[1].nodes)
+
+    def load_path(self, connection: sa.Connection, thread_id: str, message_id: str | None, length: int) -> MessagePath:
+        """Return the path to a message. Only messages that are not known are read. Raises `DamagedMessageError`."""
+        known = self.get_path(thread_id)
+        if message_id is None:
+            return MessagePath()
+        if length <= len(known.nodes) and known.nodes[length - 1].id == message_id:
+            return known.cut_after(length)
+        node = thread_rows.select_node(connection, message_id, thread_id)
+        path = thread_rows.load_path(connection, thread_id, message_id)
+        assert node is not None
+        shared = bisect.bisect_left(known.nodes, True, key=lambda each: each not in path)
+        found = known.cut_after(shared).extend(*_read_messages(connection, path, shared))
+        self.keep_path(thread_id, found)
+        return found
+
+
+def _read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[list[Node], list[BaseMessage]]:
+    nodes, messages = [], []
+    for message in message_rows.select_messages(connection, path, last=path.length - start):
+        parsed = message.langchain
+        parsed.id = parsed.id or message.id  # without one, LangGraph would give it another id in each run
+        nodes.append(Node(message.id, message.segment, message.depth))
+        messages.append(parsed)
+    return nodes, messages
+
+
+def place_messages(change: Transaction, old: MessagePath, value: Sequence[object], run_id: str) -> MessagePath | None:
+    """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
+
+    Return None for messages that JSON cannot carry exactly.
+    """
+    messages = [each for each in value if _is_storable(each)]
+    if len(messages) < len(value):
+        return None
+    shared = count_equal(old.messages, messages)
+    path = old.cut_after(shared)
+    if shared == len(old.nodes):
+        path = path.extend(*_find_standing(change, path, messages[shared:]))
+    try:
+        new = [NewMessage(serde.to_body(message)) for message in messages[len(path.nodes) :]]
+        nodes = change.add_messages(path.end, new, run_id=run_id)
+    except (TypeError, ValueError, TooManyAlternativesError):
+        return None
+    return path.extend(nodes, [duplicate_message(message) for message in messages[len(path.nodes) :]]) if nodes else path
+
+
+def _is_storable(message: object) -> TypeGuard[BaseMessage]:
+    if not isinstance(message, BaseMessage):
+        return False
+    kind = type(message)
+    return kind is serde.find_message_class(message.type) or (
+        isinstance(message, BaseMessageChunk) and kind.__module__.startswith("langchain_core.")
+    )
+
+
+def _find_standing(
+    change: Transaction, path: MessagePath, messages: Sequence[BaseMessage]
+) -> tuple[list[Node], list[BaseMessage]]:
+    """Return the messages that stand after a path already: the page writes a user's message before its run."""
+    end = path.end
+    if not messages or change.head is None or change.head == end:
+        return [], []
+    standing = change.trace_current_path()
+    if end is not None and end not in standing:
+        return [], []
+    nodes, stored = _read_messages(change.connection, standing, len(path.nodes))
+    count = count_equal(stored, messages)
+    return nodes[:count], stored[:count]

@@ -1,0 +1,201 @@
+"""`WaymarkSaver`: LangGraph's interface to the states."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import sqlalchemy as sa
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+    get_checkpoint_id,
+)
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from ..storage import write_rows
+from ..storage.database import Database, retry_contended
+from ..storage.state_rows import StoredState
+from ..storage.write_rows import StateKey, Write
+from ..store import Store
+from . import state_copies, state_removal
+from .message_paths import KnownPaths
+from .state_lists import StateQuery
+from .state_puts import READ_AS_LATEST, StatePut, StateWriter
+from .state_reads import StateReader, mark_latest, select_latest_state, select_listed_state
+
+Tuples = Iterator[CheckpointTuple]
+
+
+class WaymarkSaver(BaseCheckpointSaver[int]):
+    """A checkpointer whose threads are conversations of a store.
+
+    The messages in the channel `messages` are the conversation's. Where the conversation stands after an undo, a restore or
+    a change of its branch, the graph goes on. Values are rebuilt strictly: besides LangGraph's own list, only the
+    `allowed_types` are constructed, each a class or its module and name.
+    """
+
+    def __init__(
+        self, store: Store, *, messages: str = "messages", allowed_types: Collection[type | tuple[str, ...]] = ()
+    ) -> None:
+        super().__init__(serde=JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(allowed_types))
+        self.store = store
+        self._paths = KnownPaths()
+        self._writer = StateWriter(store, messages, self._paths)
+
+    @classmethod
+    def open(cls, place: str | Path, **options: Any) -> "WaymarkSaver":
+        """Open a SQLite file, or a database by its address; `close` it afterwards, or use it in a `with` block."""
+        is_address = isinstance(place, str) and "://" in place
+        return cls(Store(Database.open_url(str(place)) if is_address else Database.open_file(Path(place))), **options)
+
+    def close(self) -> None:
+        self.store.database.close()
+
+    def __enter__(self) -> "WaymarkSaver":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @retry_contended
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Write a state, and move the conversation to it if it is the graph's own.
+
+        Raises `StaleWriterError` when another run or a change in time has moved the conversation meanwhile.
+        """
+        new = StatePut.parse(config, checkpoint, metadata, new_versions)
+        self._writer.write_put(self.serde, new)
+        at = {"thread_id": new.key.thread_id, "checkpoint_ns": new.key.namespace, "checkpoint_id": checkpoint["id"]}
+        return {"configurable": at}
+
+    @retry_contended
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """Write what a task wrote, before or after the state that it follows."""
+        at = config["configurable"]
+        key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), at["checkpoint_id"])
+        new = [
+            Write(task_path, task_id, WRITES_IDX_MAP.get(channel, position), channel, *self.serde.dumps_typed(value))
+            for position, (channel, value) in enumerate(writes)
+        ]
+        applied = self._writer.applied
+        is_resumed = at.get(READ_AS_LATEST) == key.checkpoint_id
+        if applied.filter_writes(key, new, is_resumed=is_resumed):
+            # The lock of `put`: what comes after the next state is not needed any more.
+            with self.store.database.begin_write(key.thread_id) as connection:
+                needed = applied.filter_writes(key, new, is_resumed=is_resumed)
+                write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """Return a state: the one with the config's id, or else the one where the conversation stands."""
+        with self.store.database.begin_read() as connection:
+            state = _select_state(connection, config)
+            if state is None:
+                return None
+            self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
+            (found,) = self._reader.make_tuples(connection, [state])
+        return mark_latest(found, is_latest=not get_checkpoint_id(config))
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """Return the writes from which LangGraph rebuilds DeltaChannels, those of unlisted states included."""
+        with self.store.database.begin_read() as connection:
+            return self._reader.read_histories(connection, _select_state(connection, config), channels)
+
+    @property
+    def _reader(self) -> StateReader:
+        return StateReader(self.serde, self._paths)  # LangGraph gives a copy of the saver another serializer
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Tuples:
+        """Yield states, the newest first, those of undone runs included. The database is read in portions."""
+        yield from StateQuery.parse(config, filter, before, limit).run_query(self.store.database, self._reader)
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Take a conversation out of the list, as the page does: undo brings it back, and only `erase` destroys it."""
+        state_removal.delete_thread(self.store, thread_id)
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Unlist the states of runs. A conversation that stands on one goes back to before; undo brings it back."""
+        state_removal.remove_runs(self.store, run_ids)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Unlist all states but those that runs go on from, or delete conversations. `erase` frees the space."""
+        for thread_id in thread_ids:
+            remove = state_removal.delete_thread if strategy == "delete" else state_removal.keep_latest
+            remove(self.store, thread_id)
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Write all states of a conversation as those of another one."""
+        state_copies.copy_states(self, self.store.database, source_thread_id, target_thread_id)
+
+    # LangGraph's asynchronous interface: the same in other threads, where a database does not block the event loop.
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        return await asyncio.to_thread(self.get_tuple, config)
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        return await asyncio.to_thread(self.get_delta_channel_history, config=config, channels=channels)
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        found = self.list(config, filter=filter, before=before, limit=limit)
+        while (each := await asyncio.to_thread(next, found, None)) is not None:
+            yield each
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        await asyncio.to_thread(self.delete_thread, thread_id)
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        await asyncio.to_thread(self.delete_for_runs, run_ids)
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        await asyncio.to_thread(self.prune, thread_ids, strategy=strategy)
+
+
+def _select_state(connection: sa.Connection, config: RunnableConfig) -> StoredState | None:
+    """Return the state that a config names; without an id, the one where the conversation stands."""
+    at = config["configurable"]
+    place = (str(at["thread_id"]), at.get("checkpoint_ns", ""))
+    if checkpoint_id := get_checkpoint_id(config):
+        return select_listed_state(connection, *place, checkpoint_id)
+    return select_latest_state(connection, *place)

@@ -1,0 +1,234 @@
+"""Writing a state: what is new of its channels, its place among the states, and where the conversation stands, at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, get_checkpoint_metadata
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ..changes.joined_operations import record_step
+from ..changes.transaction import Transaction
+from ..errors import RunActiveError, StaleWriterError, ThreadNotFoundError
+from ..graph_state import INPUT_CHANNEL, Reference, list_paths, unwrap_snapshot
+from ..model import UNTITLED, Json, Node
+from ..names import clean_name
+from ..operation import Caller, OperationKind
+from ..storage import state_rows, thread_rows, value_rows, write_rows
+from ..storage.state_rows import StateDraft, StoredState
+from ..storage.thread_rows import LoadedThread
+from ..storage.write_rows import StateKey
+from ..store import Store
+from .applied_steps import AppliedStep, AppliedSteps
+from .channel_values import list_numbers, name_value
+from .message_paths import KnownPaths, MessagePath, place_messages
+
+READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
+
+
+@dataclass(frozen=True, slots=True)
+class StatePut:
+    """A state as LangGraph hands it over."""
+
+    key: StateKey
+    parent_id: str | None
+    checkpoint: Checkpoint
+    metadata: Json
+    new_versions: ChannelVersions
+    begun_at: str | None  # the id of the state where the conversation stood when the run began
+
+    @classmethod
+    def parse(
+        cls, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> "StatePut":
+        at = config["configurable"]
+        key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
+        merged = dict(get_checkpoint_metadata(config, metadata))
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST))
+
+    @property
+    def is_root(self) -> bool:
+        return not self.key.namespace
+
+    @property
+    def is_first_input(self) -> bool:
+        return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
+
+    def choose_run_id(self, parent: StoredState | None) -> str:
+        """Return the id of the run: without one in the metadata, that of its first state."""
+        if isinstance(run_id := self.metadata.get("run_id"), str):
+            return run_id
+        is_begun = self.metadata.get("source") == "loop" and self.parent_id != self.begun_at
+        return parent.run_id if is_begun and parent is not None and parent.run_id else self.key.checkpoint_id
+
+
+class StateWriter:
+    """Writes the states of graphs whose messages are in one channel."""
+
+    def __init__(self, store: Store, messages_channel: str, paths: KnownPaths) -> None:
+        self._store = store
+        self._channel = messages_channel
+        self._paths = paths
+        self.applied = AppliedSteps()
+
+    def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
+        try:
+            path = self._write_at_once(serde, put)
+        except BaseException:
+            self.applied.forget_step(_name_parent_key(put))
+            raise
+        if path is not None:
+            self._paths.keep_path(put.key.thread_id, path)
+
+    def _write_at_once(self, serde: SerializerProtocol, put: StatePut) -> MessagePath | None:
+        with self._store.database.begin_write(put.key.thread_id) as connection:
+            loaded = self._load_or_make_thread(connection, put.key.thread_id)
+            parent = state_rows.select_state(connection, *_name_parent(put)) if put.parent_id else None
+            run_id = put.choose_run_id(parent)
+            if put.is_root:
+                _check_writer(connection, loaded, put, parent, run_id)
+            now = thread_rows.from_time(self._store.now())
+            change = Transaction(connection, loaded, now, self._store.new_id, Caller("agent", undo_group=run_id))
+            return self._write_state(change, serde, put, parent, run_id)
+
+    def _load_or_make_thread(self, connection: sa.Connection, thread_id: str) -> LoadedThread:
+        try:
+            return thread_rows.load_thread(connection, thread_id, include_deleted=True)
+        except ThreadNotFoundError:
+            return thread_rows.insert_thread(connection, self._store.prepare_thread(thread_id=thread_id), self._store.now())
+
+    def _write_state(
+        self, change: Transaction, serde: SerializerProtocol, put: StatePut, parent: StoredState | None, run_id: str
+    ) -> MessagePath | None:
+        """Write a state, and move the head to it. Return its messages, where they are in the tree."""
+        old: Mapping[str, Reference] = parent.body["values"] if parent else {}
+        values, path = {}, None
+        has_messages = put.is_root and self._channel in put.checkpoint["channel_values"]
+        if has_messages and not _is_unchanged(put, parent, self._channel):
+            path = self._place_path(change, put, old.get(self._channel), run_id)
+        for channel, value in put.checkpoint["channel_values"].items():
+            if _is_unchanged(put, parent, channel):
+                values[channel] = old[channel]
+                continue
+            content = value.value if isinstance(value, _DeltaSnapshot) else value
+            if channel == self._channel and path is not None:
+                reference: Reference = ["m", path.end.id if path.end else None, len(path.nodes)]
+            else:
+                reference = name_value(change.connection, serde, unwrap_snapshot(old.get(channel)), content)
+            values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
+        head = _find_head(change, values, path, parent)
+        is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
+        message_id = head.id if head and put.is_root and not is_input else None
+        parent_id = None if parent else put.parent_id
+        key = put.key
+        new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, parent_id, run_id, message_id)
+        number = state_rows.insert_state(change.connection, new, _make_body(put, values))
+        if put.is_root:
+            _move(change, head, number, path)
+        if parent is not None:
+            self._forget_inputs(change.connection, put, parent, values)
+            self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)
+        return path
+
+    def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
+        """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
+        parent_key, kept = _name_parent_key(put), _list_delta_channels(put.checkpoint)
+        write_rows.delete_applied_writes(connection, parent_key, kept, is_same_run=is_same_run)
+        self.applied.note_step(parent_key, AppliedStep(frozenset(kept), is_same_run))
+
+    def _forget_inputs(
+        self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
+    ) -> None:
+        """Delete the input of a run once its first step has taken it: the channels hold it now."""
+        taken = parent.body["values"].get(INPUT_CHANNEL)
+        if taken is not None and INPUT_CHANNEL not in values and put.metadata.get("source") == "loop":
+            value_rows.delete_values(connection, list_numbers(taken))
+
+    def _place_path(self, change: Transaction, put: StatePut, old: Reference, run_id: str) -> MessagePath | None:
+        """Return the path of the messages' channel, whose new messages are written."""
+        value = put.checkpoint["channel_values"][self._channel]
+        content = value.value if isinstance(value, _DeltaSnapshot) else value
+        if type(content) is not list:
+            return None
+        paths = [*list_paths({self._channel: old})]
+        known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
+        return place_messages(change, known, content, run_id)
+
+
+def _find_head(
+    change: Transaction, values: Mapping[str, Reference], path: MessagePath | None, parent: StoredState | None
+) -> Node | None:
+    """Return the last message of a state. Where the step changed no message, the head stays: messages may follow it."""
+    old = [*list_paths(parent.body["values"])] if parent else []
+    new = [*list_paths(values)] or old
+    if not new or (new == old and parent is not None and parent.number == change.state_id):
+        return change.head
+    return path.end if path is not None else thread_rows.select_node(change.connection, new[0][0], change.thread.id)
+
+
+def _name_parent(put: StatePut) -> tuple[str, str, str]:
+    return put.key.thread_id, put.key.namespace, put.parent_id or ""
+
+
+def _name_parent_key(put: StatePut) -> StateKey:
+    return StateKey(*_name_parent(put))
+
+
+def _check_writer(
+    connection: sa.Connection, loaded: LoadedThread, put: StatePut, parent: StoredState | None, run_id: str
+) -> None:
+    """Refuse a run that another one has overtaken. A run at a state that was chosen by its id is a fork."""
+    thread = loaded.thread
+    if loaded.active_run_id not in (None, run_id):
+        raise RunActiveError(thread.id, str(loaded.active_run_id))
+    if thread.deleted or thread.state_id is None:
+        return
+    is_continued = put.parent_id is not None and (put.metadata.get("source") == "loop" or put.begun_at)
+    if put.is_first_input or (is_continued and (parent is None or parent.number != thread.state_id)):
+        raise StaleWriterError(thread.id)
+
+
+def _is_unchanged(put: StatePut, parent: StoredState | None, channel: str) -> bool:
+    if parent is None or channel in put.new_versions or channel not in parent.body["values"]:
+        return False
+    return bool(parent.body["versions"].get(channel) == put.checkpoint["channel_versions"].get(channel))
+
+
+def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
+    return {
+        "v": put.checkpoint["v"],
+        "ts": put.checkpoint["ts"],
+        "values": values,
+        "versions": put.checkpoint["channel_versions"],
+        "seen": put.checkpoint["versions_seen"],
+        "updated": put.checkpoint.get("updated_channels"),
+        "metadata": put.metadata,
+    }
+
+
+def _list_delta_channels(checkpoint: Checkpoint) -> list[str]:
+    """Return the channels that LangGraph rebuilds from writes: a DeltaChannel has no value in most states."""
+    values = checkpoint["channel_values"]
+    return [
+        name for name in checkpoint["channel_versions"] if name not in values or isinstance(values[name], _DeltaSnapshot)
+    ]
+
+
+def _move(change: Transaction, head: Node | None, number: int, path: MessagePath | None) -> None:
+    """Move the conversation to a new state, as a change that undo takes back with its run."""
+    kind = OperationKind.APPEND
+    if change.head is not None and change.head != head and change.head not in change.trace_path(head):
+        kind = OperationKind.EDIT
+    if change.thread.deleted:  # LangGraph's user begins anew with an id that was deleted
+        change.update_row("thread", change.thread.id, deleted_at=None)
+    if change.thread.title == UNTITLED and (title := _find_title(path)):
+        change.update_row("thread", change.thread.id, title=title)
+    change.stand_at(head, number)
+    record_step(change, kind, head.id if head else None)
+
+
+def _find_title(path: MessagePath | None) -> str:
+    asked = next((message for message in path.messages if message.type == "human"), None) if path else None
+    return clean_name(str(asked.text)) if asked else ""

@@ -1,0 +1,181 @@
+"""Reading states: which one is meant, and its channels as new values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import Checkpoint, CheckpointTuple, DeltaChannelHistory, PendingWrite
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ..errors import DamagedStateError
+from ..graph_state import INPUT_CHANNEL, Reference, list_paths, list_value_numbers, read_kind
+from ..model import Json
+from ..storage import schema, state_rows, value_rows, write_rows
+from ..storage.state_rows import StoredState
+from ..storage.write_rows import Write
+from .channel_values import list_numbers, read_value
+from .message_copies import duplicate_message
+from .message_paths import KnownPaths
+from .state_puts import READ_AS_LATEST
+
+_state, _thread = schema.state.c, schema.thread.c
+_PORTION = 50
+_standing_query = (
+    sa.select(schema.branch.c.state_id)
+    .join(schema.thread, _thread.branch_id == schema.branch.c.id)
+    .where(_thread.id == sa.bindparam("of_thread"), _thread.deleted_at.is_(None))
+)
+_is_listed = sa.and_(_thread.deleted_at.is_(None), sa.not_(_state.hidden))
+_listed_query = state_rows.STATE_QUERY.join(schema.thread, _thread.id == _state.thread_id)
+
+
+def select_standing_state(connection: sa.Connection, thread_id: str) -> StoredState | None:
+    """Return the state where the conversation stands: not the newest one, after an undo."""
+    return state_rows.select_numbered_state(connection, connection.scalar(_standing_query, {"of_thread": thread_id}))
+
+
+def select_latest_state(connection: sa.Connection, thread_id: str, namespace: str) -> StoredState | None:
+    """Return the state that a run in this namespace goes on from."""
+    standing = select_standing_state(connection, thread_id)
+    if not namespace or standing is None:
+        return standing if not namespace else None
+    own = _listed_query.where(_state.thread_id == thread_id, _state.namespace == namespace, _is_listed)
+    with connection.execute(own.order_by(_state.checkpoint_id.desc())) as rows:
+        for row in rows.yield_per(_PORTION):
+            state = state_rows.parse_state(row)
+            if _is_below(connection, state, standing):
+                return state
+    return None
+
+
+def _is_below(connection: sa.Connection, state: StoredState, standing: StoredState) -> bool:
+    """Return whether a subgraph's state was reached from where the conversation stands, and is not of an undone run."""
+    root_id = state.body["metadata"].get("parents", {}).get("")
+    if root_id is None:
+        return True
+    root = state_rows.select_state(connection, state.thread_id, "", root_id)
+    return root is not None and state_rows.is_ancestor(connection, root.number, standing.number)
+
+
+def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:
+    """Return the state with LangGraph's id; None for one that LangGraph's interface has removed."""
+    of_state = (_state.thread_id == thread_id, _state.namespace == namespace, _state.checkpoint_id == checkpoint_id)
+    row = connection.execute(_listed_query.where(*of_state, _is_listed)).one_or_none()
+    return state_rows.parse_state(row) if row else None
+
+
+def select_portion(
+    connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]], limit: int | None, before: str | None
+) -> list[StoredState]:
+    """Return the newest states, at most `limit`, and older ones than `before`."""
+    older = () if before is None else (_state.checkpoint_id < before,)
+    query = _listed_query.where(*conditions, *older, _is_listed).order_by(_state.checkpoint_id.desc())
+    return [state_rows.parse_state(row) for row in connection.execute(query.limit(min(limit or _PORTION, _PORTION)))]
+
+
+def iterate_ancestors(connection: sa.Connection, state: StoredState | None) -> Iterator[StoredState]:
+    """Yield the states above a state, the nearest first, unlisted ones included."""
+    while state is not None and (state := state_rows.select_numbered_state(connection, state.parent)) is not None:
+        yield state
+
+
+class StateReader:
+    """Makes LangGraph's values of states."""
+
+    def __init__(self, serde: SerializerProtocol, paths: KnownPaths) -> None:
+        self._serde = serde
+        self._paths = paths
+
+    def make_tuples(self, connection: sa.Connection, states: Sequence[StoredState]) -> Iterator[CheckpointTuple]:
+        """Yield states of one thread with their channels. They share messages with one another, and with nobody else."""
+        numbers = {number for state in states for number in list_value_numbers(state.body["values"])}
+        thread_id = states[0].thread_id if states else ""
+        stored = value_rows.select_values(connection, numbers, thread_id)
+        writes: dict[tuple[str, str], list[Write]] = {}
+        for namespace in {state.namespace for state in states}:
+            ids = [state.checkpoint_id for state in states if state.namespace == namespace]
+            found = write_rows.select_writes(connection, thread_id, namespace, ids)
+            writes |= {(namespace, checkpoint_id): each for checkpoint_id, each in found.items()}
+        copies: dict[str, BaseMessage] = {}
+        for state in states:
+            values = {
+                channel: self._read_channel(connection, state, reference, stored, copies)
+                for channel, reference in state.body["values"].items()
+                if not _is_taken_input(channel, reference, stored)
+            }
+            yield self._make_tuple(state, values, writes.get((state.namespace, state.checkpoint_id), []))
+
+    def read_histories(
+        self, connection: sa.Connection, state: StoredState | None, channels: Sequence[str]
+    ) -> dict[str, DeltaChannelHistory]:
+        """Return the writes of DeltaChannels above a state, back to the nearest value of each."""
+        writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
+        seeds: Json = {}
+        for above in iterate_ancestors(connection, state):
+            (found,) = self.make_tuples(connection, [above])
+            for write in reversed(found.pending_writes or []):
+                if write[1] in writes and write[1] not in seeds:
+                    writes[write[1]].append(write)
+            seeds = {name: value for name, value in found.checkpoint["channel_values"].items() if name in writes} | seeds
+            if len(seeds) == len(writes):
+                break
+        histories = {channel: DeltaChannelHistory(writes=found[::-1]) for channel, found in writes.items()}
+        for channel, seed in seeds.items():
+            histories[channel]["seed"] = seed
+        return histories
+
+    def _read_channel(
+        self,
+        connection: sa.Connection,
+        state: StoredState,
+        reference: Reference,
+        stored: Mapping[int, tuple[str, bytes]],
+        copies: dict[str, BaseMessage],
+    ) -> Any:
+        match read_kind(reference):
+            case "d":
+                return _DeltaSnapshot(self._read_channel(connection, state, reference[1], stored, copies))
+            case "m":
+                ((message_id, length),) = list_paths({"": reference})
+                path = self._paths.load_path(connection, state.thread_id, message_id, length)
+                for node, message in zip(path.nodes, path.messages, strict=True):
+                    if node.id not in copies:
+                        copies[node.id] = duplicate_message(message)
+                return [copies[node.id] for node in path.nodes]
+        try:
+            return read_value(self._serde, reference, stored)
+        except KeyError as missing:
+            raise DamagedStateError(state.thread_id, f"value {missing}") from missing
+
+    def _make_tuple(self, state: StoredState, values: Json, writes: Sequence[Write]) -> CheckpointTuple:
+        body = state.body
+        checkpoint = Checkpoint(
+            v=body["v"],
+            id=state.checkpoint_id,
+            ts=body["ts"],
+            channel_values=values,
+            channel_versions=body["versions"],
+            versions_seen=body["seen"],
+            updated_channels=body["updated"],
+        )
+        pending = [(each.task_id, each.channel, self._serde.loads_typed((each.type, each.data))) for each in writes]
+        parent = make_config(state, state.parent_id) if state.parent_id else None
+        return CheckpointTuple(make_config(state, state.checkpoint_id), checkpoint, body["metadata"], parent, pending)
+
+
+def _is_taken_input(channel: str, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> bool:
+    return channel == INPUT_CHANNEL and not all(number in stored for number in list_numbers(reference))
+
+
+def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
+    at = {"thread_id": state.thread_id, "checkpoint_ns": state.namespace, "checkpoint_id": checkpoint_id}
+    return {"configurable": at}
+
+
+def mark_latest(found: CheckpointTuple, *, is_latest: bool) -> CheckpointTuple:
+    """Note in the config whether the state was asked for as the latest: LangGraph hands it back with what it writes."""
+    at = found.config["configurable"]
+    return found._replace(config={"configurable": {**at, READ_AS_LATEST: at["checkpoint_id"] if is_latest else None}})

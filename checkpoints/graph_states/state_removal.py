@@ -1,0 +1,84 @@
+"""What LangGraph calls deletion: states are unlisted, and the conversation moves off them as an operation.
+
+What a branch, a checkpoint or an undo reaches stays until `erase`.
+"""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from ..changes.transaction import Transaction
+from ..errors import ThreadNotFoundError
+from ..graph_state import list_paths
+from ..operation import Caller, OperationKind
+from ..storage import schema, state_rows, thread_rows
+from ..storage.database import retry_contended
+from ..store import Store
+from .state_reads import select_latest_state
+
+_state = schema.state.c
+
+
+@retry_contended
+def delete_thread(store: Store, thread_id: str) -> None:
+    """Delete a conversation. A graph that uses its id again begins anew."""
+    with store.database.begin_write(thread_id) as connection:
+        try:
+            loaded = thread_rows.load_thread(connection, thread_id)
+        except ThreadNotFoundError:
+            return
+        change = _open_transaction(store, connection, loaded)
+        change.update_row("thread", thread_id, deleted_at=change.now)
+        change.move_head(None)
+        change.run_body(OperationKind.DELETE, lambda _: None)
+        state_rows.hide_states(connection, [_state.thread_id == thread_id])
+
+
+@retry_contended
+def keep_latest(store: Store, thread_id: str) -> None:
+    """Unlist all states of a conversation but those that a run goes on from."""
+    with store.database.begin_write(thread_id) as connection:
+        of_thread = _state.thread_id == thread_id
+        namespaces = connection.scalars(sa.select(_state.namespace).where(of_thread).distinct()).all()
+        latest = [select_latest_state(connection, thread_id, namespace) for namespace in namespaces]
+        kept = [state.number for state in latest if state]
+        state_rows.hide_states(connection, [of_thread, _state.number.not_in(kept)])
+
+
+def remove_runs(store: Store, run_ids: Sequence[str]) -> None:
+    """Unlist the states of runs, and move conversations off them."""
+    of_runs = _state.run_id.in_(list(run_ids))
+    with store.database.begin_read() as connection:
+        threads = connection.scalars(sa.select(_state.thread_id).where(of_runs).distinct()).all()
+    for thread_id in sorted(threads):  # a transaction each: one that locks several waits for others while they wait for it
+        _remove_runs_of(store, thread_id, of_runs)
+
+
+@retry_contended
+def _remove_runs_of(store: Store, thread_id: str, of_runs: sa.ColumnElement[bool]) -> None:
+    with store.database.begin_write(thread_id) as connection:
+        loaded = thread_rows.load_thread(connection, thread_id, include_deleted=True)
+        state_rows.hide_states(connection, [_state.thread_id == thread_id, of_runs])
+        number = _find_visible_ancestor(connection, loaded.thread.state_id)
+        if number == loaded.thread.state_id:
+            return
+        state = state_rows.select_numbered_state(connection, number)
+        paths = [*list_paths(state.body["values"])] if state else []
+        change = _open_transaction(store, connection, loaded)
+        change.stand_at(thread_rows.select_node(connection, paths[0][0], thread_id) if paths else None, number)
+        change.run_body(OperationKind.DELETE, lambda _: None)
+
+
+def _find_visible_ancestor(connection: sa.Connection, number: int | None) -> int | None:
+    """Return a state, or the nearest one above it that is listed."""
+    query = sa.select(_state.parent, _state.hidden).where(_state.number == sa.bindparam("of_number"))
+    while number is not None:
+        row = connection.execute(query, {"of_number": number}).one()
+        if not row.hidden:
+            break
+        number = row.parent
+    return number
+
+
+def _open_transaction(store: Store, connection: sa.Connection, loaded: thread_rows.LoadedThread) -> Transaction:
+    return Transaction(connection, loaded, thread_rows.from_time(store.now()), store.new_id, Caller())

@@ -1,0 +1,159 @@
+"""States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..errors import DamagedStateError
+from ..graph_state import hash_state, hash_text, join_body, split_body
+from ..history import Path
+from ..model import Json
+from . import schema
+from .file_rows import load_insert
+
+_state, _parent = schema.state.c, schema.state.alias("parent_state")
+STATE_QUERY = (
+    sa.select(
+        schema.state,
+        schema.state_shape.c.body.label("shape_body"),
+        _parent.c.checkpoint_id.label("stored_parent_id"),
+        _parent.c.hash.label("stored_parent_hash"),
+    )
+    .outerjoin(schema.state_shape, schema.state_shape.c.number == _state.shape)
+    .outerjoin(_parent, _parent.c.number == _state.parent)
+)
+_one_query = STATE_QUERY.where(
+    _state.thread_id == sa.bindparam("of_thread"),
+    _state.namespace == sa.bindparam("of_namespace"),
+    _state.checkpoint_id == sa.bindparam("of_checkpoint"),
+)
+_numbered_query = STATE_QUERY.where(_state.number == sa.bindparam("of_number"))
+_insert_state = sa.insert(schema.state).returning(_state.number)
+_shape_query = sa.select(schema.state_shape.c.number).where(schema.state_shape.c.hash == sa.bindparam("of_hash"))
+_message = schema.message.c
+_found_query = (
+    sa.select(_state.number)
+    .join_from(schema.message, schema.state, _state.message_id == _message.id)
+    .where(_message.segment == sa.bindparam("of_segment"), _message.depth <= sa.bindparam("last_depth"))
+    # At the same message, a later run may have begun and changed other channels: the state that its own run left is meant.
+    .order_by(_message.depth.desc(), sa.case((_state.run_id == _message.run_id, 0), else_=1), _state.number.desc())
+    .limit(1)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """A state with its place. `parent_id` is LangGraph's id of its parent."""
+
+    number: int
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+    parent: int | None
+    parent_id: str | None
+    run_id: str | None
+    hash: bytes
+    body: Json
+
+
+@dataclass(frozen=True, slots=True)
+class StateDraft:
+    """A state that is still to be written. `parent_id` is of a parent that is not stored."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+    parent: StoredState | None
+    parent_id: str | None
+    run_id: str | None
+    message_id: str | None
+
+
+def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> int:
+    """Write a state, and return its number."""
+    shape, leaves = split_body(body, new.run_id)
+    named = new.parent.hash if new.parent else new.parent_id
+    row = {
+        "thread_id": new.thread_id,
+        "namespace": new.namespace,
+        "checkpoint_id": new.checkpoint_id,
+        "parent": new.parent.number if new.parent else None,
+        "parent_id": None if new.parent else new.parent_id,
+        "message_id": new.message_id,
+        "run_id": new.run_id,
+        "shape": _find_or_insert_shape(connection, shape),
+        "leaves": leaves,
+        "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves),
+    }
+    return int(connection.execute(_insert_state, row).scalar_one())
+
+
+def _find_or_insert_shape(connection: sa.Connection, shape: str) -> int:
+    hash_ = hash_text(shape)
+    number = connection.scalar(_shape_query, {"of_hash": hash_})
+    if number is None:  # another transaction may write the same meanwhile
+        insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
+        connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
+        number = connection.execute(_shape_query, {"of_hash": hash_}).scalar_one()
+    return int(number)
+
+
+def select_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:
+    values = {"of_thread": thread_id, "of_namespace": namespace, "of_checkpoint": checkpoint_id}
+    row = connection.execute(_one_query, values).one_or_none()
+    return parse_state(row) if row else None
+
+
+def select_numbered_state(connection: sa.Connection, number: int | None) -> StoredState | None:
+    row = None if number is None else connection.execute(_numbered_query, {"of_number": number}).one_or_none()
+    return parse_state(row) if row else None
+
+
+def parse_state(row: Any) -> StoredState:
+    """Return the state of a row of `STATE_QUERY`. Raises `DamagedStateError`."""
+    if not is_intact(row):
+        raise DamagedStateError(row.thread_id, row.checkpoint_id)
+    return StoredState(
+        number=row.number,
+        thread_id=row.thread_id,
+        namespace=row.namespace,
+        checkpoint_id=row.checkpoint_id,
+        parent=row.parent,
+        parent_id=row.stored_parent_id or row.parent_id,
+        run_id=row.run_id,
+        hash=row.hash,
+        body=join_body(row.shape_body, row.leaves, row.run_id),
+    )
+
+
+def is_intact(row: Any) -> bool:
+    """Return whether a row of `STATE_QUERY` fits its hash."""
+    parent = row.stored_parent_hash or row.parent_hash or row.parent_id
+    shape = row.shape_body or ""
+    return bool(hash_state(row.namespace, row.checkpoint_id, parent, shape, row.leaves) == row.hash)
+
+
+def find_state(connection: sa.Connection, path: Path) -> int | None:
+    """Return the state that belongs to the end of a path: the newest one of the last message that has any."""
+    for segment, depth in path.segments:
+        values = {"of_segment": segment, "last_depth": depth}
+        if (number := connection.scalar(_found_query, values)) is not None:
+            return int(number)
+    return None
+
+
+def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) -> bool:
+    """Return whether a state is another one or above it. Numbers ascend from parents to children."""
+    if number is None or ancestor > number:
+        return False
+    above = sa.select(_state.number, _state.parent).where(_state.number == number).cte(recursive=True)
+    parents = sa.select(_state.number, _state.parent).where(_state.number == above.c.parent, _state.number >= ancestor)
+    chain = above.union_all(parents)
+    return connection.scalar(sa.select(chain.c.number).where(chain.c.number == ancestor)) is not None
+
+
+def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
+    """Unlist states. They stay for what stands on them, or may again after an undo."""
+    connection.execute(sa.update(schema.state).where(*conditions).values(hidden=True))

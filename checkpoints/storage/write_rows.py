@@ -1,0 +1,130 @@
+"""What the tasks of a graph's step have written, until the state after the step holds it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from . import schema
+from .batches import select_in_batches
+
+_write = schema.state_write.c
+_insert_write = sa.insert(schema.state_write)
+_COLUMNS = (
+    _write.checkpoint_id,
+    _write.task_path,
+    _write.task_id,
+    _write.position,
+    _write.channel,
+    _write.type,
+    _write.bytes,
+)
+_is_of_state = (
+    _write.thread_id == sa.bindparam("of_thread"),
+    _write.namespace == sa.bindparam("of_namespace"),
+    _write.checkpoint_id == sa.bindparam("of_checkpoint"),
+)
+_stored_query = sa.select(_write.task_id, _write.position).where(*_is_of_state)
+_delete_special = sa.delete(schema.state_write).where(
+    *_is_of_state, _write.task_id == sa.bindparam("of_task"), _write.position == sa.bindparam("at_position")
+)
+_special = schema.state_write.alias("special")
+_RESUME_POSITION = -4  # as LangGraph numbers its special channels
+_is_interrupted = sa.exists().where(
+    _special.c.thread_id == sa.bindparam("of_thread"),
+    _special.c.namespace == sa.bindparam("of_namespace"),
+    _special.c.checkpoint_id == sa.bindparam("of_checkpoint"),
+    _special.c.position < 0,
+    sa.not_(_special.c.resumed),
+)
+
+_is_of_this_run = sa.and_(sa.bindparam("is_same_run", type_=sa.Boolean), _write.position >= 0, ~_is_interrupted)
+_delete_applied = sa.delete(schema.state_write).where(
+    *_is_of_state,
+    _write.channel.not_in(sa.bindparam("kept_channels", expanding=True)),
+    sa.or_(_write.resumed, _is_of_this_run),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateKey:
+    """The names that LangGraph gives a state."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"of_thread": self.thread_id, "of_namespace": self.namespace, "of_checkpoint": self.checkpoint_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One value that a task wrote to a channel. A negative position is a special channel's, such as an interrupt's."""
+
+    task_path: str
+    task_id: str
+    position: int
+    channel: str
+    type: str
+    data: bytes
+
+
+def insert_writes(
+    connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write], *, is_resumed: bool
+) -> None:
+    """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last.
+
+    `is_resumed` says that the run began at this state: the step had been interrupted before.
+    """
+    rows_of_step = connection.execute(_stored_query, key.parameters).all()
+    stored = {row.position for row in rows_of_step if row.task_id == task_id}
+    positions = {row.position for row in rows_of_step} | {each.position for each in writes}
+    resumed = is_resumed or _RESUME_POSITION in positions
+    kept = {each.position: each for each in writes if each.position < 0 or each.position not in stored}
+    for position in kept:
+        if position in stored:
+            connection.execute(_delete_special, {**key.parameters, "of_task": task_id, "at_position": position})
+    of_state = {"thread_id": key.thread_id, "namespace": key.namespace, "checkpoint_id": key.checkpoint_id}
+    rows = [
+        {
+            **of_state,
+            "task_id": task_id,
+            "position": each.position,
+            "task_path": each.task_path,
+            "channel": each.channel,
+            "type": each.type,
+            "bytes": each.data,
+            "resumed": resumed,
+        }
+        for each in kept.values()
+    ]
+    if rows:
+        connection.execute(_insert_write, rows)
+
+
+def select_writes(
+    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+) -> dict[str, list[Write]]:
+    """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them."""
+    query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
+    found: dict[str, list[Write]] = {}
+    for row in select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids):
+        write = Write(row.task_path, row.task_id, row.position, row.channel, row.type, row.bytes)
+        found.setdefault(row.checkpoint_id, []).append(write)
+    for writes in found.values():
+        writes.sort(key=lambda each: (each.task_path, each.task_id, each.position))
+    return found
+
+
+def delete_applied_writes(
+    connection: sa.Connection, key: StateKey, kept_channels: Collection[str], *, is_same_run: bool
+) -> None:
+    """Delete the writes that the state after this one holds.
+
+    What was written before an interrupt stays, and after a step that another run has begun: the conversation may come back
+    to it, and wait for the same answer again.
+    """
+    values = {**key.parameters, "kept_channels": list(kept_channels), "is_same_run": is_same_run}
+    connection.execute(_delete_applied, values)

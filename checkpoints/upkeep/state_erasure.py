@@ -1,0 +1,91 @@
+"""Erasure of the states of graphs that nothing reaches, and of the values that no state names afterwards."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..graph_state import list_value_numbers
+from ..storage import schema, state_rows
+
+_state, _write, _value = schema.state.c, schema.state_write.c, schema.channel_value.c
+_MAX_NUMBERS = 500  # in one statement
+_BATCH_SIZE = 200
+
+
+def find_lost_states(connection: sa.Connection, thread_id: str, roots: Collection[int]) -> list[int]:
+    """Return the states of a thread that none of these is or comes from. What LangGraph's `prune` unlisted is among them."""
+    rows = connection.execute(sa.select(_state.number, _state.parent, _state.hidden).where(_of(thread_id))).all()
+    parents = {row.number: row.parent for row in rows}
+    replayed = _select_states_with_writes(connection, thread_id)
+    hidden = {row.number for row in rows if row.hidden} - set(roots) - replayed
+    kept: set[int] = set()
+    for root in roots:
+        number: int | None = root
+        while number is not None and number in parents and number not in kept and number not in hidden:
+            kept.add(number)
+            number = parents[number]
+    kept |= _find_subgraph_states(connection, thread_id, kept)
+    return sorted(set(parents) - kept)
+
+
+def _of(thread_id: str) -> sa.ColumnElement[bool]:
+    return _state.thread_id == thread_id
+
+
+def _select_states_with_writes(connection: sa.Connection, thread_id: str) -> set[int]:
+    """Return the states from whose writes LangGraph rebuilds a DeltaChannel of later ones."""
+    is_same = (_write.namespace == _state.namespace, _write.checkpoint_id == _state.checkpoint_id)
+    query = sa.select(_state.number).where(_of(thread_id), sa.exists().where(_write.thread_id == thread_id, *is_same))
+    return set(connection.scalars(query))
+
+
+def _find_subgraph_states(connection: sa.Connection, thread_id: str, roots: Collection[int]) -> set[int]:
+    """Return the states of subgraphs that were reached from these states of the graph."""
+    ids = sa.select(_state.number, _state.checkpoint_id).where(_of(thread_id), _state.namespace == "")
+    kept = {row.checkpoint_id for row in connection.execute(ids) if row.number in roots}
+    found = set()
+    for row in _read_states(connection, _of(thread_id), _state.namespace != ""):
+        state = state_rows.parse_state(row)
+        root_id = state.body["metadata"].get("parents", {}).get("")
+        if root_id is None or root_id in kept:
+            found.add(state.number)
+    return found
+
+
+def _read_states(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> sa.Result[Any]:
+    query = state_rows.STATE_QUERY.where(*conditions)
+    return connection.execute(query, execution_options={"yield_per": _BATCH_SIZE})
+
+
+def erase_states(connection: sa.Connection, thread_id: str, numbers: Sequence[int]) -> None:
+    """Erase states with their writes. Their children keep the hash that their own covers."""
+    parent = schema.state.alias()
+    for start in range(0, len(numbers), _MAX_NUMBERS):
+        portion = numbers[start : start + _MAX_NUMBERS]
+        above = parent.c.number == _state.parent
+        orphaned = sa.update(schema.state).where(_state.parent.in_(portion))
+        columns = {"parent_hash": parent.c.hash, "parent_id": parent.c.checkpoint_id}
+        copied = {name: sa.select(column).where(above).scalar_subquery() for name, column in columns.items()}
+        connection.execute(orphaned.values(**copied, parent=None))
+        connection.execute(sa.delete(schema.state).where(_state.number.in_(portion)))
+    is_same = (
+        _state.thread_id == _write.thread_id,
+        _state.namespace == _write.namespace,
+        _state.checkpoint_id == _write.checkpoint_id,
+    )
+    connection.execute(sa.delete(schema.state_write).where(_write.thread_id == thread_id, ~sa.exists().where(*is_same)))
+
+
+def erase_unnamed_values(connection: sa.Connection) -> None:
+    """Erase the values and the shapes that no state names."""
+    named: set[int] = set()
+    for row in _read_states(connection):
+        named.update(list_value_numbers(state_rows.parse_state(row).body["values"]))
+    stored = connection.scalars(sa.select(_value.number)).all()
+    lost = [number for number in stored if number not in named]
+    for start in range(0, len(lost), _MAX_NUMBERS):
+        portion = lost[start : start + _MAX_NUMBERS]
+        connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(portion)))
+    shape = schema.state_shape
+    connection.execute(sa.delete(shape).where(~sa.exists().where(_state.shape == shape.c.number)))
