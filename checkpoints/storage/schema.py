@@ -293,6 +293,7 @@ search_entry = sa.Table(
     sa.Column("words", sa.Text().with_variant(SearchVector(), "postgresql"), nullable=False),
     sa.UniqueConstraint("segment", "depth", name="uq_search_entry_segment_depth"),
     sa.UniqueConstraint("checkpoint_id", name="uq_search_entry_checkpoint_id"),
+    sa.Index("ix_search_entry_created_at_number", "created_at", "number"),
 )
 
 # The segments whose messages are still to be indexed, from a depth on.

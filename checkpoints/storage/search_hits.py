@@ -39,7 +39,8 @@ _SQLITE = (
     f"{_COLUMNS} FROM search_words w CROSS JOIN search_entry e ON e.number = w.rowid "
     "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
     "CROSS JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
-    "WHERE search_words MATCH :match AND e.created_at >= :after AND e.created_at < :before "
+    "WHERE search_words MATCH :match AND w.rowid BETWEEN :first AND :last "
+    "AND e.created_at >= :after AND e.created_at < :before "
     "AND t.owner = :owner AND t.deleted_at IS NULL {tags} ORDER BY w.rowid DESC LIMIT :most"
 )
 _POSTGRESQL = (
@@ -49,12 +50,20 @@ _POSTGRESQL = (
     "WHERE e.words @@ CAST(:match AS tsquery) AND e.created_at >= :after AND e.created_at < :before "
     "AND t.owner = :owner AND t.deleted_at IS NULL {tags} "
 )
-# PostgreSQL cannot tell how frequent words are together. Among the newest entries, frequent ones are found without the
-# index; where these have too few, the index finds all of a rare one. The sum keeps it from reading all entries in order.
-_NEWEST_ENTRIES = 20_000
-_AMONG_NEWEST = "AND e.number > (SELECT max(number) FROM search_entry) - :newest ORDER BY e.number DESC LIMIT :most"
-_POSTGRESQL_NEWEST = f"{_POSTGRESQL} {_AMONG_NEWEST}"
+# PostgreSQL cannot tell how frequent words are together, and no index of words knows dates. Among the newest entries, or
+# those of the dates, frequent words are found in order; where these have too few, the index finds all of a rare one. The sum
+# keeps PostgreSQL from reading all entries in order.
+_MAX_NEWEST_ENTRIES = 20_000
+_LAST_NUMBER = sa.text("SELECT max(number) FROM search_entry")
+_NEWEST_OF_DATES = sa.text(
+    "SELECT min(number) AS first, max(number) AS last, min(created_at) AS after, count(*) AS total FROM "
+    "(SELECT number, created_at FROM search_entry WHERE created_at >= :after AND created_at < :before "
+    "ORDER BY created_at DESC, number DESC LIMIT :newest) dated"
+)
+_POSTGRESQL_NEWEST = f"{_POSTGRESQL} AND e.number BETWEEN :first AND :last ORDER BY e.number DESC LIMIT :most"
+_POSTGRESQL_DATED = f"{_POSTGRESQL} ORDER BY e.created_at DESC, e.number DESC LIMIT :most"
 _POSTGRESQL_ALL = f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most"
+_EVERY_NUMBER = {"first": 0, "last": 2**62}
 
 
 def search(
@@ -75,14 +84,40 @@ def search(
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
         "most": most + 1,
-        "newest": _NEWEST_ENTRIES,
         **{f"tags{number}": group for number, group in enumerate(tags)},
     }
-    found = connection.execute(_write_statement(_POSTGRESQL_NEWEST if is_postgresql else _SQLITE, len(tags)), values).all()
-    if is_postgresql and len(found) <= most:
-        found = connection.execute(_write_statement(_POSTGRESQL_ALL, len(tags)), values).all()
+    found = _select_matches(connection, values, len(tags), has_dates=bool(query.before or query.after))
     rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
     return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
+
+
+def _select_matches(
+    connection: sa.Connection, values: Mapping[str, Any], tag_count: int, *, has_dates: bool
+) -> Sequence[sa.Row[Any]]:
+    """Return the newest matches: of the entries that probably have enough, or else of all."""
+    is_postgresql = connection.dialect.name == "postgresql"
+    every = _write_statement(_POSTGRESQL_ALL if is_postgresql else _SQLITE, tag_count)
+    if is_postgresql or has_dates:
+        newest, is_whole = (_limit_to_dates if has_dates else _limit_to_newest)(connection, values)
+        statement = (_POSTGRESQL_DATED if has_dates else _POSTGRESQL_NEWEST) if is_postgresql else _SQLITE
+        found = connection.execute(_write_statement(statement, tag_count), newest).all()
+        if is_whole or len(found) == values["most"]:
+            return found
+    return connection.execute(every, {**values, **_EVERY_NUMBER}).all()
+
+
+def _limit_to_newest(connection: sa.Connection, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """Return the values that take the newest entries alone, and whether these are all."""
+    last = connection.scalar(_LAST_NUMBER) or 0
+    first = last - _MAX_NEWEST_ENTRIES + 1
+    return {**values, "first": first, "last": last}, first <= 1
+
+
+def _limit_to_dates(connection: sa.Connection, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """Return the values that take the newest entries of the dates alone, and whether these are all."""
+    row = connection.execute(_NEWEST_OF_DATES, {**values, "newest": _MAX_NEWEST_ENTRIES}).one()
+    limits = {"first": row.first or 0, "last": row.last or 0, "after": row.after or values["after"]}
+    return {**values, **limits}, row.total < _MAX_NEWEST_ENTRIES
 
 
 def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, this: str | None) -> list[str] | None:

@@ -15,7 +15,7 @@ from checkpoints.errors import MessageNotFoundError
 from checkpoints.interchange import reading, transfer
 from checkpoints.limits import MAX_PATH_HITS, MAX_SEARCH_HITS
 from checkpoints.search.result import SearchHit
-from checkpoints.storage import schema, search_index
+from checkpoints.storage import schema, search_hits, search_index
 from checkpoints.upkeep import erasure, verification
 from tests.checkpoints.conversations import names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
@@ -208,6 +208,22 @@ def test_the_newest_are_found_and_the_result_says_that_there_are_more(store: Sto
         True,
         f"walrus {MAX_SEARCH_HITS}",
     )
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_dates_hold_however_many_entries_are_looked_at_first_and_in_any_order(
+    store: Store, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_hits, "_MAX_NEWEST_ENTRIES", limit)
+    for day in (4, 1, 6, 2, 5, 3, 7):
+        words = f"day {day} {'sunny' if day in {2, 5} else 'rainy'}"
+        dated = Store(store.database, now=lambda day=day: NOW.replace(day=day), new_id=store.new_id)  # type: ignore[misc]
+        dated.append(dated.create_thread().id, new(words, "yes"))
+    assert set(find(store, "sunny before:2025-06-05")) == {"day 2 sunny"}
+    assert set(find(store, "rainy after:2025-06-02 before:2025-06-06")) == {"day 4 rainy", "day 3 rainy"}
+    assert set(find(store, "sunny after:2025-06-01")) == {"day 2 sunny", "day 5 sunny"}
+    assert (find(store, "sunny before:2025-06-01"), find(store, "rainy after:2025-06-07")) == ([], [])
+    assert store.search("day before:2025-06-04", NOW, limit=2).has_more
 
 
 def test_words_near_one_another_are_before_those_of_a_long_text(store: Store) -> None:
