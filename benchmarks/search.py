@@ -1,12 +1,12 @@
-"""The search over a million messages on both databases: the time of queries, and what the index costs."""
+"""The search over a million messages on both databases: the time of queries, warm and cold, and what the index costs."""
 
 import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
 
@@ -22,9 +22,15 @@ SAMPLE = 5_000  # messages, written with and without the index
 OF_A_CONVERSATION = 100  # messages
 VOCABULARY = 50_000  # words, as often as Zipf's law says
 TEXTS = 20_000  # different ones, of 120 words
+FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
+DAYS = 2_000  # that the messages are spread over
+OLD_SHARE = 0.1  # of the conversations, the first ones, have the old word in every second message
+OLD_WORD = "oldhabit"
 RUNS = 40  # queries of each kind
 BAR_MS = 100.0
-HEAD = ("", *(f"{kind}, {what}" for kind in KINDS for what in ("median", "slowest of 40")))
+HEAD = ("", *(f"{kind}, {what}" for kind in KINDS for what in ("median", "slowest of 40", "cold")))
+
+MakeQuery = Callable[[random.Random], tuple[str, str]]  # the query, and its open conversation
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,10 @@ class Language:
         }
         words = sorted(made, key=lambda word: (len(word), word))
         shares = list(itertools.accumulate(1 / (place + 1.5) for place in range(len(words))))
-        return cls(words, [" ".join(chance.choices(words, cum_weights=shares, k=120)) for _ in range(TEXTS)])
+        texts = [" ".join(chance.choices(words, cum_weights=shares, k=120)) for _ in range(TEXTS)]
+        return cls(words, [_add_features(place, text) for place, text in enumerate(texts)])
 
-    def list_queries(self, thread_ids: Sequence[str]) -> dict[str, Callable[[random.Random], tuple[str, str]]]:
+    def list_queries(self, thread_ids: Sequence[str]) -> dict[str, MakeQuery]:
         """Return makers of a query and of its open conversation, by what they ask for."""
 
         def word(chance: random.Random, first: int, last: int) -> str:
@@ -65,9 +72,37 @@ class Language:
             "a frequent word without another": lambda chance: (f"{word(chance, 10, 50)} -{word(chance, 0, 3)} ", ""),
             "a frequent word, role:user": lambda chance: (f"role:user {word(chance, 0, 50)} ", ""),
             "a frequent word, in:this": lambda chance: (f"in:this {word(chance, 0, 50)} ", chance.choice(thread_ids)),
-            "a frequent word, before: the first": lambda chance: (f"before:2020 {word(chance, 100, 200)} ", ""),
+            "a frequent word, has:code": lambda chance: (f"has:code {word(chance, 0, 50)} ", ""),
+            "a frequent word, has:image, of which there is none": lambda chance: (f"has:image {word(chance, 0, 50)} ", ""),
+            "has:link alone": lambda _: ("has:link ", ""),
+            "a frequent word, before: the first message": lambda chance: (f"before:2020 {word(chance, 0, 200)} ", ""),
+            "a frequent word, before: the second day": lambda chance: (f"before:2020-01-02 {word(chance, 0, 50)} ", ""),
+            "a frequent word, before: the middle": lambda chance: (f"before:2022-10 {word(chance, 0, 200)} ", ""),
+            "a rare word, before: the middle": lambda chance: (f"before:2022-10 {word(chance, 20_000, 40_000)} ", ""),
+            "a frequent word, after: the last message": lambda chance: (f"after:2029 {word(chance, 0, 200)} ", ""),
+            "a word that only the first tenth has": lambda _: (f"{OLD_WORD} ", ""),
+            "the same, with a frequent word": lambda chance: (f"{OLD_WORD} {word(chance, 0, 50)} ", ""),
             "nothing that is there": lambda chance: ("zzzzzzzzzzzzz ", ""),
         }
+
+
+class Clock:
+    """The time of the messages: evenly over the days."""
+
+    def __init__(self, steps: int) -> None:
+        self._now, self._step = FIRST_DAY, timedelta(days=DAYS) / steps
+
+    def advance(self) -> None:
+        self._now += self._step
+
+    def now(self) -> datetime:
+        return self._now
+
+
+def _add_features(place: int, text: str) -> str:
+    """Add code to each 20th text, and a link to each 10th."""
+    code = "\n```\nprint()\n```" if place % 20 == 0 else ""
+    return f"{text}{code} https://elsewhere.example/{place}" if place % 10 == 0 else text
 
 
 def measure(report: Report, folder: Path, *, quick: bool) -> None:
@@ -77,32 +112,30 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
     columns: list[dict[str, tuple[str, str]]] = []
     with places(folder) as fresh:
         for kind in KINDS:
-            with _filled(fresh(kind), language, count) as (store, thread_ids):
-                columns.append(_measure_queries(report, section, kind, store, language, thread_ids))
+            with _filled(fresh(kind), language, count) as (place, thread_ids):
+                columns.append(_measure_queries(report, place, language.list_queries(thread_ids), count))
             section.remarks.append(_measure_cost(fresh, kind, language))
             report.note_load()
     for name in columns[0]:
         section.rows.append((name, *itertools.chain.from_iterable(column[name] for column in columns)))
+    section.remarks.append("*Cold*: the first query after a restart, with nothing of the files in the system's memory.")
     report.sections.append(section)
 
 
 @contextmanager
-def _filled(place: Place, language: Language, count: int) -> Iterator[tuple[Store, list[str]]]:
+def _filled(place: Place, language: Language, count: int) -> Iterator[tuple[Place, list[str]]]:
     database = place.open()
-    store = Store(database)
     is_postgresql = place.kind == "PostgreSQL"
     if is_postgresql:  # made afterwards, in a tenth of the time
         _execute(database, "DROP INDEX ix_search_entry_words")
-    thread_ids = _fill(store, language, count)
+    thread_ids = _fill(database, language, count)
     if is_postgresql:
         _execute(database, "CREATE INDEX ix_search_entry_words ON search_entry USING gin (words)")
     database.close()
     place.settled_bytes()  # merges the log, and analyses the tables of PostgreSQL, as its own housekeeping does
-    database = place.open()
     try:
-        yield Store(database), thread_ids
+        yield place, thread_ids
     finally:
-        database.close()
         place.remove()
 
 
@@ -111,38 +144,46 @@ def _execute(database: Database, statement: str) -> None:
         connection.exec_driver_sql(statement)
 
 
-def _fill(store: Store, language: Language, count: int) -> list[str]:
+def _fill(database: Database, language: Language, count: int) -> list[str]:
     chance, kinds = random.Random(5), (HumanMessage, AIMessage)
     bodies = [serde.to_body(kinds[place % 2](text)) for place, text in enumerate(language.texts)]
-    thread_ids = []
-    for _ in range(0, count, OF_A_CONVERSATION):
+    old_bodies = [*bodies, *(serde.to_body(HumanMessage(f"{text} {OLD_WORD}")) for text in language.texts)]
+    clock = Clock(count // OF_A_CONVERSATION)
+    store = Store(database, now=clock.now)
+    thread_ids: list[str] = []
+    for first in range(0, count, OF_A_CONVERSATION):
+        clock.advance()
         thread_ids.append(store.create_thread().id)
-        store.append(thread_ids[-1], [NewMessage(body) for body in chance.choices(bodies, k=OF_A_CONVERSATION)])
+        chosen = chance.choices(old_bodies if first < count * OLD_SHARE else bodies, k=OF_A_CONVERSATION)
+        store.append(thread_ids[-1], [NewMessage(body) for body in chosen])
     while store.index_portion():  # appends as long as these are indexed afterwards
         pass
     return thread_ids
 
 
-def _measure_queries(
-    report: Report, section: Section, kind: Kind, store: Store, language: Language, thread_ids: Sequence[str]
-) -> dict[str, tuple[str, str]]:
+def _measure_queries(report: Report, place: Place, queries: dict[str, MakeQuery], count: int) -> dict[str, tuple[str, ...]]:
     column = {}
-    slowest = 0.0
-    for name, make_query in language.list_queries(thread_ids).items():
-        took = _time_queries(store, make_query)
-        column[name] = (f"{took.median:,.1f} ms", f"{max(took.values):,.1f} ms")
-        slowest = max(slowest, took.median)
-    bar = Bar(f"search over a million messages, {kind}, the slowest kind of query", slowest, BAR_MS, "ms")
-    report.bars += [bar] if len(thread_ids) * OF_A_CONVERSATION == MESSAGES else []
+    slowest = slowest_cold = 0.0
+    for name, make_query in queries.items():
+        cold = _time_queries(place, make_query, 1, is_cold=True).median
+        warm = _time_queries(place, make_query, RUNS)
+        column[name] = tuple(f"{took:,.1f} ms" for took in (warm.median, max(warm.values), cold))
+        slowest, slowest_cold = max(slowest, warm.median), max(slowest_cold, cold)
+    if count == MESSAGES:
+        bar = Bar(f"search over a million messages, {place.kind}, the slowest kind of query", slowest, BAR_MS, "ms")
+        report.bars.append(replace(bar, note=f"{slowest_cold:,.0f} ms from a cold disk"))
     return column
 
 
-def _time_queries(store: Store, make_query: Callable[[random.Random], tuple[str, str]]) -> Samples:
-    chance = random.Random(3)
-    values = []
-    for _ in range(RUNS):
-        text, this = make_query(chance)
+def _time_queries(place: Place, make_query: MakeQuery, runs: int, *, is_cold: bool = False) -> Samples:
+    if is_cold:
+        place.drop_caches()
+    database = place.open()
+    store, chance = Store(database), random.Random(3)
+    values: list[float] = []
+    for text, this in [make_query(chance) for _ in range(runs)]:
         values += milliseconds(lambda text=text, this=this: _search(store, text, this), 1).values  # type: ignore[misc]
+    database.close()
     return Samples(tuple(values))
 
 
@@ -167,7 +208,7 @@ def _write_sample(place: Place, language: Language) -> tuple[float, float]:
     """Return the microseconds and the bytes of a message."""
     database = place.open()
     start = time.perf_counter()
-    _fill(Store(database), language, SAMPLE)
+    _fill(database, language, SAMPLE)
     seconds = time.perf_counter() - start
     database.close()
     size = place.settled_bytes()

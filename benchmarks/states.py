@@ -116,7 +116,7 @@ def _on_file(shape: Shape, folder: Path, runs: int) -> Costs:
 
 def _langgraph(shape: Shape, folder: Path, runs: int) -> Costs:
     path = folder / f"langgraph-{shape.length}-{shape.checkpoints}.db"
-    manager = LangGraphManager(Place("SQLite", str(path)))
+    manager = LangGraphManager(Place("SQLite", str(path), folder))
     for start, end in zip([0, *shape.places], shape.places, strict=False):
         manager.add(shape.talk[start:end])
     written = float(settled_bytes(path))
