@@ -14,17 +14,21 @@ from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 
+HIDDEN = {"display": "none"}
+
 
 class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
+    RETRY = "toast-retry"  # shown and handled by the page: see assets/modules/lib/toast.mjs
     UNDO_TARGET = "toast-where"  # the change that Undo reverts: {thread, version}
 
 
 def dialogs() -> list[Component]:
     undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
-    line = html.Div([html.Span(id=Ids.TEXT), undo, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
+    retry = Button("Try again", id=Ids.RETRY, size="sm", outline=True, color="secondary", style=HIDDEN)
+    line = html.Div([html.Span(id=Ids.TEXT), undo, retry, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
     toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
     testid: Any = {"data-testid": "toast"}
     return [html.Div(toast, className="toasts", **testid)]
@@ -33,7 +37,8 @@ def dialogs() -> list[Component]:
 def show_toast(text: str) -> None:
     """Show a message after a callback failed. A page update would not do: every panel would read again, and fail again."""
     set_properties(Ids.TEXT, {"children": text})
-    set_properties(Ids.UNDO, {"style": {"display": "none"}})
+    for button in (Ids.UNDO, Ids.RETRY):
+        set_properties(button, {"style": HIDDEN})
     set_properties(Ids.TOAST, {"is_open": True})
 
 

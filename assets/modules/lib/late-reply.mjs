@@ -10,8 +10,9 @@ const isProgressShown = () => document.querySelector(".progress-box") !== null;
 /**
  * Send a request, and show a notice if its reply is late or lost, or the request too long.
  * @param {() => Promise<Response>} send
+ * @param {(() => void)|null} [retry] offered when the request is lost
  */
-export async function watchReply(send) {
+export async function watchReply(send, retry = null) {
   const timer = setTimeout(() => isProgressShown() || showToast("The server has not answered yet."), NOTICE_AFTER_MS);
   try {
     const reply = await send();
@@ -21,7 +22,7 @@ export async function watchReply(send) {
     }
     return reply;
   } catch (error) {
-    showToast("The server does not answer. Nothing was done; please try again.");
+    showToast("The server does not answer. Nothing was done; please try again.", retry);
     reportLostRequest();
     throw error;
   } finally {

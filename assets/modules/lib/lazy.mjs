@@ -4,7 +4,8 @@ import { showToast } from "./toast.mjs";
 const { createElement: h, useEffect, useState } = window.React;
 
 /**
- * Wrap a component whose module is fetched when it is first shown. Until then, and without a server, it renders nothing.
+ * Wrap a component whose module is fetched when it is first shown. Until then, and without a server, it renders nothing; it
+ * is fetched again when its property `attempt` changes.
  * @param {() => Promise<object>} fetchModule
  * @param {string} name of the export
  * @param {string|null} [failureText] shown when the module cannot be fetched; the component's `onClose` is called as well
@@ -29,7 +30,7 @@ export function lazy(fetchModule, name, failureText = null) {
     const [isLoaded, setLoaded] = useState(part !== null);
     useEffect(() => {
       if (!isLoaded) load().then((loaded) => (loaded === null ? props.onClose?.() : setLoaded(true)));
-    }, []);
+    }, [props.attempt]);
     return isLoaded ? h(part, props) : null;
   }
   return Object.assign(Lazy, { load });

@@ -7,6 +7,7 @@ import { reportLostRequest } from "./request.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
 
+const REPEATED_ACTIONS = new Set(["rename", "tag"]); // offered again when lost: a person has typed something
 const NOT_DONE_TEXT = "That did not work. Reload the page and try again.";
 
 /** The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`. */
@@ -22,7 +23,8 @@ let openReads = 0;
  * @param {object} action
  */
 export async function sendAction(list, action) {
-  const reply = await post(`/api/actions/${list}`, { ...describePage(), action });
+  const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
+  const reply = await post(`/api/actions/${list}`, { ...describePage(), action }, retry);
   if (reply === null) return;
   const { head, ...others } = reply;
   setProperties(others);
@@ -79,9 +81,9 @@ const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update && { ...page.update, toast: undefined }, window: page.window, list_seen: getListSeen() });
 
 /** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
-async function post(address, body) {
+async function post(address, body, retry = null) {
   try {
-    const reply = await watchReply(() => fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }));
+    const reply = await watchReply(() => fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }), retry);
     if (reply.ok) return await reply.json();
     if (reply.status !== TOO_LONG) showToast(NOT_DONE_TEXT);
   } catch {

@@ -1,22 +1,38 @@
 /** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
 import { setProperties } from "./properties.mjs";
 
-/** @param {string} text one plain sentence */
-export function showToast(text) {
-  showUpdateToast({ toast: { text, undo: null } });
+const HIDDEN = { display: "none" };
+let onRetry = null;
+
+/**
+ * @param {string} text one plain sentence
+ * @param {(() => void)|null} [retry] what “Try again” does; null: there is no such button
+ */
+export function showToast(text, retry = null) {
+  showUpdateToast({ toast: { text, undo: null } }, retry);
 }
 
 /**
  * Clientside callback: show the toast of a page update.
  * @param {{toast?: {text: string, undo: {thread: string, version: number}|null}}|undefined} update
  */
-export function showUpdateToast(update) {
+export function showUpdateToast(update, retry = null) {
   if (!update?.toast) return;
+  onRetry = typeof retry === "function" ? retry : null;
   const { text, undo } = update.toast;
   setProperties({
     "toast-text": { children: text },
-    "toast-undo": { style: undo ? {} : { display: "none" } },
+    "toast-undo": { style: undo ? {} : HIDDEN },
+    "toast-retry": { style: onRetry ? {} : HIDDEN },
     ...(undo && { "toast-where": { data: undo } }),
     toast: { is_open: true },
   });
 }
+
+document.addEventListener("click", ({ target }) => {
+  if (target.id !== "toast-retry" || onRetry === null) return;
+  const retry = onRetry;
+  onRetry = null;
+  setProperties({ toast: { is_open: false } });
+  retry();
+});

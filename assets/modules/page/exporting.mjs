@@ -7,6 +7,8 @@ import { followRequest } from "./long-request.mjs";
 
 const ExportWarning = lazy(() => import("./export-warning.lazy.mjs"), "ExportWarning", "Nothing was exported. Please try again.");
 
+let isExporting = false;
+
 /** @param {Response} answer @returns {string} the name that the server gave the file */
 function readFileName(answer) {
   const [, name] = answer.headers.get("content-disposition")?.match(/filename\*=UTF-8''([^;]+)/) ?? [];
@@ -40,6 +42,8 @@ async function fetchExport(form) {
 async function submitExport(event) {
   if (event.target.id !== "export-form") return;
   event.preventDefault();
+  if (isExporting) return; // a second press
+  isExporting = true;
   try {
     const { name, warning, content } = await fetchExport(event.target);
     const save = () => saveFile(name, content);
@@ -47,6 +51,8 @@ async function submitExport(event) {
     else if (await ExportWarning.load()) mountDialog(ExportWarning, { warning, onSave: save });
   } catch (error) {
     showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
+  } finally {
+    isExporting = false;
   }
 }
 

@@ -47,13 +47,24 @@ function useLibrary(text) {
     return reason === null;
   };
   useEffect(() => void show(requestPrompts()), []);
-  const save = async (prompt) => (await show(savePrompt(prompt))) && setEdited(null);
-  const remove = async (item) => {
+  const once = useOnce();
+  const save = once(async (prompt) => (await show(savePrompt(prompt))) && setEdited(null));
+  const remove = once(async (item) => {
     const prompt = await fetchPrompt(item); // whole, so that Undo can save it again
     if (prompt !== null && (await show(deletePrompt(prompt)))) setDeleted(prompt);
-  };
-  const restore = async () => (await show(savePrompt(deleted))) && setDeleted(null);
+  });
+  const restore = once(async () => (await show(savePrompt(deleted))) && setDeleted(null));
   return { items, problem, edited, deleted, setEdited, save, remove, restore };
+}
+
+/** Return a function that makes a change ignore presses while any change is under way. */
+function useOnce() {
+  const isChanging = useRef(false);
+  return (change) => async (...values) => {
+    if (isChanging.current) return;
+    isChanging.current = true;
+    await change(...values).finally(() => (isChanging.current = false));
+  };
 }
 
 function PromptList({ items, onEdit, onDelete, onInsert }) {

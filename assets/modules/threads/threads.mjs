@@ -156,7 +156,7 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
     region,
     shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, shown.query.text ? "No conversation here has this tag." : EMPTY_TEXTS[view]),
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
-    isSearching && view === "listed" && h(Found, { text: shown.query.text, now }),
+    isSearching && view === "listed" && h(Found, { attempt: text, text: shown.query.text, now }),
   );
 }
 

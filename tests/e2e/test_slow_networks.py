@@ -1,0 +1,202 @@
+"""What a person does on a slow network, and on one that is away for a while: nothing is done twice, lost or unsaid.
+
+On a slow network each press is a double click. Without a network a press says that it did nothing, and is repeated.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_conversations import choose, row
+from tests.e2e.test_prompts import open_library, prompts
+from tests.e2e.test_rerun import banner
+from tests.e2e.test_tags import type_tag
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+from tests.rounds import sample
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+UNLIMITED = -1
+AWAY = "away"
+NETWORKS = {
+    "400 ms": {"latency": 400, "downloadThroughput": UNLIMITED, "uploadThroughput": UNLIMITED},
+    "150 ms": {"latency": 150, "downloadThroughput": UNLIMITED, "uploadThroughput": UNLIMITED},
+    AWAY: {},
+    "800 ms": {"latency": 800, "downloadThroughput": UNLIMITED, "uploadThroughput": UNLIMITED},
+    "30 kB/s": {"latency": 0, "downloadThroughput": 30_000, "uploadThroughput": 30_000},
+}
+UNSAID = re.compile("does not answer|did not answer|could not be", re.IGNORECASE)
+
+
+class Network:
+    """The network of a page, and presses on it."""
+
+    def __init__(self, page: Page, name: str) -> None:
+        self._page, self.is_away = page, name == AWAY
+        if self.is_away:
+            page.expect_lost_server()
+            page.expected.append("ERR_INTERNET_DISCONNECTED|fetch dynamically")
+        else:
+            session = page.tab.context.new_cdp_session(page.tab)
+            session.send("Network.emulateNetworkConditions", {"offline": False, **NETWORKS[name]})
+
+    def press(self, button: Locator, again: Locator | None = None) -> None:
+        """Press twice; or in vain, and, after the network is back, once more."""
+        if not self.is_away:
+            button.dblclick()
+            return
+        self._page.tab.context.set_offline(True)
+        button.click()
+        expect(self._page.tab.locator("body")).to_contain_text(UNSAID)
+        self._page.tab.context.set_offline(False)
+        (again or button).click()
+        close = self._page.toast.get_by_role("button", name="close")
+        if close.is_visible() and not self._page.dialog.is_visible():
+            close.click()  # the toast would cover what is pressed next
+
+
+@pytest.fixture(params=sample(NETWORKS, 2))
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def page(start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    page = visit(start(**openai_settings))
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page.say("Red?")
+    return page
+
+
+def try_again(page: Page) -> Locator:
+    return page.toast.get_by_role("button", name="Try again")
+
+
+def expect_changes(page: Page, *expected: str) -> None:
+    """The changes that were made, the last one first."""
+    lines = page.log_lines()
+    assert [line[: len(start)] for line, start in zip(lines, expected, strict=False)] == list(expected), lines
+
+
+def test_a_checkpoint_is_saved_and_restored_and_the_restore_undone_once(page: Page, name: str) -> None:
+    network = Network(page, name)
+    page.save_button.click()
+    form = page.tab.get_by_role("form", name="Save checkpoint")
+    form.get_by_label("Name").fill("Once")
+    network.press(form.get_by_role("button", name="Save"), page.tab.get_by_role("button", name="Try again"))
+    page.expect_checkpoints(("Once", 2))
+    page.say("Green?")
+    dialog = page.ask_to_restore("Once")
+    network.press(dialog.get_by_role("button", name="Restore", exact=True))
+    page.expect_messages(2)
+    expect(page.notice).to_contain_text("Restored to Once")
+    network.press(page.notice.get_by_role("button", name="Undo"))
+    page.expect_messages(4)
+    expect(page.notice).to_have_count(0)
+    page.expect_checkpoints(("Once", 2))
+    expect_changes(page, "Undid", "Restored")
+
+
+def test_questions_are_run_again_once(page: Page, name: str, fake_openai: FakeOpenAI) -> None:
+    page.say("Green?")
+    fake_openai.script(Say("Rot."), Say("Gruen."))
+    page.press_in_menu("Run again…")
+    expect(page.dialog).to_contain_text("2 questions are asked once more")
+    Network(page, name).press(page.dialog.get_by_role("button", name="Start", exact=True))
+    expect(banner(page)).to_contain_text("All 2 questions were asked again")
+    expect(page.dialog).to_have_count(0)
+    expect(page.branches).to_have_count(2)
+    assert [each.text for each in page.messages()] == ["Red?", "Rot.", "Green?", "Gruen."]
+    assert len(fake_openai.requests) == 4
+
+
+def test_a_tag_is_added_once(page: Page, name: str) -> None:
+    choose(page, "Red?", "Tags")
+    type_tag(page, "Colours")
+    Network(page, name).press(page.dialog.get_by_role("button", name="Save", exact=True), try_again(page))
+    expect(page.dialog).to_have_count(0)
+    expect(row(page, "Red?").locator(".thread-tag")).to_have_text("Colours")
+    expect_changes(page, "Added the tag")
+
+
+def test_a_conversation_is_renamed_in_the_list_once(page: Page, name: str) -> None:
+    network = Network(page, name)
+    page.threads.filter(has_text="Red?").dblclick()
+    field = page.tab.get_by_label("Title of the conversation")
+    field.fill("Colours")
+    if network.is_away:
+        page.tab.context.set_offline(True)
+        field.press("Enter")
+        expect(page.toast).to_contain_text(UNSAID)
+        page.tab.context.set_offline(False)
+        try_again(page).click()
+    else:
+        field.press("Enter")
+    expect(page.threads).to_contain_text(["Colours"])
+    expect(page.tab.locator("#thread-title")).to_have_text("Colours")
+    expect_changes(page, "Renamed")
+
+
+def test_a_prompt_is_saved_and_deleted_once(page: Page, name: str) -> None:
+    open_library(page)
+    page.dialog.get_by_role("button", name="New prompt").click()
+    network = Network(page, name)
+    form = page.tab.get_by_role("form", name="Prompt")
+    form.get_by_label("Name").fill("Greeting")
+    form.get_by_label("Text").fill("Good day")
+    network.press(page.dialog.get_by_role("button", name="Save", exact=True))
+    expect(prompts(page)).to_have_count(1)
+    network.press(prompts(page).get_by_role("button", name="Delete"))
+    expect(prompts(page)).to_have_count(0)
+    page.dialog.get_by_role("button", name="Undo").click()
+    expect(prompts(page)).to_have_count(1)
+
+
+def test_a_conclusion_is_added_once(page: Page, name: str) -> None:
+    page.save("Begin")
+    page.say("Green?")
+    page.restore("Begin", keep=True)
+    page.press("Before restoring Begin", "Bring a note from Before restoring Begin home")
+    page.dialog.get_by_label("Conclusion").fill("Green is better.")
+    Network(page, name).press(page.dialog.get_by_role("button", name="Add note"))
+    expect(page.dialog).to_have_count(0)
+    page.expect_messages(3)
+    expect(page.tab.locator('[data-testid="message"][data-role="note"]')).to_contain_text("Green is better.")
+    expect_changes(page, "Brought a note from branch", "Restored")
+
+
+def test_an_export_is_downloaded_once(page: Page, name: str, tmp_path: Path) -> None:
+    network = Network(page, name)
+    page.ask_to_export().get_by_label("Format").select_option(label="HTML, to read anywhere")
+    if network.is_away:
+        page.tab.context.set_offline(True)
+        page.confirm("Export")
+        expect(page.toast).to_contain_text("The server did not answer. Nothing was exported.")
+        page.tab.context.set_offline(False)
+        page.ask_to_export()  # as it was
+    downloads: list[str] = []
+    page.tab.on("download", lambda download: downloads.append(download.suggested_filename))
+    with page.tab.expect_download() as started:
+        page.dialog.get_by_role("button", name="Export", exact=True).dblclick()
+    started.value.save_as(tmp_path / "export.html")
+    assert "Red it is." in (tmp_path / "export.html").read_text()
+    expect(page.tab.locator(".modal")).to_have_count(0)
+    assert len(downloads) == 1
+
+
+def test_what_is_searched_for_is_found_and_marked(page: Page, name: str) -> None:
+    network = Network(page, name)
+    if network.is_away:
+        page.tab.context.set_offline(True)
+    page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("red")
+    found = page.tab.get_by_role("region", name="In messages")
+    if network.is_away:
+        expect(page.toast).to_contain_text("The search could not be loaded. Please try again.")
+        page.tab.context.set_offline(False)
+        page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("red it")
+    expect(found).to_contain_text("Red it is.")
+    found.get_by_role("button").filter(has_text="Red it is.").click()
+    expect(page.tab.locator("article[data-place]")).to_contain_text("Red it is.")
