@@ -65,11 +65,11 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
   const id = useId();
   return h(
     "section",
-    { className: "compare-side", "aria-labelledby": `${id}-length` },
+    { className: "compare-side", "aria-labelledby": `${id}-label ${id}-length` },
     h(
       "div",
       { className: "compare-place" },
-      h("label", { className: "visually-hidden", htmlFor: `${id}-place` }, SIDE_LABELS[name]),
+      h("label", { className: "visually-hidden", id: `${id}-label`, htmlFor: `${id}-place` }, SIDE_LABELS[name]),
       h(PositionSelect, { id: `${id}-place`, data, place, onChoose }),
       h(GoButton, { place, go }),
     ),

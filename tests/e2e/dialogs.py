@@ -1,0 +1,157 @@
+"""The states of the page that a person opens: dialogs, lists and cards. Each is opened on a prepared conversation."""
+
+from collections.abc import Callable, Mapping
+
+from playwright.sync_api import expect
+
+from tests.e2e.server import Server
+from tests.e2e.test_conversations import choose, row
+from tests.e2e.waymark import Page
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+BRANCH = "Before restoring Begin"
+PROMPT = "Translate {{text}} into {{language}}"
+
+
+def prepare(page: Page, fake_openai: FakeOpenAI) -> None:
+    """A conversation with a checkpoint, a branch, a tag and a saved prompt."""
+    fake_openai.script(
+        Say("The **coast** it is.\n\n| | price |\n|---|--:|\n| ferry | 26 |"), Say("The mountains, then."), Say("A lake.")
+    )
+    page.say("Where do we go?")
+    page.save("Begin", "Before any decision")
+    page.say("Rather up than down")
+    page.restore("Begin", keep=True)
+    page.say("Or to some water")
+    choose(page, "Where do we go?", "Tags")
+    page.tab.keyboard.type("Travel")
+    for _ in range(2):
+        page.tab.keyboard.press("Enter")
+    expect(row(page, "Where do we go?")).to_contain_text("Travel")
+    page.tab.locator(".toast .btn-close").click()
+    run_command(page, "/prompts")
+    if not page.tab.get_by_test_id("prompt").count():
+        _fill_prompt(page)
+        page.dialog.get_by_role("button", name="Save").click()
+        expect(page.tab.get_by_test_id("prompt")).to_have_count(1)
+    page.tab.keyboard.press("Escape")
+    expect(page.dialog).to_have_count(0)
+
+
+def run_command(page: Page, command: str) -> None:
+    page.composer.fill(command)
+    page.composer.press("Enter")
+    page.dialog.wait_for()
+
+
+def _fill_prompt(page: Page) -> None:
+    page.dialog.get_by_role("button", name="New prompt").click()
+    form = page.tab.get_by_role("form", name="Prompt")
+    form.get_by_label("Name").fill("Translation")
+    form.get_by_label("Text").fill(PROMPT)
+
+
+def _open_prompt(page: Page) -> None:
+    run_command(page, "/prompts")
+    _fill_prompt(page)
+
+
+def _open_variables(page: Page) -> None:
+    run_command(page, "/prompts")
+    page.dialog.get_by_role("button", name="Insert Translation").click()
+    expect(page.tab.get_by_label("language", exact=True)).to_be_visible()
+
+
+def _open_palette(page: Page) -> None:
+    page.tab.keyboard.press("Control+k")
+    page.tab.get_by_role("combobox").fill("coast")
+    expect(page.tab.get_by_role("group", name="Messages found")).to_be_visible()
+
+
+def _open_keys(page: Page) -> None:
+    page.composer.blur()
+    page.tab.keyboard.press("?")
+    page.dialog.wait_for()
+
+
+def _open_models(page: Page) -> None:
+    page.tab.get_by_test_id("model").click()
+    expect(page.tab.get_by_role("combobox", name="Find a model")).to_be_visible()
+
+
+def _open_slash_list(page: Page) -> None:
+    page.composer.fill("/")
+    expect(page.tab.get_by_role("option").first).to_be_visible()
+
+
+def _open_comparison(page: Page) -> None:
+    page.select(page.branch(BRANCH)).get_by_test_id("compare").click()
+    expect(page.dialog.locator(".compare-side")).to_have_count(2)
+
+
+def _open_plot(page: Page) -> None:
+    page.tab.get_by_text("Tokens over the conversation").click()
+    expect(page.tab.locator(".history-tokens svg").first).to_be_visible()
+
+
+def _select_conversations(page: Page) -> None:
+    page.tab.get_by_role("button", name="Select", exact=True).click()
+    page.tab.keyboard.press("Control+a")
+
+
+def _open_message_menu(page: Page) -> None:
+    page.button_of("Or to some water", "More").click()
+    expect(page.tab.get_by_role("menuitem").first).to_be_visible()
+
+
+def _search_list(page: Page) -> None:
+    page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("coast")
+    expect(page.tab.get_by_role("region", name="In messages")).to_contain_text("coast")
+
+
+OPENERS: Mapping[str, Callable[[Page], None]] = {
+    "tags": lambda page: run_command(page, "/tag"),
+    "all tags": lambda page: page.tab.get_by_role("button", name="Tags", exact=True).click(),
+    "run again": lambda page: run_command(page, "/again"),
+    "prompts": lambda page: run_command(page, "/prompts"),
+    "a prompt": _open_prompt,
+    "variables": _open_variables,
+    "comparison": _open_comparison,
+    "bring home": lambda page: page.press(BRANCH, f"Bring a note from {BRANCH} home"),
+    "branch": lambda page: page.press("Begin", "Branch from Begin"),
+    "export": lambda page: page.press_in_menu("Export"),
+    "changes": lambda page: page.press_in_menu("History of changes"),
+    "settings": lambda page: page.press_in_menu("Conversation settings"),
+    "sessions": lambda page: page.press_in_menu("Sessions"),
+    "menu": lambda page: expect(page.open_menu()).to_be_visible(),
+    "keys": _open_keys,
+    "palette": _open_palette,
+    "models": _open_models,
+    "slash commands": _open_slash_list,
+    "a message's menu": _open_message_menu,
+    "a place": lambda page: expect(page.select(page.checkpoint("Begin"))).to_be_visible(),
+    "tokens": _open_plot,
+    "found in the list": _search_list,
+    "selected conversations": _select_conversations,
+}
+
+
+def close(page: Page) -> None:
+    """Go back to the conversation, whatever is open."""
+    page.tab.goto("about:blank")
+    page.tab.go_back()
+    page.wait_until_ready()
+    page.composer.fill("")
+
+
+def ask_to_go_back(page: Page, fake_openai: FakeOpenAI) -> None:
+    """A move of the agent that waits for a decision."""
+    fake_openai.script(Call("goto", {"position": "msg_0", "message": "To the coast after all."}, text="Back once more."))
+    page.send("Are you sure?")
+    expect(page.approval).to_be_visible()
+
+
+def open_import(page: Page, server: Server) -> None:
+    """The preview of a file to import."""
+    page.choose_import(page.export(server.folder))
+    page.dialog.wait_for()
