@@ -54,7 +54,7 @@ def _act(page: Page, film: Film) -> None:
     film.frame(900)
     page.composer.press("Enter")
     expect(page.approval).to_be_visible()
-    page.approval.scroll_into_view_if_needed()
+    expect(page.approval.get_by_role("button", name="Deny", exact=True)).to_be_in_viewport(ratio=1)
     film.frame(4000)
     page.approval.get_by_role("button", name="Allow", exact=True).hover()
     film.frame(900)

@@ -1,4 +1,4 @@
-"""Pictures of the page in its states, to be looked at, and docs/screenshot.png: `python -m tests.e2e.screenshots DIR`."""
+"""Pictures of the page in its states, to be looked at, and those of the README: `python -m tests.e2e.screenshots DIR`."""
 
 import argparse
 import tempfile
@@ -13,7 +13,7 @@ from tests.browser import open_browser
 from tests.e2e.conftest import WIDE
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
-from tests.fakes.openai import FakeOpenAI, Fault
+from tests.fakes.openai import FakeOpenAI, Fault, Say
 
 PHONE: Any = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,7 +57,6 @@ def _wide(camera: Camera, server: Server) -> str:
         camera.take(page, "empty")
         _talk(page)
         camera.take(page, "wide-light")
-        camera.take(page, "screenshot", DOCS)
         page.ask_to_restore("Trip to Oslo")
         expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
         camera.take(page, "restore-dialog")
@@ -160,6 +159,57 @@ def _errors(camera: Camera, folder: Path) -> None:
             server.stop()
 
 
+PLAN = (
+    "Three days in Oslo for three:\n\n"
+    "1. **Friday** – the harbour, and the opera's roof at dusk\n"
+    "2. **Saturday** – the fjord islands\n"
+    "3. **Sunday** – museums on Bygdøy\n\n"
+    "How do you want to travel?"
+)
+TRAIN = (
+    "By train: **9 hours** and about **€ 171** each.\n\n"
+    "| | hours | € |\n|---|--:|--:|\n| day train | 9 | 171 |\n| with one change | 11 | 128 |\n\n"
+    "The day train leaves at 8:20."
+)
+FERRY = (
+    "By ferry: **14 hours** overnight and about **€ 96** each.\n\n"
+    "| | hours | € |\n|---|--:|--:|\n| inside cabin | 14 | 96 |\n| with a view | 14 | 139 |\n\n"
+    "It saves a night in a hotel."
+)
+
+
+def _readme(camera: Camera, folder: Path) -> None:
+    """The pictures of the README: after a restore, a comparison, and the same in the dark."""
+    with FakeOpenAI() as fake:
+        settings = {"model": "openai:gpt-5.4-mini", "openai_base_url": fake.base_url, "openai_api_key": "sk-not-a-real-key"}
+        server = Server(folder, **settings)
+        server.start()
+        try:
+            fake.script(Say(PLAN), Say(TRAIN), Say(FERRY))
+            with camera.page(server) as page:
+                page.say("Plan three days in Oslo for three of us")
+                page.save("First plan", "Before we chose how to travel")
+                page.say("What would the train cost?")
+                page.save("By train")
+                page.restore("First plan")
+                expect(page.tab.get_by_test_id("removed")).to_be_visible()
+                camera.take(page, "screenshot", DOCS)
+                page.undo()
+                page.restore("First plan", keep=True)
+                page.composer.fill("")
+                page.say("What would the ferry cost?")
+                page.save("By ferry")
+                page.select(page.branch("Before restoring First plan")).get_by_test_id("compare").click()
+                expect(page.dialog.locator(".compare-side")).to_have_count(2)
+                camera.take(page, "comparison", DOCS)
+                path = page.tab.url.removeprefix(server.origin)
+            with camera.page(server, path, color_scheme="dark") as page:
+                page.select(page.checkpoint("By ferry"))
+                camera.take(page, "dark", DOCS)
+        finally:
+            server.stop()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.screenshots")
     parser.add_argument("folder", type=Path)
@@ -178,6 +228,7 @@ def main() -> None:
             server.stop()
         _streaming(camera, Path(data) / "slow")
         _errors(camera, Path(data) / "errors")
+        _readme(camera, Path(data) / "readme")
 
 
 if __name__ == "__main__":
