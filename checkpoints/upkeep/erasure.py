@@ -31,7 +31,7 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
 )
 _TABLES_OF_THREAD = (
     *(schema.checkpoint, schema.branch, schema.message, schema.segment),
-    *(schema.run, schema.rerun, schema.operation, schema.thread_tag),
+    *(schema.candidate, schema.run, schema.rerun, schema.operation, schema.thread_tag),
 )
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0016": ["DROP TABLE candidate", "ALTER TABLE run DROP COLUMN candidates"],
     "0013": ["DROP TABLE rerun", *(f"ALTER TABLE run DROP COLUMN rerun_{name}" for name in ("id", "number"))],
     "0012": ["DROP TABLE thread_tag", "DROP TABLE tag", "ALTER TABLE thread DROP COLUMN tags"],
     "0011": ["DROP TABLE saved_prompt"],
