@@ -47,8 +47,8 @@ class DemoAnswer:
 
 def shorten_answer(answer: DemoAnswer) -> DemoAnswer:
     """Return the answer of the brief demo: the first sentence, and the same calls."""
-    first = next((line for line in answer.text.splitlines() if line.strip() and not line.startswith(("#", "```"))), "")
-    sentence = re.split(r"(?<=[.!?:])\s", first.strip("* "), maxsplit=1)[0].rstrip(":")
+    lines = (line for line in answer.text.splitlines() if line.strip() and not line.startswith(("#", "```", "*")))
+    sentence = re.split(r"(?<=[.!?])\s", next(lines, ""), maxsplit=1)[0]
     return replace(answer, text=sentence and f"{sentence}\n\n*I am the brief demo: I stop after one sentence.*")
 
 

@@ -52,6 +52,12 @@ def heard(chat: Running, number: int) -> str:
     return "".join(event.text for event in progress if isinstance(event, TextDelta))
 
 
+def ends(chat: Running) -> list[RunFinished]:
+    """The ends of candidates that were published."""
+    progress = [each.event for each in chat.events if isinstance(each, CandidateProgress)]
+    return [event for event in progress if isinstance(event, RunFinished)]
+
+
 def test_each_model_answers_the_same_question_on_its_branch() -> None:
     async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
         one.reply(Say("Hello."), Say("One it is."))
@@ -80,7 +86,7 @@ def test_the_models_write_at_the_same_time_and_one_can_be_stopped_alone() -> Non
         one.reply(slow())
         two.reply(Say("Two it is."))
         run = await ask(chat)
-        await chat.until(lambda: heard(chat, 1) and candidates(chat, run)[1].state is RunState.DONE)
+        await chat.until(lambda: heard(chat, 1) and ends(chat))
         live = chat.hub.find_live_run(chat.thread_id)
         assert live is not None
         assert [(each.number, each.model, each.end is None) for each in live.candidates] == [
@@ -120,8 +126,7 @@ def test_a_failure_is_its_own_and_the_conversation_stands_on_an_answer() -> None
         assert (failed.state, done.state) == (RunState.FAILED, RunState.DONE)
         assert failed.error
         assert [text for *_, text in chat.said()] == ["which?", "Two it is."]
-        ends = [e.event for e in chat.events if isinstance(e, CandidateProgress) and isinstance(e.event, RunFinished)]
-        assert {(end.state, end.error) for end in ends} == {(RunState.FAILED, failed.error), (RunState.DONE, None)}
+        assert {(end.state, end.error) for end in ends(chat)} == {(RunState.FAILED, failed.error), (RunState.DONE, None)}
         chat.store.undo(chat.thread_id)
         assert chat.said() == []
 
