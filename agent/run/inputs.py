@@ -130,12 +130,16 @@ class RunInputs:
             model = None
         return find_window(model, self._limits.max_window_tokens)
 
-    def load_context(self, thread_id: str) -> Context | None:
-        """Measure how full the model's window is when a conversation goes on; None before its first message."""
+    def load_context(self, thread_id: str, run: Run | None = None) -> Context | None:
+        """Measure how full the model's window is when a conversation goes on; None before its first message.
+
+        While a `run` is at work, its settings count: a rerun has a model and instructions of its own.
+        """
         with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
-            window = self._load_window(ThreadSettings.from_thread(thread))
-            return self._context_cache(thread_id, thread.head_id, window, _compose_system_text(thread))
+            settings = self.load_settings(run) if run is not None else ThreadSettings.from_thread(thread)
+            system = compose_system_text(SYSTEM_PROMPT, settings.instructions)
+            return self._context_cache(thread_id, thread.head_id, self._load_window(settings), system)
 
     def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
         """Return the tokens of the current path after each message, the last as the context meter counts them."""

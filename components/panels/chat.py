@@ -195,10 +195,10 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
 def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> dict[str, Any]:
     """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
-    context = services.runner.inputs.load_context(thread.id)
-    meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
     rerun = _describe_rerun(services, run) if state is RunState.DONE else None  # between two questions it is at work
     is_running = state is RunState.RUNNING or (rerun is not None and rerun["asking"])
+    context = services.runner.inputs.load_context(thread.id, run if is_running else None)
+    meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
     return {"version": thread.version, "running": is_running, "rest": state, "meter": meter}
 
 

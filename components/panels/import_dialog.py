@@ -15,6 +15,7 @@ from checkpoints import Receipt, StateError, pluralize
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
+from checkpoints.limits import MAX_TAGS
 from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
 from components.actions import NamedUpload
@@ -25,6 +26,7 @@ from components.services import Services
 from components.uploads import UploadGoneError
 from components.widgets import ImportButton
 
+MAX_NAMED_TAGS = 5  # in one sentence
 NOTHING_NEW_TEXT = "This conversation already contains the whole file. Nothing was changed."
 
 
@@ -183,7 +185,17 @@ def _register_import(app: Dash, services: Services) -> None:
                 made.append(await services.run_blocking(transfer.import_thread, services.store, doc, report=report))
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, len(made))), False
-        return page_state.build_update(go=page_state.thread_address(made[0].result)), False
+        toast: Any = {"toast": {"text": text, "undo": None}} if (text := _describe_left_out_tags(made)) else {}
+        return page_state.build_update(go=page_state.thread_address(made[0].result), **toast), False
+
+
+def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
+    """Describe the tags that would have been too many here; nothing where all of them were imported."""
+    names = list(dict.fromkeys(name for each in made for name in each.operation.detail.removed))
+    if not names:
+        return ""
+    quoted = ", ".join(f"“{name}”" for name in names[:MAX_NAMED_TAGS]) + (", …" if len(names) > MAX_NAMED_TAGS else "")
+    return f"There are {MAX_TAGS} tags already. Left out: {quoted}."
 
 
 def _choose_report(done: int, total: int) -> Report:

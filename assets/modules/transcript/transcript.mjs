@@ -125,10 +125,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   const removed = data.later || isFollowed ? null : data.removed;
   const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;
   const isEmpty = messages.length === 0 && !showLive && !removed;
-  const onSuggest = (text, operation) => {
-    expectThread(operation);
-    act("suggest", { text, ...takeChoice(data.thread), ...takeModels(data.thread) }, operation);
-  };
+  const onSuggest = (text, operation) => suggest(text, operation, data.thread, act);
   return h(
     "div",
     {
@@ -156,6 +153,12 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),
     ),
   );
+}
+
+/** Send a suggestion of the start page, which begins a conversation. */
+function suggest(text, operation, thread, act) {
+  expectThread(operation);
+  act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, operation);
 }
 
 function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPlace, announce }) {
