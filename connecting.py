@@ -11,7 +11,7 @@ from pathlib import Path
 from dotenv import dotenv_values, set_key
 
 import factory
-from agent.models.catalog import DEMO_SPEC, ConfiguredModels
+from agent.models.catalog import DEMO_SPECS, ConfiguredModels
 from agent.models.connections import MODEL, Connection, ConnectionField, list_connections, try_model
 from agent.models.errors import ModelConfigurationError, describe_model_error
 from agent.models.replaceable import ReplaceableModels
@@ -91,7 +91,7 @@ class EnvFileConnector:
 
     def _list_offered(self, spec: str, dropped: str | None) -> list[str]:
         """Return the models to choose from besides the new one; those of a provider whose server changed are `dropped`."""
-        kept = [each for each in self._models.specs if each not in (spec, DEMO_SPEC)]
+        kept = [each for each in self._models.specs if each not in (spec, *DEMO_SPECS)]
         return [each for each in kept if dropped is None or each.partition(":")[0].removesuffix("-responses") != dropped]
 
     def _write_settings(self, changes: Mapping[str, str], path: Path) -> ConfiguredModels:

@@ -1,8 +1,9 @@
 """The events of a run, as its followers receive them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checkpoints import Message, RunState
+from checkpoints import Candidate, Message, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +11,7 @@ class RunStarted:
     run_id: str
     version: int
     message: Message | None  # the user's, when the run began with a message
+    candidates: Sequence[Candidate] = ()  # where several models answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,21 @@ class RerunEnded:
     """The next question of a rerun was not asked: no change of the thread tells that."""
 
 
+# The events of an answer while it is written, and its end.
+AnswerEvent = TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | WorkEnded | RunFinished
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateProgress:
+    """An event of one of several models that answer at once. `RunFinished` is then the end of its answer."""
+
+    number: int  # of the candidate
+    event: AnswerEvent
+
+
 Event = (
     RunStarted
+    | CandidateProgress
     | TextDelta
     | ReasoningDelta
     | TextWithdrawn

@@ -44,9 +44,11 @@ from .model import (
 )
 from .operation import Caller, Operation, OperationKind, Receipt
 from .operation_detail import LONG_SETTINGS, OperationDetail
-from .run import Draft, Rerun, RerunStep, Run, RunState
+from .run import Candidate, CandidateKey, Draft, Rerun, RerunStep, Run, RunState
+from .run_ends import CandidateEnd
 from .runs import Runs
 from .storage.database import Database
+from .storage.run_rows import RunEnd
 from .store import Store, new_id
 from .text import pluralize
 
@@ -59,6 +61,9 @@ __all__ = [
     "Branch",
     "BranchNotFoundError",
     "Caller",
+    "Candidate",
+    "CandidateEnd",
+    "CandidateKey",
     "Checkpoint",
     "CheckpointManager",
     "CheckpointNotFoundError",
@@ -88,6 +93,7 @@ __all__ = [
     "RerunStep",
     "Run",
     "RunActiveError",
+    "RunEnd",
     "RunState",
     "Runs",
     "State",

@@ -1,4 +1,4 @@
-"""Runs as values: one pass of the agent, its draft, and the rerun that it is a part of."""
+"""Runs as values: one pass of the agent, its draft, its candidates, and the rerun that it is a part of."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,3 +58,31 @@ class Run:
     error_details: str | None = None  # the words of the provider that refused it
     usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision
     rerun: RerunStep | None = None
+    candidates: int = 0  # answers of several models; 0: one model answers
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class CandidateKey:
+    """The id of a candidate."""
+
+    run_id: str
+    number: int  # from 1
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The answer of one model, where a run asks several models one question. It is on a branch of its own."""
+
+    run_id: str
+    number: int  # from 1
+    model: str  # the spec
+    branch_id: str
+    state: RunState
+    draft: Draft
+    error: str | None = None
+    error_details: str | None = None
+    head_id: str | None = None  # its last message; None: it has none yet
+
+    @property
+    def key(self) -> CandidateKey:
+        return CandidateKey(self.run_id, self.number)

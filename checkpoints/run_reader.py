@@ -6,8 +6,8 @@ from . import files, serde
 from .changes import titles
 from .files import File
 from .operation import Operation
-from .run import Rerun, RerunStep, Run, RunState
-from .storage import file_rows, message_rows, operation_rows, rerun_rows, run_rows, schema, thread_rows
+from .run import Candidate, Rerun, RerunStep, Run, RunState
+from .storage import candidate_rows, file_rows, message_rows, operation_rows, rerun_rows, run_rows, schema, thread_rows
 from .store import Store
 
 
@@ -34,6 +34,11 @@ class RunReader:
         """Return the rerun that a run belongs to."""
         with self._store.database.begin_read() as connection:
             return rerun_rows.select_rerun(connection, step.rerun_id)
+
+    def list_candidates(self, run_id: str) -> list[Candidate]:
+        """Return the answers of a run that asked several models; none of any other run."""
+        with self._store.database.begin_read() as connection:
+            return candidate_rows.select_candidates(connection, run_id)
 
     def read_sent_files(self, request_id: str) -> list[File]:
         """Return the undamaged files of the message that a request has sent; none for any other request."""

@@ -4,31 +4,26 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
-
-import sqlalchemy as sa
 
 from .changes import run_changes, titles
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
+from .changes.candidates import add_candidates
 from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
-from .changes.run_changes import make_partial_messages
 from .changes.transaction import Transaction
-from .errors import ConflictError
 from .model import Message, NewMessage
 from .names import clean_name
 from .operation import USER, Caller, OperationKind, Receipt
 from .operation_detail import OperationDetail
-from .reasoning import Reasoning
-from .run import Draft, Rerun, RerunStep, Run, RunState
-from .run_reader import RunReader
-from .storage import message_rows, rerun_rows, run_rows, schema, thread_rows
+from .run import CandidateKey, Draft, Rerun, RerunStep, Run, RunState
+from .run_ends import RunEnds
+from .storage import candidate_rows, message_rows, rerun_rows, run_rows, thread_rows
 from .storage.database import retry_contended
 
-_run_table = schema.run
 
-
-class Runs(RunReader):
+class Runs(RunEnds):
     """The runs of a store's threads."""
 
     @retry_contended
@@ -44,14 +39,15 @@ class Runs(RunReader):
         settings: Mapping[str, str] | None = None,
         compacts: bool = False,
         rerun: RerunStep | None = None,
+        models: Sequence[str] = (),
     ) -> Run:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
         these `settings`. Its id is the request's where that is a UUID: the page can follow it before the reply.
 
         `closing_messages` are written before it: results of calls that it leaves without a decision. `after` is the start
-        of a run that does not start at the head (an edit, a retry). Raises `RunActiveError` when another run holds the
-        thread. The same request again returns the run that it began, and does nothing. Raises `RequestReusedError` when it
-        carries another text.
+        of a run that does not start at the head (an edit, a retry). `models` answer the message at once, each on a branch.
+        Raises `RunActiveError` when another run holds the thread. The same request again returns the run that it began, and
+        does nothing. Raises `RequestReusedError` when it carries another text.
         """
         run_id = caller.request_id or self._store.new_id()
         with self._store.database.begin_write(run_id) as connection:
@@ -63,15 +59,13 @@ class Runs(RunReader):
             else:
                 new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
                 loaded = thread_rows.insert_thread(connection, new, self._store.now())
-            run = run_rows.insert_run(
-                connection, loaded.thread.id, run_id, self._store.now(), compacts=compacts, rerun=rerun
-            )
+            kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
+            run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
-                change.run_body(
-                    choose_append_kind(after, is_empty=message is None),
-                    make_append([*closing_messages, message] if message else [], after, title, run_id),
-                )
+                body = make_append([*closing_messages, message] if message else [], after, title, run_id)
+                body = add_candidates(body, run_id, models) if models else body
+                change.run_body(choose_append_kind(after, is_empty=message is None), body)
             elif not compacts:
                 check_room_after(connection, loaded.thread, loaded.head)
         return run
@@ -96,25 +90,34 @@ class Runs(RunReader):
         return run
 
     @retry_contended
-    def save_drafts(self, drafts: Mapping[str, Draft]) -> None:
-        """Store the runs' answers so far, by the ids of the runs."""
+    def save_drafts(
+        self, drafts: Mapping[str, Draft], candidates: Mapping[CandidateKey, Draft] = MappingProxyType({})
+    ) -> None:
+        """Store the answers so far: the runs' by their ids, and those of candidates."""
         with self._store.database.begin_write() as connection:
             for run_id in sorted(drafts):
                 run_rows.write_draft(connection, run_id, drafts[run_id])
+            for key in sorted(candidates):
+                candidate_rows.write_draft(connection, key, candidates[key])
 
     @retry_contended
-    def commit_message(self, run: Run, message: NewMessage, *, branch_id: str | None = None) -> tuple[Message, int]:
+    def commit_message(
+        self, run: Run, message: NewMessage, *, branch_id: str | None = None, candidate: CandidateKey | None = None
+    ) -> tuple[Message, int]:
         """Write a finished message of the run and forget the draft of it. Returns it with the thread's new version.
 
-        With `branch_id`, it is written on that branch and not on the one that the conversation stands on. Raises
-        `ConflictError` for a run that has ended: the thread may be another's by now.
+        With `branch_id`, it is written on that branch and not on the one that the conversation stands on; it may be of a
+        `candidate`. Raises `ConflictError` for a run that has ended: the thread may be another's by now.
         """
         with self._store.database.begin_write() as connection:
             loaded = self._require_active(connection, run)
             if branch_id is not None:  # a change acts where its thread stands
                 loaded = thread_rows.load_on_branch(connection, loaded, branch_id)
             receipt = self._append_messages(connection, loaded, run, [message])
-            run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT)
+            if candidate is not None:
+                candidate_rows.write_head(connection, candidate, receipt.result)
+            else:
+                run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT)
             return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
     @retry_contended
@@ -222,79 +225,3 @@ class Runs(RunReader):
         with self._store.database.begin_write() as connection:
             loaded = self._require_active(connection, run)
             yield self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
-
-    def _require_active(self, connection: sa.Connection, run: Run) -> thread_rows.LoadedThread:
-        """Return the thread of a run that still holds it. Raises `ConflictError`."""
-        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
-        if loaded.active_run_id != run.id:
-            raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
-        return loaded
-
-    @retry_contended
-    def end_run(
-        self,
-        run: Run,
-        state: RunState,
-        *,
-        error: str | None = None,
-        details: str | None = None,
-        usage: str | None = None,
-        last_messages: Sequence[NewMessage] = (),
-    ) -> int:
-        """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
-
-        Return the thread's version.
-        """
-        with self._store.database.begin_write() as connection:
-            return self._close_run(connection, run, run_rows.RunEnd(state, error, details, usage), last_messages)
-
-    def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
-        """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
-        the former process, later that of one thread whose end could not be written.
-        """
-        query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING)
-        query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
-        with self._store.database.begin_read() as connection:
-            orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
-        # A transaction each: one that locks several threads waits for others while they wait for it.
-        return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
-
-    @retry_contended
-    def _interrupt_run(self, orphan: Run) -> Run | None:
-        """Mark a run as interrupted. Return it with its last draft, or None if it has ended meanwhile."""
-        with self._store.database.begin_write() as connection:
-            loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
-            run = run_rows.select_run(connection, orphan.id)
-            if run is None or loaded.active_run_id != run.id:
-                return None
-            last_messages = make_partial_messages(run.draft.text, Reasoning(run.draft.reasoning))
-            self._close_run(connection, run, run_rows.RunEnd(RunState.INTERRUPTED), last_messages)
-            return run
-
-    @retry_contended
-    def dismiss_latest(self, thread_id: str) -> None:
-        """Hide the notice of the thread's newest run: the user has seen how it ended."""
-        if (latest := self.get_latest_run(thread_id)) is not None:
-            with self._store.database.begin_write() as connection:
-                connection.execute(sa.update(_run_table).where(_run_table.c.id == latest.id).values(dismissed=True))
-
-    def _close_run(
-        self, connection: sa.Connection, run: Run, end: run_rows.RunEnd, last_messages: Sequence[NewMessage]
-    ) -> int:
-        """Release the thread, if the run still holds it. Return the thread's version."""
-        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
-        if loaded.active_run_id != run.id:
-            return loaded.thread.version
-        receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
-        head_id = receipt.result if receipt else loaded.thread.head_id
-        run_rows.end_run(connection, run.id, end, self._store.now(), head_id)
-        return receipt.version if receipt else loaded.thread.version
-
-    def _append_messages(
-        self, connection: sa.Connection, loaded: thread_rows.LoadedThread, run: Run, messages: Sequence[NewMessage]
-    ) -> Receipt:
-        change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
-        return change.run_body(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
-
-    def _open_transaction(self, connection: sa.Connection, loaded: thread_rows.LoadedThread, caller: Caller) -> Transaction:
-        return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)

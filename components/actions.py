@@ -12,6 +12,7 @@ from dash.exceptions import PreventUpdate
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from agent.run.candidates import MAX_MODELS
 from checkpoints import Caller, StateError
 from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
@@ -51,6 +52,9 @@ class _Fields(TypedDict, total=False):
     always: bool | None
     good: bool | None
     count: Count | None
+    run: str | None
+    number: Count | None  # of a candidate
+    models: Annotated[list[str], Field(max_length=MAX_MODELS)] | None  # that answer at once
     choice: dict[str, Any] | None
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None

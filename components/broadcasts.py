@@ -128,4 +128,16 @@ def _join_frames(first: Frame, second: Frame) -> Frame | None:
             return {**second, "stable": first["stable"] + second["stable"]}
         case "reasoning", "reasoning":
             return {**second, "text": first["text"] + second["text"]}
+        case "texts", "texts":
+            return {**second, "answers": _join_answers(first["answers"], second["answers"])}
     return None
+
+
+def _join_answers(first: Frame, second: Frame) -> Frame:
+    """Join the texts of several candidates, by number."""
+    joined = dict(first)
+    for number, new in second.items():
+        old = joined.get(number, {"stable": "", "reasoning": ""})
+        parts = {name: old[name] + new[name] for name in ("stable", "reasoning")}
+        joined[number] = {**new, **parts}
+    return joined

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from agent.context.prices import Prices
 from agent.events import HeadMoved
-from agent.models.catalog import DEMO_SPEC
+from agent.models.catalog import DEMO_SPECS
 from agent.run.hub import RunHub
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
@@ -83,7 +83,7 @@ class Services:
 
     def describe_demo(self, name: str) -> str | None:
         """Return the line that marks the demo model."""
-        return DEMO_LINE if name == DEMO_SPEC else None
+        return DEMO_LINE if name in DEMO_SPECS else None
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import groupby
 
 from agent.events import (
+    CandidateProgress,
     Event,
     HeadMoved,
     MessageAdded,
@@ -22,9 +23,10 @@ from agent.run.hub import LiveRun
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
+from components.candidate_frames import CandidateFrames, is_text
+from components.live_answer import LiveAnswer
 from components.services import Services
 from components.views import fork_attempts, message_view
-from components.views.live_text import StreamingMarkdown
 
 _log = logging.getLogger(__name__)
 MIN_FRAME_SECONDS = 0.04
@@ -35,6 +37,7 @@ MAX_PAUSE_SECONDS = 2.0
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 
+CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
 DescribeTurn = Callable[
     [Services, str, str], Frame | None
 ]  # (…, thread's id, run's id): the changes of the panels after a turn
@@ -54,7 +57,8 @@ async def stream_frames(
     async with services.broadcasts.follow(thread_id, create_source) as waiting:
         hello = await waiting.take()
         if is_expected and hello["run"] is not None:  # the page knows no message yet
-            yield await _repeat_start(services, thread_id, hello["run"]["id"])
+            candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
+            yield await _repeat_start(services, thread_id, hello["run"]["id"]) | candidates
         read_version = _read_expected_version if is_expected else Services.read_version
         version = await read_version(services, thread_id)
         yield {**hello, "version": version}
@@ -72,16 +76,16 @@ class ThreadFrames:
     def __init__(self, services: Services, thread_id: str, describe_turn: DescribeTurn = describe_nothing) -> None:
         self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
         self._run_id: str | None = None
-        self._stable: list[str] = []
-        self._reasoning: list[str] = []
         self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
-        self._clear_text()
+        self._answer = LiveAnswer(services.renderer)
+        self._candidates = CandidateFrames(services, thread_id)
 
     def build_first(self) -> Frame:
         run: Frame | None = None
         if self._run_id is not None:
-            self._stable, self._reasoning = ["".join(self._stable)], ["".join(self._reasoning)]
-            run = {"id": self._run_id, "stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}
+            run = {"id": self._run_id, **self._answer.describe()}
+            if self._candidates:
+                run["candidates"] = self._candidates.describe()
             if self._rest is not None:
                 run["rest"] = self._rest
         return {"kind": "hello", "run": run}
@@ -96,40 +100,48 @@ class ThreadFrames:
                 for event in _join_deltas(events):
                     if (frame := await self._build_frame(event)) is not None:
                         yield frame
-                if any(isinstance(event, TextDelta | ReasoningDelta) for event in events):
+                if any(map(_is_text, events)):
                     # Only text comes in a flood, and its first piece need not wait.
-                    await asyncio.sleep(_pause_seconds(self._services.hub.active_run_count, self._text.cost_seconds))
+                    cost_seconds = max(self._answer.cost_seconds, self._candidates.cost_seconds)
+                    await asyncio.sleep(_pause_seconds(self._services.hub.active_run_count, cost_seconds))
 
     async def _begin_in_middle(self, run: LiveRun) -> None:
-        self._run_id, self._reasoning = run.run_id, [run.reasoning]
+        self._run_id = run.run_id
         self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
-        await self._add_text(run.text)
+        await self._answer.begin_in_middle(run)
+        await self._candidates.begin_in_middle(run.run_id, run.candidates)
 
-    async def _build_frame(self, event: Event) -> Frame | None:
+    async def _build_frame(self, event: Event | CandidateTexts) -> Frame | None:
         match event:
+            case tuple():
+                return await self._candidates.build_texts(event)
+            case CandidateProgress():
+                return await self._candidates.build_frame(event)
             case TextDelta(text):
-                stable = await self._add_text(text)
-                return {"kind": "delta", "stable": stable, "tail": self._tail}
+                stable = await self._answer.add_text(text)
+                return {"kind": "delta", "stable": stable, "tail": self._answer.tail}
             case ReasoningDelta(text):
-                self._reasoning.append(text)
+                self._answer.add_reasoning(text)
                 return {"kind": "reasoning", "text": text}
             case TextWithdrawn(reasoning):
                 return await self._start_over(reasoning)
         frame = await _build_frame(self._services, self._thread_id, event)
         if frame is not None and isinstance(event, RunFinished):
-            frame["turn"] = await self._load_turn(event.run_id)
+            frame["turn"] = None if self._candidates else await self._load_turn(event.run_id)
         # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
         match event:
             case RunStarted(run_id):
                 self._run_id, self._rest = run_id, None
-                self._clear_text()
+                self._answer.clear()
+                self._candidates.begin(run_id, event.candidates)
             case MessageAdded():
-                self._clear_text()
+                self._answer.clear()
             case WorkEnded(run_id) if run_id == self._run_id:
                 self._rest = frame
             case RunFinished(run_id) if run_id == self._run_id:
                 self._run_id = self._rest = None
-                self._clear_text()
+                self._answer.clear()
+                self._candidates.clear()
         return frame
 
     async def _load_turn(self, run_id: str) -> Frame | None:
@@ -145,20 +157,12 @@ class ThreadFrames:
     async def _start_over(self, reasoning: str) -> Frame:
         """Build the frame after which the page has all of the reasoning, and no text."""
         version = await self._services.read_version(self._thread_id)
-        self._clear_text()
-        self._reasoning = [reasoning]
+        self._answer.withdraw(reasoning)
         return {**self.build_first(), "version": version}
 
-    async def _add_text(self, text: str) -> str:
-        """Add text to the answer, and return the HTML of the blocks that it finished."""
-        self._text.feed(text)
-        stable, self._tail = await self._text.take()
-        self._stable.append(stable)
-        return stable
 
-    def _clear_text(self) -> None:
-        self._text = StreamingMarkdown(self._services.renderer.look)
-        self._stable, self._reasoning, self._tail = [], [], ""
+def _is_text(event: Event) -> bool:
+    return isinstance(event, TextDelta | ReasoningDelta) or (isinstance(event, CandidateProgress) and is_text(event))
 
 
 def _pause_seconds(runs: int, look_seconds: float) -> float:
@@ -181,15 +185,17 @@ async def _read_expected_version(services: Services, thread_id: str) -> int:
         return 0
 
 
-def _join_deltas(events: list[Event]) -> list[Event]:
-    """Return the events in order, with consecutive texts of one kind joined."""
-    batches: list[Event] = []
-    for kind, group in groupby(events, type):
-        if kind in (TextDelta, ReasoningDelta):
+def _join_deltas(events: list[Event]) -> list[Event | CandidateTexts]:
+    """Return the events in order, with consecutive texts of one kind joined, and those of candidates together."""
+    batches: list[Event | CandidateTexts] = []
+    for (kind, has_text), group in groupby(events, lambda event: (type(event), _is_text(event))):
+        if not has_text:
+            batches += group
+        elif kind is CandidateProgress:
+            batches.append(tuple(event for event in group if isinstance(event, CandidateProgress)))
+        else:
             joined = "".join(event.text for event in group if isinstance(event, TextDelta | ReasoningDelta))
             batches.append(TextDelta(joined) if kind is TextDelta else ReasoningDelta(joined))
-        else:
-            batches += group
     return batches
 
 
@@ -230,7 +236,9 @@ async def _build_start(services: Services, event: RunStarted) -> Frame:
     extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
     shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
     after = message.parent_id if message else None  # an edited message is not at the end
-    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown[0], "after": after}
+    candidates = [{"number": each.number, "model": each.model} for each in event.candidates]
+    parts = {"candidates": candidates} if candidates else {}
+    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown[0], "after": after, **parts}
 
 
 def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:

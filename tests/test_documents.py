@@ -17,7 +17,7 @@ from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
 from agent.models import other_bodies, paced_client
 from agent.models.connections import MAX_TRIAL_SECONDS
-from agent.run import conclusions, reruns
+from agent.run import candidates, conclusions, reruns
 from agent.run.compaction import MAX_FOCUS_CHARS
 from agent.subagents import forking
 from agent.time_travel import excerpts
@@ -259,6 +259,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"lines up to {word_differences.MAX_LINES:,}; {rendering.MAX_PAGE_SECONDS:g} s of a processor together",
         "One note from another branch": f"{excerpts.MAX_CONCLUSION_CHARS:,} characters of a conclusion, "
         f"{excerpts.MAX_EXCERPT_MESSAGES} quoted messages, {excerpts.MAX_EXCERPT_CHARS:,} characters together",
+        "Several models at once": f"{candidates.MIN_MODELS} to {candidates.MAX_MODELS}, each with the limits of an agent",
         "One rerun": f"{reruns.MAX_RERUN_QUESTIONS} questions, among the first {reruns.MAX_RERUN_MESSAGES:,} messages of "
         "the path",
         "One draft of a conclusion": f"{conclusions.MAX_CONCLUSION_SECONDS:g} s, {conclusions.MAX_CONCLUSION_TOKENS:,} "

@@ -5,7 +5,7 @@ Most list the messages on the path, because going back, branching and restoring 
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -43,6 +43,13 @@ class DemoAnswer:
 
     text: str
     calls: tuple[DemoCall, ...] = ()
+
+
+def shorten_answer(answer: DemoAnswer) -> DemoAnswer:
+    """Return the answer of the brief demo: the first sentence, and the same calls."""
+    lines = (line for line in answer.text.splitlines() if line.strip() and not line.startswith(("#", "```", "*")))
+    sentence = re.split(r"(?<=[.!?])\s", next(lines, ""), maxsplit=1)[0]
+    return replace(answer, text=sentence and f"{sentence}\n\n*I am the brief demo: I stop after one sentence.*")
 
 
 def choose_answer(messages: Sequence[BaseMessage], tool_names: frozenset[str]) -> DemoAnswer:

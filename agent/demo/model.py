@@ -20,7 +20,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from agent.demo.answers import DemoAnswer, choose_answer
+from agent.demo.answers import DemoAnswer, choose_answer, shorten_answer
 
 ARGUMENT_FRAGMENT_CHARS = 6  # so that arguments arrive in pieces as they do from a provider
 
@@ -30,6 +30,7 @@ class DemoChatModel(BaseChatModel):
 
     seconds_per_token: float = 0.02
     tool_names: frozenset[str] = frozenset()
+    is_brief: bool = False  # its answers are the first sentences of the other demo's
 
     @property
     def _llm_type(self) -> str:
@@ -41,6 +42,10 @@ class DemoChatModel(BaseChatModel):
         names = frozenset(str(convert_to_openai_tool(tool)["function"]["name"]) for tool in tools)
         return self.model_copy(update={"tool_names": names})
 
+    def _choose_answer(self, messages: Sequence[BaseMessage]) -> DemoAnswer:
+        answer = choose_answer(messages, self.tool_names)
+        return shorten_answer(answer) if self.is_brief else answer
+
     def _stream(
         self,
         messages: list[BaseMessage],
@@ -48,7 +53,7 @@ class DemoChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        for message in _split_answer(choose_answer(messages, self.tool_names), messages):
+        for message in _split_answer(self._choose_answer(messages), messages):
             chunk = ChatGenerationChunk(message=message)
             time.sleep(self.seconds_per_token)
             if run_manager is not None:
@@ -62,7 +67,7 @@ class DemoChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        for message in _split_answer(choose_answer(messages, self.tool_names), messages):
+        for message in _split_answer(self._choose_answer(messages), messages):
             chunk = ChatGenerationChunk(message=message)
             await asyncio.sleep(self.seconds_per_token)
             if run_manager is not None:
@@ -76,7 +81,7 @@ class DemoChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        first, *others = _split_answer(choose_answer(messages, self.tool_names), messages)
+        first, *others = _split_answer(self._choose_answer(messages), messages)
         chunk = add_ai_message_chunks(first, *others)
         message = AIMessage(
             content=chunk.content,

@@ -62,14 +62,14 @@ nothing can be damaged by moving.
 
 1. **Save a checkpoint** when something is good. It is a named bookmark on a message and costs next to nothing.
 2. **Go on** and try something bold. The bookmark stays where it is.
-3. **Restore** the checkpoint if it did not work out. The messages after it leave the conversation.
+3. **Restore** the checkpoint if it did not work out. The messages after it are removed.
 4. **Undo** if it did work out after all. The exact state comes back, even after a restart.
 
 ## Which move for which moment
 
 | You want to | Use | What happens to the future |
 |---|---|---|
-| return to a good place | restore | leaves the conversation, can be undone |
+| return to a good place | restore | is removed, can be undone |
 | try two ways side by side | fork | stays, as a branch of its own |
 | say something differently | edit | stays, as a sibling |
 | get a different answer | regenerate | stays, as a sibling |

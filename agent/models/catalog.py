@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small model with tools in Chat Completions
 DEMO_SPEC = "demo"
+BRIEF_DEMO_SPEC = "demo:brief"  # a second one, so that the demo shows two models side by side
+DEMO_SPECS = (DEMO_SPEC, BRIEF_DEMO_SPEC)
 MAX_ADJUSTED_MODELS = 64  # models with parameters of conversations that stay loaded
 
 
@@ -53,7 +55,8 @@ class ConfiguredModels:
             lambda spec, chosen: _apply_parameters(spec, self.load_model(spec), chosen)
         )
         self.default_spec = default or choose_default_spec(keys)
-        self.specs = tuple(dict.fromkeys((self.default_spec, *offered, DEMO_SPEC)))
+        demos = DEMO_SPECS if self.default_spec == DEMO_SPEC else (DEMO_SPEC,)
+        self.specs = tuple(dict.fromkeys((self.default_spec, *offered, *demos)))
         for name in self.specs:
             self.check_model(name, "MODEL" if name == self.default_spec else offered_source)
 
@@ -93,7 +96,7 @@ class ConfiguredModels:
 
 def _apply_parameters(spec: str, model: BaseChatModel, parameters: ModelParameters) -> BaseChatModel:
     """Return a model with these parameters, which the demo ignores."""
-    return model if spec == DEMO_SPEC else apply_parameters(model, parameters)
+    return model if spec in DEMO_SPECS else apply_parameters(model, parameters)
 
 
 def choose_default_spec(keys: ProviderKeys) -> str:
@@ -112,7 +115,7 @@ def check_spec(spec: str, keys: ProviderKeys, source: str) -> bool:
     """
     provider, _, name = spec.strip().partition(":")
     match provider:
-        case "demo" if not name:
+        case "demo" if spec.strip() in DEMO_SPECS:
             return True
         case "openai" | "openai-responses" if name:
             keys.require_openai(name)
@@ -146,7 +149,8 @@ def load_chat_model(
         case "demo":
             from agent.demo.model import DemoChatModel  # noqa: PLC0415  imports LangChain's models
 
-            return DemoChatModel(seconds_per_token=demo_seconds_per_token)
+            is_brief = spec.strip() == BRIEF_DEMO_SPEC
+            return DemoChatModel(seconds_per_token=demo_seconds_per_token, is_brief=is_brief)
         case "openai" | "openai-responses":
             from agent.models.openai import load_openai_model  # noqa: PLC0415  the import takes half a second
 

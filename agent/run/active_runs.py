@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.graph.budgets import write_usage
+from agent.run.answer_writer import RunWriter
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.driver import RunDriver
@@ -64,7 +65,7 @@ class ActiveRuns:
         run, trace = prepared.run, prepared.trace
         self.hub.publish(run.thread_id, prepared.started)
         trace.record_start()
-        recorder = RunRecorder(run, self.runs, self.hub, self.blocking)
+        recorder = RunRecorder(run, RunWriter(run, self.runs, self.hub), self.blocking)
         # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
         work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")

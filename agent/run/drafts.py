@@ -57,7 +57,7 @@ class Drafts:
                 if draft not in (_EMPTY, saved):
                     drafts[recorder] = draft
             if drafts:
-                await self._blocking.run(
-                    self._runs.save_drafts, {recorder.run.id: each for recorder, each in drafts.items()}
-                )
+                own = {each.run.id: draft for each, draft in drafts.items() if each.writer.candidate_key is None}
+                candidates = {key: draft for each, draft in drafts.items() if (key := each.writer.candidate_key)}
+                await self._blocking.run(self._runs.save_drafts, own, candidates)
                 self._saved |= {recorder: draft for recorder, draft in drafts.items() if recorder in self._saved}

@@ -14,6 +14,7 @@ from agent.graph.state import AgentGraph, Limits, RunContext, build_config
 from agent.run import compaction
 from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
+from agent.run.candidates import CandidateDriver
 from agent.run.compaction import SummaryScope
 from agent.run.drafts import Drafts
 from agent.run.hub import RunHub
@@ -50,10 +51,14 @@ class RunDriver:
     announcer: MoveAnnouncer
     blocking: BlockingPool
     drafts: Drafts
+    candidates: CandidateDriver
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
         """Answer, or write the summary that was requested. Raises whatever ends the run early."""
         settings = await self.blocking.run(self.inputs.load_settings, prepared.run)
+        if prepared.run.candidates:
+            await self.candidates.answer(recorder, settings, self._build_context(prepared, recorder, None, "off"))
+            return
         is_summary = prepared.request.scope is not None
         resolve = settings.resolve_helper_model if is_summary else settings.resolve_model
         model = await self.blocking.run(resolve, self.catalog)
@@ -64,7 +69,9 @@ class RunDriver:
         async with self.drafts.keep_draft(recorder):
             await self._answer(prepared, recorder, context, self._build_sub_agents(prepared.run, model))
 
-    def _build_context(self, prepared: PreparedRun, recorder: RunRecorder, model: ChosenModel, policy: Policy) -> RunContext:
+    def _build_context(
+        self, prepared: PreparedRun, recorder: RunRecorder, model: ChosenModel | None, policy: Policy
+    ) -> RunContext:
         decision, run = prepared.request.decision, prepared.run
         prepared.usage.start_clock()
         return RunContext(

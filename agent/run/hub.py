@@ -5,13 +5,34 @@ It holds the text of an answer only while it is written. A page that opens meanw
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn, WorkEnded
+from agent.events import (
+    CandidateProgress,
+    Event,
+    MessageAdded,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+    WorkEnded,
+)
 
 MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCandidate:
+    """A candidate of a run in progress, as `LiveRun`."""
+
+    number: int
+    model: str
+    text: str
+    reasoning: str
+    end: RunFinished | None  # None: it is being written
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +43,43 @@ class LiveRun:
     text: str
     reasoning: str = ""
     work_ended: WorkEnded | None = None  # None: it is at work
+    candidates: Sequence[LiveCandidate] = ()
+
+
+@dataclass(slots=True)
+class _PendingAnswer:
+    """The uncommitted text of one answer, in pieces."""
+
+    model: str = ""
+    texts: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    end: RunFinished | None = None
+
+    def add(self, event: Event) -> None:
+        match event:
+            case ReasoningDelta():
+                self.reasoning.append(event.text)
+            case TextDelta():
+                self.texts.append(event.text)
+            case TextWithdrawn():
+                self.texts, self.reasoning = [], [event.reasoning]
+            case MessageAdded():
+                self.texts, self.reasoning = [], []
+            case RunFinished():
+                self.texts, self.reasoning, self.end = [], [], event
+
+    def join(self) -> tuple[str, str]:
+        """Return the text and the reasoning."""
+        self.texts, self.reasoning = ["".join(self.texts)], ["".join(self.reasoning)]
+        return self.texts[0], self.reasoning[0]
+
+
+@dataclass(slots=True)
+class _PendingRun:
+    run_id: str
+    answer: _PendingAnswer
+    candidates: dict[int, _PendingAnswer]
+    work_ended: WorkEnded | None = None
 
 
 class SubscriberLagged(Exception):
@@ -57,46 +115,42 @@ class RunHub:
 
     def __init__(self) -> None:
         self._subscribers: defaultdict[str, set[Subscription]] = defaultdict(set)
-        self._run_ids: dict[str, str] = {}
-        self._texts: dict[str, list[str]] = {}
-        self._reasoning: dict[str, list[str]] = {}
-        self._work_ends: dict[str, WorkEnded] = {}
+        self._pending: dict[str, _PendingRun] = {}  # by thread
 
     @property
     def active_run_count(self) -> int:
         """Return the number of runs in progress."""
-        return len(self._run_ids)
+        return len(self._pending)
 
     def find_live_run(self, thread_id: str) -> LiveRun | None:
-        if thread_id not in self._run_ids:
+        if (pending := self._pending.get(thread_id)) is None:
             return None
-        text = "".join(self._texts[thread_id])
-        self._texts[thread_id] = [text]
-        reasoning = "".join(self._reasoning[thread_id])
-        return LiveRun(self._run_ids[thread_id], text, reasoning, self._work_ends.get(thread_id))
+        candidates = [
+            LiveCandidate(number, answer.model, *answer.join(), answer.end) for number, answer in pending.candidates.items()
+        ]
+        return LiveRun(pending.run_id, *pending.answer.join(), pending.work_ended, candidates)
 
     def publish(self, thread_id: str, event: Event) -> None:
-        match event:
-            case RunStarted():
-                self._run_ids[thread_id] = event.run_id
-                self._texts[thread_id], self._reasoning[thread_id] = [], []
-            case ReasoningDelta() if thread_id in self._run_ids:
-                self._reasoning[thread_id].append(event.text)
-            case TextDelta() if thread_id in self._run_ids:
-                self._texts[thread_id].append(event.text)
-            case TextWithdrawn() if thread_id in self._run_ids:
-                self._texts[thread_id], self._reasoning[thread_id] = [], [event.reasoning]
-            case MessageAdded() if thread_id in self._run_ids:
-                self._texts[thread_id], self._reasoning[thread_id] = [], []
-            case WorkEnded() if self._run_ids.get(thread_id) == event.run_id:
-                self._work_ends[thread_id] = event
-            case RunFinished() if self._run_ids.get(thread_id) == event.run_id:
-                self._run_ids.pop(thread_id, None)
-                self._texts.pop(thread_id, None)
-                self._reasoning.pop(thread_id, None)
-                self._work_ends.pop(thread_id, None)
+        self._note(thread_id, event)
         for follower in self._subscribers.get(thread_id, ()):
             follower.put(event)
+
+    def _note(self, thread_id: str, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            candidates = {each.number: _PendingAnswer(each.model) for each in event.candidates}
+            self._pending[thread_id] = _PendingRun(event.run_id, _PendingAnswer(), candidates)
+        if (pending := self._pending.get(thread_id)) is None:
+            return
+        match event:
+            case CandidateProgress() if event.number in pending.candidates:
+                pending.candidates[event.number].add(event.event)
+            case WorkEnded() if pending.run_id == event.run_id:
+                pending.work_ended = event
+            case RunFinished():
+                if pending.run_id == event.run_id:
+                    del self._pending[thread_id]
+            case _:
+                pending.answer.add(event)
 
     @asynccontextmanager
     async def subscribe(self, thread_id: str) -> AsyncIterator[Subscription]:

@@ -69,6 +69,12 @@ class RunInputs:
         path = self.load_recent_messages(run)
         return build_request(system_text, path, resume=resume, convert=self.recent_messages.convert)
 
+    def build_candidate_messages(self, run: Run, settings: ThreadSettings) -> list[AnyMessage]:
+        """Build the request of one of several models: the path as its window holds it, and no sub-agents."""
+        system_text = compose_system_text(self.load_system_prompt().text, settings.instructions)
+        path = self.recent_messages.load(run.thread_id, self._load_window(settings).tokens)
+        return build_request(system_text, path, convert=self.recent_messages.convert)
+
     def load_system_prompt(self) -> Prompt:
         return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)
 
@@ -124,12 +130,16 @@ class RunInputs:
             model = None
         return find_window(model, self._limits.max_window_tokens)
 
-    def load_context(self, thread_id: str) -> Context | None:
-        """Measure how full the model's window is when a conversation goes on; None before its first message."""
+    def load_context(self, thread_id: str, run: Run | None = None) -> Context | None:
+        """Measure how full the model's window is when a conversation goes on; None before its first message.
+
+        While a `run` is at work, its settings count: a rerun has a model and instructions of its own.
+        """
         with self._store.database.begin_read():  # the head and the path to it, of one moment
             thread = self._store.get_thread(thread_id)
-            window = self._load_window(ThreadSettings.from_thread(thread))
-            return self._context_cache(thread_id, thread.head_id, window, _compose_system_text(thread))
+            settings = self.load_settings(run) if run is not None else ThreadSettings.from_thread(thread)
+            system = compose_system_text(SYSTEM_PROMPT, settings.instructions)
+            return self._context_cache(thread_id, thread.head_id, self._load_window(settings), system)
 
     def measure_growth(self, thread_id: str, path: Sequence[Message]) -> list[int]:
         """Return the tokens of the current path after each message, the last as the context meter counts them."""

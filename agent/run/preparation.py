@@ -82,6 +82,7 @@ class RunPreparer:
             settings=request.settings,
             compacts=request.scope is not None,
             rerun=request.rerun or self._find_rerun(request),
+            models=request.models,
         )
 
     def _find_rerun(self, request: RunRequest) -> RerunStep | None:
@@ -116,7 +117,8 @@ class RunPreparer:
             system_text = self.inputs.load_system_text(prompt, run)
             version = self.store.get_thread(run.thread_id).version
             start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
-        started = RunStarted(run.id, version, path[-1] if is_asked else None)
+        candidates = self.runs.list_candidates(run.id) if run.candidates else ()
+        started = RunStarted(run.id, version, path[-1] if is_asked else None, candidates)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
         convert = self.inputs.recent_messages.convert
         return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, usage)

@@ -4,27 +4,35 @@ import asyncio
 import logging
 import uuid
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
+from agent.events import (
+    MessageAdded,
+    ReasoningDelta,
+    RunFinished,
+    TextDelta,
+    TextWithdrawn,
+    ToolStarted,
+    WorkEnded,
+)
+from agent.run.answer_writer import AnswerWriter
 from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
 from agent.subagents.delegation import OpenCall
 from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
+    CandidateEnd,
     Draft,
     MessageStatus,
     NewMessage,
     Run,
-    Runs,
+    RunEnd,
     RunState,
     StateError,
     StoreUnavailableError,
@@ -44,6 +52,11 @@ class RunEndedError(StateError):
         super().__init__("This run has ended.")
 
 
+@asynccontextmanager
+async def _hold_nothing(_: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
+    yield ()
+
+
 @dataclass(frozen=True, slots=True)
 class _OpenTool:
     """The tool of an open call, and the agent that called it."""
@@ -55,10 +68,11 @@ class _OpenTool:
 class RunRecorder:
     """The recorder of one run (see state.Recorder). After its end it refuses everything with `RunEndedError`."""
 
-    def __init__(self, run: Run, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
+    def __init__(self, run: Run, writer: AnswerWriter, blocking: BlockingPool) -> None:
         self.run = run
-        self._runs = runs
-        self._hub = hub
+        self.writer = writer
+        # Holds the candidates that end with the run, and yields their ends.
+        self.hold_candidates: Callable[[RunState], AbstractAsyncContextManager[Sequence[CandidateEnd]]] = _hold_nothing
         self._blocking = blocking
         # The texts of the answers in progress, by agent.
         self._pending_texts: defaultdict[str, list[str]] = defaultdict(list)
@@ -93,15 +107,15 @@ class RunRecorder:
 
     def append_text(self, delta: str) -> None:
         self.keep_text(delta, MAIN)
-        self._hub.publish(self.run.thread_id, TextDelta(delta))
+        self.writer.publish(TextDelta(delta))
 
     def append_reasoning(self, delta: str) -> None:
         self.keep_reasoning(delta, MAIN)
-        self._hub.publish(self.run.thread_id, ReasoningDelta(delta))
+        self.writer.publish(ReasoningDelta(delta))
 
     def withdraw_text(self) -> None:
         self.keep_text_as_reasoning(MAIN)
-        self._hub.publish(self.run.thread_id, TextWithdrawn(self._find_reasoning(MAIN).text))
+        self.writer.publish(TextWithdrawn(self._find_reasoning(MAIN).text))
 
     def keep_text_as_reasoning(self, agent: str) -> None:
         """Keep the text of an agent's answer in progress as its reasoning."""
@@ -128,7 +142,7 @@ class RunRecorder:
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
         self._begun_call_ids.add(call_id)
-        self._hub.publish(self.run.thread_id, ToolStarted(call_id))
+        self.writer.publish(ToolStarted(call_id))
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
         self.check_open()
@@ -158,7 +172,7 @@ class RunRecorder:
         async with self._write_lock:
             self.check_open()
             new = NewMessage(serde.to_body(message), agent=agent, status=status)
-            stored, version = await self._blocking.run(self._runs.commit_message, self.run, new)
+            stored, version = await self._blocking.run(self.writer.commit, new)
             self._pending_texts.pop(agent, None)
             self._pending_reasoning.pop(agent, None)
             self._written_depths[agent].append(stored.depth)
@@ -167,13 +181,13 @@ class RunRecorder:
             self._open_calls.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
         elif isinstance(message, ToolMessage):
             self._open_calls.pop(message.tool_call_id, None)
-        self._hub.publish(self.run.thread_id, MessageAdded(stored, version))
+        self.writer.publish(MessageAdded(stored, version))
         return stored.depth
 
     def end_work(self, state: RunState, error: str | None = None) -> None:
         """Refuse everything from now on, and publish that although the database does not have the end yet."""
         self._has_ended = True
-        self._hub.publish(self.run.thread_id, WorkEnded(self.run.id, state, error))
+        self.writer.publish(WorkEnded(self.run.id, state, error))
 
     async def write_end(
         self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
@@ -183,25 +197,24 @@ class RunRecorder:
         When the run waits for a person, calls stay open. It may be repeated while it raises `StoreUnavailableError`.
         """
         self._has_ended = True
-        async with self._write_lock:
-            return await self._end(state, error, details, usage)
+        async with self._write_lock, self.hold_candidates(state) as candidates:
+            return await self._end(RunEnd(state, error, details, usage), candidates)
 
     def publish_end(self, state: RunState, version: int, error: str | None = None, details: str | None = None) -> None:
         """Publish the end, also where it could not be written (version 0): followers must not wait for ever."""
-        self._hub.publish(self.run.thread_id, RunFinished(self.run.id, state, version, error, details))
+        self.writer.publish(RunFinished(self.run.id, state, version, error, details))
 
-    async def _end(self, state: RunState, error: str | None, details: str | None, usage: str | None) -> int:
-        ending = partial(self._runs.end_run, self.run, state, error=error, details=details, usage=usage)
+    async def _end(self, end: RunEnd, candidates: Sequence[CandidateEnd]) -> int:
         try:
-            last = self._last_messages(state)
-            return await self._blocking.run(partial(ending, last_messages=last))
+            last = self.build_last_messages(end.state)
+            return await self._blocking.run(self.writer.end, end, last, candidates)
         except StoreUnavailableError:
             raise
         except Exception:  # noqa: BLE001  the last messages cannot be written: the thread is released without them
             _log.exception("run %s ends without its last messages", self.run.id)
-            return await self._blocking.run(ending)
+            return await self._blocking.run(self.writer.end, end)
 
-    def _last_messages(self, state: RunState) -> list[NewMessage]:
+    def build_last_messages(self, state: RunState) -> list[NewMessage]:
         """Build the partial messages, and results for the open calls. An agent that is writing waits for no call."""
         texts = [
             replace(new, agent=agent)
@@ -209,13 +222,8 @@ class RunRecorder:
             for new in make_partial_messages(self.find_text(agent), self._find_reasoning(agent))
         ]
         open_calls = [] if state is RunState.WAITING else self._order_innermost_first()
-        return [
-            *texts,
-            *(
-                NewMessage(serde.to_body(self._make_last_result(call_id, tool.name)), agent=tool.agent)
-                for call_id, tool in open_calls
-            ),
-        ]
+        results = [(self._make_last_result(call_id, tool.name), tool.agent) for call_id, tool in open_calls]
+        return [*texts, *(NewMessage(serde.to_body(result), agent=agent) for result, agent in results)]
 
     async def cut_off(self, agent: str = MAIN) -> None:
         """Commit an agent's answer in progress as a partial message, and a result for each of its open calls."""

@@ -1,7 +1,7 @@
 """Requests for runs, and the first message and title that they bring."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langchain_core.messages import HumanMessage
@@ -82,6 +82,7 @@ class RunRequest:
     scope: SummaryScope | None = None  # the passage to summarise; the run then answers nothing
     settings: Mapping[str, str] = field(default_factory=dict)  # for the thread that the run makes
     rerun: NewRerun | RerunStep | None = None  # the message is a question of it
+    models: Sequence[str] = ()  # that answer the message at once; empty: that of the thread
 
 
 def replace_text(message: Message, text: str) -> NewMessage:

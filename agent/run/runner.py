@@ -12,6 +12,7 @@ from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
+from agent.run.candidates import CandidateDriver, check_models
 from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.run.conclusions import ConclusionWriter
 from agent.run.drafts import Drafts
@@ -56,18 +57,19 @@ class Runner:
         caller: Caller,
         chosen_settings: Mapping[str, str] | None = None,
         attachments: Sequence[File] = (),
+        models: Sequence[str] = (),
     ) -> Run:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk.
 
-        `chosen_settings` are for the new thread. Raises `InvalidSettingsError` and `MessageTooLongError`.
+        `chosen_settings` are for the new thread. Several `models` answer at once (see candidates).
+        Raises `InvalidSettingsError` and `MessageTooLongError`.
         """
         text = clean_message_text(text)
         content = files.build_content(text, list(map(files.make_file_part, attachments)))
         message = NewMessage(serde.to_body(HumanMessage(content)), files=tuple(attachments))
         settings = ThreadSettings().with_changes(chosen_settings or {}, self.catalog).changes_since(ThreadSettings())
-        return await self._begin_run(
-            RunRequest(thread_id, caller, message, title=make_title(text or attachments[0].name), settings=settings)
-        )
+        title, several = make_title(text or attachments[0].name), check_models(models, self.catalog)
+        return await self._begin_run(RunRequest(thread_id, caller, message, title=title, settings=settings, models=several))
 
     async def edit(self, thread_id: str, message_id: str, text: str, *, caller: Caller) -> Run:
         """Replace a user message with another text and answer that. The messages after it leave the path, undoably."""
@@ -129,6 +131,12 @@ class Runner:
         await active.stop(max_seconds)
         return True
 
+    def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
+        """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
+        active = self.active_runs.by_thread.get(thread_id)
+        if active is not None and active.recorder.run.id == run_id:
+            self.active_runs.driver.candidates.stop(run_id, number)
+
     async def release_orphans(self) -> None:
         """Release the threads whose run no task drives: the database did not take its end."""
         await self.watchdog.release_orphans()
@@ -170,6 +178,7 @@ def build_runner(
     """Build a runner and join its parts."""
     sub_agents = agents or {}
     inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
+    drafts = Drafts(runs, blocking, limits.draft_seconds)
     driver = RunDriver(
         store=store,
         runs=runs,
@@ -183,7 +192,8 @@ def build_runner(
         numbers=numbers,
         announcer=MoveAnnouncer(tracer, on_time_travel),
         blocking=blocking,
-        drafts=Drafts(runs, blocking, limits.draft_seconds),
+        drafts=drafts,
+        candidates=CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts),
     )
     all_followers = list(followers)
     active_runs = ActiveRuns(runs, hub, driver, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)

@@ -5,13 +5,16 @@ Everything that needs no database is prepared before: SQLite lets nobody else wr
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .. import files, serde
 from ..changes.transaction import ChangeBody, Transaction
+from ..operation_detail import NO_DETAIL
 from ..progress import Report, count_steps, ignore_progress
 from ..storage import tag_rows, thread_rows
 from ..storage.driver_errors import translate_taken_ids
 from ..storage.message_inserts import MessageContent
+from ..tag import fold_tag
 from .existing import ExistingContents, read_existing_contents
 from .import_plan import ImportPlan, MessageChain
 from .planning import plan_merge, plan_new_chains, plan_replacement
@@ -29,7 +32,7 @@ def make_replacement(doc: Document, report: Report = ignore_progress) -> ChangeB
 def make_new_thread(doc: Document, report: Report = ignore_progress) -> ChangeBody:
     """Make the change that fills a new conversation with a document, and pins, archives and tags it as the document says.
 
-    A tag that would be one too many here is left out.
+    A tag that would be one too many here is left out, and named in the operation's detail.
     """
     replace_contents = make_replacement(doc, report)
 
@@ -38,6 +41,9 @@ def make_new_thread(doc: Document, report: Report = ignore_progress) -> ChangeBo
         thread, names = transaction.thread, list(filter(None, doc.thread.tags))
         tags = tag_rows.ensure_tags(transaction.connection, thread.owner, names, transaction.new_id, leave_out=True)
         transaction.update_row("thread", thread.id, pinned=doc.thread.pinned, archived=doc.thread.archived, tags=tags)
+        kept = set(map(fold_tag, tag_rows.select_names(transaction.connection, tags).values()))
+        left_out = [name for name in names if fold_tag(name) not in kept]
+        transaction.detail = replace(transaction.detail or NO_DETAIL, removed=left_out)
         return made
 
     return fill_thread

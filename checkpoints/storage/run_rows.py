@@ -62,6 +62,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
         compacts=bool(row.compacts),
         usage=row.usage,
         rerun=RerunStep(row.rerun_id, row.rerun_number) if row.rerun_id else None,
+        candidates=row.candidates,
     )
 
 
@@ -78,14 +79,16 @@ def insert_run(
     *,
     compacts: bool = False,
     rerun: RerunStep | None = None,
+    candidates: int = 0,
 ) -> Run:
     """Write a running run, and return it: from now on it locks its thread."""
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
     time = thread_rows.from_time(now)
-    step = {"rerun_id": rerun and rerun.rerun_id, "rerun_number": rerun and rerun.number}
+    step = {"rerun_id": rerun and rerun.rerun_id, "rerun_number": rerun and rerun.number, "candidates": candidates}
     connection.execute(_insert_run, {**row, **step, "started_at": time, "compacts": compacts, "of_thread": thread_id})
+    kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": candidates}
     started_at = thread_rows.to_time(time)
-    return Run(run_id, thread_id, RunState.RUNNING, NO_DRAFT, None, False, started_at, None, compacts=compacts, rerun=rerun)
+    return Run(run_id, thread_id, RunState.RUNNING, NO_DRAFT, None, False, started_at, None, **kind)
 
 
 def write_draft(connection: sa.Connection, run_id: str, draft: Draft) -> None:

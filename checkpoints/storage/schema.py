@@ -224,6 +224,7 @@ run = sa.Table(
     sa.Column("usage", sa.Text),  # of the budgets of a waiting run, as the agent wrote it
     sa.Column("rerun_id", sa.Text),  # of the rerun whose question it answers
     sa.Column("rerun_number", sa.Integer),  # of that question, from 1
+    sa.Column("candidates", sa.Integer, nullable=False, server_default="0"),  # its rows in `candidate`
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     sa.Index(
         "ix_run_thread_id_waiting",
@@ -237,6 +238,23 @@ run = sa.Table(
         unique=True,
         sqlite_where=sa.text("state = 'running'"),
     ),
+)
+
+# The answers of several models to one question, each on a branch. Their states are those of runs.
+candidate = sa.Table(
+    "candidate",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),  # from 1
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("model", sa.Text, nullable=False),
+    sa.Column("branch_id", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("draft", sa.Text, nullable=False),
+    sa.Column("draft_reasoning", sa.Text, nullable=False),
+    sa.Column("error", sa.Text),
+    sa.Column("error_details", sa.Text),
+    sa.Column("head_id", sa.Text),  # of its last message
 )
 
 # The questions of a path, asked once more on a branch of their own.

@@ -32,7 +32,7 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
 )
 _TABLES_OF_THREAD = (
     *(schema.checkpoint, schema.branch, schema.message, schema.segment),
-    *(schema.run, schema.rerun, schema.operation, schema.thread_tag, schema.state, schema.state_write),
+    *(schema.candidate, schema.run, schema.rerun, schema.operation, schema.thread_tag, schema.state, schema.state_write),
 )
 _EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
 _MAX_CONDITIONS = 200  # in one statement

@@ -57,6 +57,7 @@ def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[
         _check_sqlite,
         _check_strays,
         _check_attachments,
+        _check_tags,
         _check_channel_values,
         partial(_check_threads, messages=messages),
     ):
@@ -126,6 +127,17 @@ def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
     for row in connection.execute(query.where(file_rows.REFERENCES_FILE)):
         if files.find_file_hashes(row.body) - sound:
             yield Damage("has an attached file that is missing or damaged", row.thread_id, row.title, row.id, row.depth + 1)
+
+
+def _check_tags(connection: sa.Connection) -> Iterator[Damage]:
+    """Compare the index of tags with the tags of each conversation."""
+    known, indexed = set(connection.scalars(sa.select(schema.tag.c.id))), defaultdict[str, set[str]](set)
+    for tag_id, thread_id in connection.execute(sa.select(schema.thread_tag.c.tag_id, schema.thread_tag.c.thread_id)):
+        indexed[thread_id].add(tag_id)
+    table = schema.thread.c
+    for row in connection.execute(sa.select(table.id, table.title, table.tags)):
+        if known.intersection(thread_rows.parse_tags(row.tags)) != indexed[row.id]:
+            yield Damage("the list finds it by other tags than it has", row.id, row.title)
 
 
 def _check_threads(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:

@@ -18,7 +18,7 @@ from checkpoints import (
     limits,
     tree_reader,
 )
-from components import page_state
+from components import candidates, page_state
 from components.actions import Handlers
 from components.panel import Panel
 from components.panels import approval, chat_actions
@@ -53,7 +53,7 @@ def layout() -> Component:
 def build_start_page() -> dict[str, Any]:
     """Build the start page: a conversation that begins with its first message."""
     nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None, "rerun": None}
-    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
+    return {**_NO_THREAD, **nothing, "candidates": None, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
 
 
 SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children"))
@@ -109,6 +109,10 @@ def _read_transcript(
     portions = window["count"] // message_window.WINDOW_MESSAGES
     run = services.runs.get_latest_run(thread_id)
     state = run.state if run and not later else None  # a running or waiting call is at the end of the conversation
+    question = None if later else candidates.find_question(messages)
+    several = candidates.find_run(services, messages[question], run) if question is not None else None
+    if several is not None and question is not None:
+        messages = messages[: question + 1]
     shown = _describe_messages(services, thread_id, messages, state, portions)
     marks = tree_reader.read_marks(store, messages)
     removed = None if later else tree_reader.read_removed_part(store, thread_id, time_marks.READ_REMOVED_MESSAGES)
@@ -123,9 +127,15 @@ def _read_transcript(
         "later": later,
         "run": list_rows.describe_run(run),
         "rerun": None if later else _describe_rerun(services, run),
+        "candidates": _describe_candidates(services, thread, several) if several else None,
         "notice": notice,
         "suggestions": list(SUGGESTIONS),
     }
+
+
+def _describe_candidates(services: Services, thread: Thread, run: Run) -> candidates.CandidatesView:
+    extras = message_view.MessageExtras(prices=services.prices, to_html=services.renderer.page())
+    return candidates.describe_candidates(services, thread, run, extras)
 
 
 def _describe_messages(
@@ -185,10 +195,10 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
 def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> dict[str, Any]:
     """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
-    context = services.runner.inputs.load_context(thread.id)
-    meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
     rerun = _describe_rerun(services, run) if state is RunState.DONE else None  # between two questions it is at work
     is_running = state is RunState.RUNNING or (rerun is not None and rerun["asking"])
+    context = services.runner.inputs.load_context(thread.id, run if is_running else None)
+    meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
     return {"version": thread.version, "running": is_running, "rest": state, "meter": meter}
 
 

@@ -49,6 +49,12 @@ async def _stop_run(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update(), action.accept())
 
 
+async def _stop_candidate(services: Services, action: Action) -> Answer:
+    """Stop one of several models. Its end comes over the socket."""
+    services.runner.stop_candidate(action.thread_id, action.fields["run"], action.fields["number"])
+    return Answer(reply=action.accept())
+
+
 def refuse_message(action: Action, error: StateError) -> Answer:
     """Give the reason to the composer, which keeps the text."""
     return Answer(page_state.build_update(), action.refuse(error))
@@ -65,11 +71,10 @@ async def _send_prompt(services: Services, action: Action) -> Run:
     is_shown = bool(fields.get("version"))
     if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
         thread_id = None
+    chosen: dict[str, Any] = {"chosen_settings": fields.get("choice"), "models": fields.get("models", ())}
     attached = await _load_files(services, action)
     caller = caller if thread_id else Caller(request_id=caller.request_id)
-    return await services.runner.send(
-        thread_id, fields["text"], caller=caller, chosen_settings=fields.get("choice"), attachments=attached
-    )
+    return await services.runner.send(thread_id, fields["text"], caller=caller, attachments=attached, **chosen)
 
 
 async def _load_files(services: Services, action: Action) -> list[File]:
@@ -222,6 +227,7 @@ TRANSCRIPT_ACTIONS: Handlers = {
     "continue": _continue_answer,
     "continue-rerun": _continue_rerun,
     "stop-rerun": _stop_run,
+    "stop-candidate": _stop_candidate,
     "edit": _edit_message,
     "change": _change_text,
     "summarise": _summarise_messages,

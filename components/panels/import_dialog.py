@@ -15,7 +15,7 @@ from checkpoints import Receipt, StateError, pluralize
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_SELECTED_THREADS
+from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from checkpoints.progress import Progress, Report, report_within
 from components import dialog, page_state
 from components.actions import NamedUpload
@@ -26,6 +26,7 @@ from components.services import Services
 from components.uploads import UploadGoneError
 from components.widgets import ImportButton
 
+MAX_NAMED_TAGS = 5  # in one sentence
 NEW_TEXT = "As a new conversation"
 SEVERAL_NEW_TEXT = "As new conversations"
 NOTHING_NEW_TEXT = "This conversation already contains the whole file. Nothing was changed."
@@ -194,17 +195,27 @@ def _register_import(app: Dash, services: Services) -> None:
 def _show_imported(made: Sequence[Receipt]) -> page_state.PageUpdate:
     """Go to the first conversation; of several, say how many there are, with Undo for all that are new."""
     go = page_state.thread_address(made[0].result)
+    left_out = _describe_left_out_tags(made)
     if len(made) == 1:
-        return page_state.build_update(go=go)
+        toast: Any = {"toast": {"text": left_out, "undo": None}} if left_out else {}
+        return page_state.build_update(go=go, **toast)
     new: list[page_state.ChangedThread] = [
         {"thread": each.result, "version": each.version} for each in made if not each.repeated
     ]
     can_undo = 0 < len(new) <= MAX_SELECTED_THREADS
     undo: page_state.UndoTarget | None = {**new[0], "others": new[1:]} if can_undo else None
     known = f", {len(made) - len(new):,} here already" if len(new) < len(made) else ""
-    return page_state.build_update(
-        go=go, toast={"text": f"{pluralize(len(new), 'conversation')} imported{known}.", "undo": undo}
-    )
+    text = " ".join(filter(None, (f"{pluralize(len(new), 'conversation')} imported{known}.", left_out)))
+    return page_state.build_update(go=go, toast={"text": text, "undo": undo})
+
+
+def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
+    """Describe the tags that would have been too many here; nothing where all of them were imported."""
+    names = list(dict.fromkeys(name for each in made for name in each.operation.detail.removed))
+    if not names:
+        return ""
+    quoted = ", ".join(f"“{name}”" for name in names[:MAX_NAMED_TAGS]) + (", …" if len(names) > MAX_NAMED_TAGS else "")
+    return f"There are {MAX_TAGS} tags already. Left out: {quoted}."
 
 
 def _choose_report(done: int, total: int) -> Report:

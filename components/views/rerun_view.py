@@ -13,7 +13,7 @@ class RerunView(TypedDict):
     waiting: bool  # a tool call waits for a person
     complete: bool  # every question has its answer
     model: str  # "" where it is the conversation's
-    closable: bool  # the last answer is complete; else its own notice is there
+    closable: bool  # nothing is asked and nothing waits
     place: str  # of the questions, as a comparison names it
 
 
@@ -21,7 +21,7 @@ def describe_rerun(run: Run, rerun: Rerun, *, is_active: bool) -> RerunView | No
     """Describe the rerun of the latest run; None where its end was seen."""
     step, total = run.rerun, len(rerun.question_ids)
     is_done = run.state is RunState.DONE
-    if step is None or (run.dismissed and is_done):
+    if step is None or run.dismissed:
         return None
     is_complete = is_done and step.number >= total
     return {
@@ -32,6 +32,6 @@ def describe_rerun(run: Run, rerun: Rerun, *, is_active: bool) -> RerunView | No
         "waiting": run.state is RunState.WAITING,
         "complete": is_complete,
         "model": rerun.settings.get("model", ""),
-        "closable": is_done,
+        "closable": run.state not in (RunState.RUNNING, RunState.WAITING),
         "place": rerun.place,
     }

@@ -131,9 +131,10 @@ def test_an_export_carries_tags_and_an_import_leaves_out_one_too_many(store: Sto
         many = [f"{number} {each}" for each in range(MAX_TAGS_OF_THREAD - (number == 0))]
         store.tag_thread(store.create_thread().id, add=many)
     store.undo(made)
-    again = transfer.import_thread(store, reading.read_document(text)).result
-    assert names(store, again) == ["Work"]
-    assert names(store, store.fork_thread(again, None).result) == ["Work"]
+    again = transfer.import_thread(store, reading.read_document(text))
+    assert names(store, again.result) == ["Work"]
+    assert again.operation.detail.removed == ["Secret plan"]
+    assert names(store, store.fork_thread(again.result, None).result) == ["Work"]
 
 
 def test_the_limits_hold_at_their_edges(memory_store: Store) -> None:

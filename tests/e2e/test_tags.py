@@ -106,6 +106,10 @@ def test_several_are_tagged_and_a_tag_is_renamed_and_removed_with_undo(
     expect(page.dialog).to_contain_text("is now “Food”")
     expect(page.tab.locator(".thread-tag")).to_have_text(["Food"] * 3)
     expect_accessible(page, "all tags")
+    page.tab.keyboard.press("Escape")  # the dialog keeps the way back
+    expect(page.dialog).to_have_count(0)
+    page.tab.get_by_role("button", name="Tags", exact=True).click()
+    expect(page.dialog).to_contain_text("is now “Food”")
     page.dialog.get_by_role("button", name="Remove").click()
     expect(page.dialog).to_contain_text("“Food” was removed.")
     expect(page.tab.locator(".thread-tag")).to_have_count(0)

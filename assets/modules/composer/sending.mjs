@@ -4,6 +4,7 @@ import { refreshPanels } from "../lib/page-requests.mjs";
 import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
+import { takeModels } from "../settings/several-models.mjs";
 import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
@@ -56,7 +57,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (sent.type === "send") rememberSent(sent, thread, op);
     request.start({ ...sent, op, thread, data });
   };
-  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread) });
+  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread), ...takeModels(thread) });
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
   const finishStop = () => {
     setProblem(null);

@@ -28,6 +28,9 @@
  *   time: string, tools: ToolView[], more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
  *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null, model: string|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
+ * @typedef {{number: number, model: string, state: string, error: string|null, details: string|null, head: string|null, current: boolean,
+ *   messages: MessageView[], usage: (Tokens & {cost: number|null})|null}} AnswerView  of one of several models; `head`: its last message
+ * @typedef {{run: string, answers: AnswerView[]}} CandidatesView  the answers to the last question, where several models were asked
  * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean, model: string, closable: boolean, place: string}} RerunView
  * @typedef {{op: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
  *   restore went, and `keepable` that it removed messages which no branch keeps
@@ -36,7 +39,7 @@
  * @typedef {{messages: {id: string, role: "user"|"assistant", text: string}[], count: number, undoable: boolean, address: string}} RemovedPartView
  *   the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
- *   run: RunView|null, rerun: RerunView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, suggestions: string[],
+ *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, suggestions: string[],
  *   missing?: boolean}} TranscriptData  `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory

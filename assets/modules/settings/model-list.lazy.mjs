@@ -1,5 +1,7 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
+import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { MAX_MODELS } from "./several-models.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
@@ -13,11 +15,14 @@ loadStyle(new URL("./model-list.lazy.css", import.meta.url));
 /**
  * @typedef {import("../lib/types.mjs").ModelItem} ModelItem
  * @typedef {{group: string, model: ModelItem}} Line
- * @param {{models: ModelItem[], current: string, usual: string, onChoose: (model: ModelItem) => void, onConnect: (() => void)|null, onClose: () => void}} props `usual`: the default
+ * @param {{models: ModelItem[], current: string, usual: string, several: string[], isSeveral: boolean, onChoose: (model: ModelItem) => void,
+ *   onSeveral: (names: string[]) => void, onConnect: (() => void)|null, onClose: () => void}} props `usual`: the default; `several`: the
+ *   models that answer at once; `isSeveral`: whether the list opens for choosing several
  */
-export function ModelList({ models, current, usual, onChoose, onConnect, onClose }) {
+export function ModelList({ models, current, usual, several, isSeveral, onChoose, onSeveral, onConnect, onClose }) {
   const id = useId();
-  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models, { onChoose, onConnect, onClose });
+  const choice = useSeveralChoice(current, several, isSeveral, onSeveral);
+  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models, { onChoose: choice.toggle ?? onChoose, isRemembered: !choice.isOn });
   return h(
     "div",
     { className: "model-list", role: "dialog", "aria-label": "Choose the model" },
@@ -37,17 +42,41 @@ export function ModelList({ models, current, usual, onChoose, onConnect, onClose
     }),
     h(
       "div",
-      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": "Models", onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id, current, usual, onChoose: choose })),
+      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": "Models", "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id, current, usual, checked: choice.isOn ? choice.names : null, onChoose: choose })),
     ),
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, "No matches."),
-    h("p", { className: "quiet" }, "Takes effect from the next answer."),
+    h("p", { className: "quiet", role: choice.isOn ? "status" : undefined }, choice.hint),
+    h(SeveralButtons, { choice, onClose }),
     onConnect && h("button", { type: "button", className: "text-button", onClick: onConnect }, "Connect a model…"),
   );
 }
 
-/** Filter the models by the typed text, and track the selected line. */
-function useLines(models, { onChoose, onConnect, onClose }) {
+/** The choice of several models: those with a check mark answer the next question at once. */
+function useSeveralChoice(current, several, isSeveral, onSeveral) {
+  const [names, setNames] = useState(several.length > 0 ? several : isSeveral ? [current] : null);
+  if (names === null) return { isOn: false, names: [], hint: "Takes effect from the next answer.", toggle: null, start: () => setNames([current]) };
+  const choose = (next) => {
+    setNames(next);
+    onSeveral(next);
+  };
+  const toggle = ({ name }) => {
+    if (names.includes(name)) choose(names.filter((each) => each !== name));
+    else if (names.length < MAX_MODELS) choose([...names, name]);
+  };
+  const missing = names.length < 2 ? "Choose at least two models." : `${names.length} models answer the next question side by side.`;
+  const hint = names.length >= MAX_MODELS ? `${MAX_MODELS} models, the most that answer at once.` : missing;
+  return { isOn: true, names, hint, toggle, end: () => (setNames(null), onSeveral([])) };
+}
+
+function SeveralButtons({ choice, onClose }) {
+  const button = (label, onClick) => h("button", { type: "button", className: "text-button", onClick }, label);
+  if (!choice.isOn) return button("Ask several at once…", choice.start);
+  return h("div", { className: "model-list-buttons" }, button("Ask one only", () => (choice.end(), onClose())), button("Done", onClose));
+}
+
+/** Filter the models by the typed text, and track the selected line. `isRemembered`: a choice is among those that were chosen last. */
+function useLines(models, { onChoose, isRemembered }) {
   const list = useRef(null);
   const [text, setText] = useState("");
   const [selected, setSelected] = useState(0);
@@ -56,12 +85,11 @@ function useLines(models, { onChoose, onConnect, onClose }) {
     list.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [selected, text]);
   const choose = ({ model }) => {
-    storeRecent(model.name);
+    if (isRemembered) storeRecent(model.name);
     onChoose(model);
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Tab" && !onConnect) onClose(); // else it goes to the button below the list
     if (event.nativeEvent.isComposing || (!step && event.key !== "Enter") || lines.length === 0) return;
     event.preventDefault();
     if (step) setSelected((selected + step + lines.length) % lines.length);
@@ -71,13 +99,14 @@ function useLines(models, { onChoose, onConnect, onClose }) {
   return { list, lines, selected, onChange, onKeyDown, choose };
 }
 
-/** @param {{group: string, lines: Line[], selected: number, id: string, current: string, usual: string, onChoose: (line: Line) => void}} props */
-function Group({ group, lines, selected, id, current, usual, onChoose }) {
+/** @param {{group: string, lines: Line[], selected: number, id: string, current: string, usual: string, checked: string[]|null, onChoose: (line: Line) => void}} props */
+function Group({ group, lines, selected, id, current, usual, checked, onChoose }) {
   const option = (line, index) =>
     line.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected, onClick: () => onChoose(line) },
+      { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected, "aria-checked": checked?.includes(line.model.name), onClick: () => onChoose(line) },
+      checked && h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
       h("span", { className: "model-name" }, nameWithin(group, line.model.name)),
       h("span", { className: "quiet" }, [line.model.name === current && "in use", line.model.name === usual && "default"].filter(Boolean).join(" · ")),
     );
@@ -94,12 +123,12 @@ function listLines(models, text) {
 }
 
 function groupByProvider(models) {
-  const providers = [...new Set(models.map(({ name }) => findProvider(name)))];
-  return providers.map((provider) => [provider, models.filter(({ name }) => findProvider(name) === provider)]);
+  const isProvider = (name) => models.some((other) => other.name.startsWith(`${name}:`));
+  const findProvider = ({ name }) => (name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : "Others"); // as in `openai:gpt-5`
+  const providers = [...new Set(models.map(findProvider))];
+  return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
 }
 
-/** @param {string} name as in `openai:gpt-5` */
-const findProvider = (name) => (name.includes(":") ? name.slice(0, name.indexOf(":")) : "Others");
 const nameWithin = (group, name) => (name.startsWith(`${group}:`) ? name.slice(group.length + 1) : name);
 
 function readRecent() {

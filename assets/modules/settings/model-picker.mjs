@@ -6,6 +6,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { usePopover } from "../lib/popover.mjs";
 import { useConnecting } from "./connecting.mjs";
 import { keepChoice, useKeptChoice } from "./settings.mjs";
+import { keepSeveral, useSeveral } from "./several-models.mjs";
 
 const { createElement: h } = window.React;
 
@@ -16,11 +17,14 @@ const ModelList = lazy(() => import("./model-list.lazy.mjs"), "ModelList", "The 
 export function ModelPicker({ data }) {
   const { isOpen, setOpen, close, root, onKeyDown } = usePopover(data.thread);
   const choose = useModelChoice(data);
+  const several = useSeveral(data.thread ?? null);
+  const chooseSeveral = (names) => keepSeveral(data.thread ?? null, names);
   const { models = [], model, can_connect: canConnect } = data;
   const [connect, dialog] = useConnecting();
   const choices = () => models.map((each) => ({ name: each.name, detail: each.name === model ? "in use" : "", run: () => choose(each) }));
   useCommands("ModelPicker", () => [
     { group: "Actions", name: "Choose the model", word: "model", offReason: models.length > 1 ? null : "There is no other model.", choices },
+    { group: "Actions", name: "Ask several models at once", offReason: models.length > 1 ? null : "There is no other model.", run: () => setOpen("several") },
     ...(canConnect ? [{ group: "Actions", name: "Connect a model", word: "connect", run: connect }] : []),
   ]);
   if (models.length < 2) return data.demo ? (dialog || null) : h("span", { className: "composer-model" }, model);
@@ -33,13 +37,13 @@ export function ModelPicker({ data }) {
     { className: "model-picker", ref: root, onKeyDown },
     h(
       "button",
-      { type: "button", className: "text-button model-button", "data-testid": "model", title: "Choose the model", "aria-haspopup": "dialog", "aria-expanded": isOpen, onClick: () => setOpen(!isOpen) },
+      { type: "button", className: "text-button model-button", "data-testid": "model", title: "Choose the model", "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
       h("span", { className: "visually-hidden" }, "Model: "),
-      h("span", { className: "composer-model" }, model),
+      h("span", { className: "composer-model" }, several.length > 0 ? `${several.length} models` : model),
       icon("chevron-right", "model-arrow"),
     ),
     dialog,
-    isOpen && h(ModelList, { models, current: model, usual: data.default, onChoose, onConnect: canConnect ? () => (close(), connect()) : null, onClose: () => setOpen(false) }),
+    isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several", onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null, onClose: () => setOpen(false) }),
   );
 }
 
@@ -51,5 +55,6 @@ function useModelChoice({ thread = null, default: usual }) {
     const choice = { model: name === usual ? "" : name };
     if (thread === null) keepChoice({ choice: { ...kept?.choice, ...choice }, model: name, demo });
     else act("choose", { thread, choice });
+    keepSeveral(thread, []);
   };
 }

@@ -31,25 +31,30 @@ export function TagsDialog({ onShow, onClose }) {
   );
 }
 
+/** @type {{text: string, tag: CountedTag, action: string, body: object}|null} the last change with what takes it back; kept while the page is open */
+let lastChange = null;
+
 /** Read the tags, and change them. */
 function useTags() {
   const [tags, setTags] = useState(null);
   const [problem, setProblem] = useState(null);
-  const [done, setDone] = useState(null);
+  const [done, setDone] = useState(lastChange);
   const apply = async (path, options, nextDone = null) => {
     const reply = await requestTags(path, options);
     setProblem(reply.problem);
     if (reply.tags === null) return;
     setTags(reply.tags);
-    setDone(nextDone);
-    if (options) refreshPanels();
+    if (!options) return;
+    setDone((lastChange = nextDone));
+    refreshPanels();
   };
   useEffect(() => void apply(""), []);
   const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, nextDone);
   const restore = (tag) => change(tag, "restore", {});
-  const rename = (tag, name) => change(tag, "rename", { name }, { text: `“${tag.name}” is now “${name}”.`, undo: () => change(tag, "rename", { name: tag.name }) });
-  const remove = (tag) => change(tag, "remove", {}, { text: `“${tag.name}” was removed.`, undo: () => restore(tag) });
-  return { tags, problem, done, rename, remove, restore };
+  const rename = (tag, name) => change(tag, "rename", { name }, { text: `“${tag.name}” is now “${name}”.`, tag, action: "rename", body: { name: tag.name } });
+  const remove = (tag) => change(tag, "remove", {}, { text: `“${tag.name}” was removed.`, tag, action: "restore", body: {} });
+  const undo = () => change(done.tag, done.action, done.body);
+  return { tags, problem, done: done && { text: done.text, undo }, rename, remove, restore };
 }
 
 /** @returns {Promise<{tags: CountedTag[]|null, problem: string|null}>} one of the two is null */

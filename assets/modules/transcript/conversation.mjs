@@ -4,13 +4,16 @@
  * The rule: union by message id. `data` decides the order and, once its version has caught up, everything.
  */
 
+import { nextCandidates } from "./candidates.mjs";
+
 /**
  * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run as the socket reports it
- * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null}} Stream
+ * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
+ *   candidates: import("../lib/types.mjs").CandidatesView|null}} Stream
  */
 
 /** @type {Stream} */
-export const EMPTY_STREAM = { arrived: [], run: null };
+export const EMPTY_STREAM = { arrived: [], run: null, candidates: null };
 
 const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
@@ -25,17 +28,23 @@ const insertMessage = (arrived, { message, version, after }) => {
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {
+  return { ...nextAnswer(stream, frame), candidates: frame.kind === "data" ? dropKnownCandidates(stream, frame.data) : nextCandidates(stream.candidates, frame) };
+}
+
+function nextAnswer(stream, frame) {
   switch (frame.kind) {
     case "hello":
       if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
       return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
+        ...stream,
         arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
         run: beginRun(frame.run, frame.version),
       };
     case "delta":
     case "reasoning":
+    case "texts":
       return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
     case "message":
       return { ...stream, arrived: insertMessage(stream.arrived, frame) };
@@ -72,9 +81,12 @@ export function hasRunEnd(data, run) {
 
 /** Drop messages and runs that the data now includes. */
 const dropKnown = (stream, data) => ({
+  ...stream,
   arrived: stream.arrived.filter((item) => item.version > data.version),
   run: hasRunEnd(data, stream.run) ? null : stream.run,
 });
+
+const dropKnownCandidates = ({ run, candidates }, data) => (hasRunEnd(data, run) ? null : candidates);
 
 /** @returns {MessageView[]} every message once, in the order of `data`, then newer messages */
 export function mergeMessages(data, stream) {

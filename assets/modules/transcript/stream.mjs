@@ -4,6 +4,7 @@ import { reportFirstWord } from "../lib/first-word.mjs";
 import { applyTurn, refreshPanels } from "../lib/page-requests.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutageIfUnreachable } from "../page/outage.mjs";
+import { CandidateTexts } from "./candidate-texts.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
 import { LiveReasoning } from "./reasoning.mjs";
@@ -26,6 +27,7 @@ export function useStream(thread, data) {
   const latest = useRef(data);
   const [live, bubbleRef] = useWriter(LiveText);
   const [reasoning, cardRef] = useWriter(LiveReasoning);
+  const texts = useMemo(() => new CandidateTexts(), []);
   latest.current = data;
 
   useLayoutEffect(() => {
@@ -41,7 +43,7 @@ export function useStream(thread, data) {
     if (thread === null) return prepareSocket();
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
-      showFrame(frame, { live, reasoning }, dispatch, latest.current.version);
+      showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
     const onGone = () => {
@@ -52,11 +54,12 @@ export function useStream(thread, data) {
     return () => {
       refreshing.stop();
       live.stop();
+      texts.stop();
       close();
     };
-  }, [thread, live, reasoning]);
+  }, [thread, live, reasoning, texts]);
 
-  return { stream, lost, bubbleRef, cardRef, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+  return { stream, lost, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
 
 /** Return whether the connection is lost, and its setter. If it stays lost, the page reports the outage. */
@@ -81,7 +84,13 @@ function useWriter(Writer) {
 }
 
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
-function showFrame(frame, { live, reasoning }, dispatch, version) {
+function showFrame(frame, { live, reasoning, texts }, dispatch, version) {
+  texts.show(frame);
+  if (frame.kind === "texts") {
+    reportFirstWord();
+    dispatch(frame);
+    return;
+  }
   if (frame.kind === "delta" || frame.kind === "reasoning") {
     if (frame.kind === "reasoning") reasoning.append(frame.text);
     else {
@@ -125,8 +134,8 @@ function createRefresher(thread, latest) {
     if (version > latest.current.version && version > requestedVersion) refresh(version);
   };
   const showTurn = (turn) => {
-    const { thread: shownThread, version, later, messages } = latest.current;
-    const isKnown = turn !== null && shownThread === thread && version >= turn.base;
+    const { thread: shownThread, version, later, messages, candidates } = latest.current;
+    const isKnown = turn !== null && shownThread === thread && version >= turn.base && candidates === null;
     return isKnown && !later && messages.length < MAX_ADDED_TO && applyTurn(turn);
   };
   const onFrame = ({ kind, version, run, turn }) => {

@@ -3,11 +3,14 @@ import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
 import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
+import { takeModels } from "../settings/several-models.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
+import { leaveCandidates, pickCandidates } from "./candidates.mjs";
 import { hasEndedBadly, hasRunEnd, hasSeveralModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./finding.mjs";
@@ -24,6 +27,8 @@ import { useStream } from "./stream.mjs";
 import { Welcome } from "./welcome.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
+
+const Candidates = lazy(() => import("./candidates.lazy.mjs"), "Candidates");
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
@@ -45,7 +50,7 @@ function Conversation({ id, thread, data, act, editing }) {
   const [spoken, announce] = useState("");
   const stream = useStream(thread, data);
   // New messages belong to the end, which is not loaded while the page shows an earlier part.
-  const messages = useMemo(() => (data.later ? data.messages : mergeMessages(data, stream.stream)), [data, stream.stream]);
+  const messages = useMemo(() => (data.later ? data.messages : mergeMessages(leaveCandidates(data, stream.stream.run), stream.stream)), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);
   const firstId = messages[0]?.id;
   const loadEarlier = useEarlier(data, firstId, act);
@@ -113,15 +118,14 @@ function listPlaces(messages, act) {
 /** The scrolling part: the messages, the running answer, and the banners. */
 function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier, onLater }) {
   const isRunning = run?.state === "running";
-  const showLive = !data.later && (isRunning || !stream.isLiveEmpty());
+  const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
+  const showLive = !data.later && several === null && (isRunning || !stream.isLiveEmpty());
+  const isBadEnd = !data.later && hasEndedBadly(run) && (several === null || run.state === "failed"); // else each answer shows its own
   const isFollowed = isRunning || messages.at(-1)?.id !== data.messages.at(-1)?.id; // the data does not have the next message yet
   const removed = data.later || isFollowed ? null : data.removed;
   const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;
   const isEmpty = messages.length === 0 && !showLive && !removed;
-  const onSuggest = (text, operation) => {
-    expectThread(operation);
-    act("suggest", { text, ...takeChoice(data.thread) }, operation);
-  };
+  const onSuggest = (text, operation) => suggest(text, operation, data.thread, act);
   return h(
     "div",
     {
@@ -139,15 +143,22 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       h(PrintNote, { data }),
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { messages, marks: data.marks, later: data.later, isAtRest: !showLive && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
+      h(MessageRows, { messages, marks: data.marks, later: data.later, isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
+      several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
-      !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
       data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),
     ),
   );
+}
+
+/** Send a suggestion of the start page, which begins a conversation. */
+function suggest(text, operation, thread, act) {
+  expectThread(operation);
+  act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, operation);
 }
 
 function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPlace, announce }) {

@@ -417,7 +417,7 @@ def test_drafts_that_cannot_be_written_are_written_later(
 ) -> None:
     async def story(chat: Running, cast: Cast) -> None:
         with monkeypatch.context() as broken:
-            broken.setattr(chat.runs, "save_drafts", lambda _: raising(STORE_FAULTS[fault])())
+            broken.setattr(chat.runs, "save_drafts", lambda *_: raising(STORE_FAULTS[fault])())
             await chat.send("please")
             await chat.until(lambda: "no drafts were kept: " in caplog.text)
         await chat.until(lambda: chat.runs.get_latest_run(chat.thread_id).draft.text)  # type: ignore[union-attr]

@@ -67,7 +67,7 @@ def test_nothing_of_a_finished_run_is_kept(events: list[Event]) -> None:
     for event in [*events, END]:
         hub.publish("t", event)
     assert hub.find_live_run("t") is None
-    assert (hub._run_ids, hub._texts, dict(hub._subscribers)) == ({}, {}, {})
+    assert (hub._pending, dict(hub._subscribers)) == ({}, {})
 
 
 def test_threads_do_not_hear_one_another() -> None:

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0016": ["DROP TABLE candidate", "ALTER TABLE run DROP COLUMN candidates"],
     "0015": ["DROP INDEX ix_search_entry_created_at_number"],
     "0014": [
         *(f"DROP TABLE {name}" for name in ("state_write", "channel_value", "state_shape", "state")),

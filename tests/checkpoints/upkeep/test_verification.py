@@ -142,3 +142,13 @@ def test_pages_that_are_no_pages_are_named_and_do_not_end_the_verifying(file_sto
     said = [str(damage) for damage in verification.verify(reader).damages]
     reader.close()
     assert any("malformed" in line for line in said)
+
+
+def test_an_index_of_tags_that_has_other_tags_is_named(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.tag_thread(thread_id, add=["Work", "Home"])
+    assert found(store) == []
+    index, lost = schema.thread_tag, store.get_thread(thread_id).tags[0]
+    with store.database.begin_write() as connection:
+        connection.execute(sa.delete(index).where(index.c.tag_id == lost))
+    assert found(store) == ["the list finds it by other tags than it has"]

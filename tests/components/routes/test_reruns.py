@@ -81,6 +81,7 @@ def test_a_beginning_is_checked_and_happens_once() -> None:
         (RunState.RUNNING, 2, True, False),
         (RunState.DONE, 1, True, False),  # between two questions
         (RunState.DONE, 2, False, True),
+        (RunState.FAILED, 2, True, False),  # it is not told yet
     ],
 )
 def test_a_rerun_is_described_by_its_last_run(state: RunState, number: int, asking: bool, complete: bool) -> None:
@@ -90,5 +91,5 @@ def test_a_rerun_is_described_by_its_last_run(state: RunState, number: int, aski
     view = describe_rerun(run, rerun, is_active=True)
     assert view is not None
     assert (view["asking"], view["complete"], view["total"]) == (asking, complete, 2)
-    closed = describe_rerun(replace(run, dismissed=True), rerun, is_active=False)
-    assert (closed is None) == (state is RunState.DONE)
+    assert view["closable"] == (state is not RunState.RUNNING)
+    assert describe_rerun(replace(run, dismissed=True), rerun, is_active=False) is None

@@ -1,0 +1,79 @@
+"""Writing the messages of an answer to the store, and publishing its events: for a run, and for a candidate of one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.events import AnswerEvent, CandidateProgress
+from agent.run.hub import RunHub
+from checkpoints import Candidate, CandidateEnd, CandidateKey, Message, NewMessage, Run, RunEnd, Runs
+
+
+class AnswerWriter(Protocol):
+    """The place of an answer in the store, and its followers."""
+
+    @property
+    def candidate_key(self) -> CandidateKey | None:
+        """Return the candidate whose answer it is; None for that of the run itself."""
+        ...
+
+    def commit(self, message: NewMessage) -> tuple[Message, int]:
+        """Write a finished message. Return it with the thread's version."""
+        ...
+
+    def end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()) -> int:
+        """Write the end, and return the thread's version."""
+        ...
+
+    def publish(self, event: AnswerEvent) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunWriter:
+    """Writes the answer of a run."""
+
+    run: Run
+    runs: Runs
+    hub: RunHub
+    candidate_key: CandidateKey | None = None
+
+    def commit(self, message: NewMessage) -> tuple[Message, int]:
+        return self.runs.commit_message(self.run, message)
+
+    def end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()) -> int:
+        return self.runs.end_run(
+            self.run,
+            end.state,
+            error=end.error,
+            details=end.details,
+            usage=end.usage,
+            last_messages=last_messages,
+            candidates=candidates,
+        )
+
+    def publish(self, event: AnswerEvent) -> None:
+        self.hub.publish(self.run.thread_id, event)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateWriter:
+    """Writes the answer of a candidate on its branch, and publishes its events under its number."""
+
+    run: Run
+    runs: Runs
+    hub: RunHub
+    candidate: Candidate
+
+    @property
+    def candidate_key(self) -> CandidateKey | None:
+        return self.candidate.key
+
+    def commit(self, message: NewMessage) -> tuple[Message, int]:
+        branch_id, key = self.candidate.branch_id, self.candidate.key
+        return self.runs.commit_message(self.run, message, branch_id=branch_id, candidate=key)
+
+    def end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), _: Sequence[CandidateEnd] = ()) -> int:
+        return self.runs.end_candidate(self.run, CandidateEnd(self.candidate, end, last_messages))
+
+    def publish(self, event: AnswerEvent) -> None:
+        self.hub.publish(self.run.thread_id, CandidateProgress(self.candidate.number, event))

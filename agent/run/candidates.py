@@ -1,0 +1,175 @@
+"""Candidates: several models answer one question at once, each with the same graph and on a branch of its own.
+
+They belong to one run, which holds the thread. Nobody can be asked while they work: several would ask at once.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from langchain_core.messages import AnyMessage
+
+from agent.graph.budgets import AGENT_OWNER, BudgetUsage
+from agent.graph.state import AgentGraph, RunContext, build_config
+from agent.run.answer_writer import CandidateWriter
+from agent.run.blocking import BlockingPool
+from agent.run.drafts import Drafts
+from agent.run.hub import RunHub
+from agent.run.inputs import RunInputs
+from agent.run.outcome import describe_helper_failure
+from agent.run.recorder import RunRecorder
+from agent.settings import InvalidSettingsError, ModelCatalog, ThreadSettings
+from checkpoints import (
+    Candidate,
+    CandidateEnd,
+    RunEnd,
+    Runs,
+    RunState,
+    StateError,
+)
+
+MIN_MODELS, MAX_MODELS = 2, 4  # that answer one question
+
+
+class NoModelAnsweredError(StateError):
+    def __init__(self) -> None:
+        super().__init__("None of the models answered.")
+
+
+def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...]:
+    """Return the models that answer at once; none for one model. Raises `InvalidSettingsError`."""
+    if not models:
+        return ()
+    if not MIN_MODELS <= len(models) <= MAX_MODELS:
+        raise InvalidSettingsError(f"{MIN_MODELS} to {MAX_MODELS} models can answer at once.")
+    for model in models:
+        if model not in catalog.specs:
+            raise InvalidSettingsError(f"There is no model {model[:80]!r} to choose.")
+    return tuple(models)
+
+
+class CandidateRecorder(RunRecorder):
+    """The recorder of one candidate. It is closed with that of its run."""
+
+    def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
+        super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
+        self.candidate = candidate
+        self._parent = parent
+        self._end_reached: RunEnd | None = None
+        self._is_closed = False
+
+    def check_open(self) -> None:
+        self._parent.check_open()
+        super().check_open()
+
+    async def close(self, end: RunEnd) -> None:
+        """Write and publish the end. If the database does not take it, it is written with the run's."""
+        self._end_reached = end
+        try:
+            version = await self.write_end(end.state, end.error, end.details)
+        except StateError:
+            version = 0
+        else:
+            self._is_closed = True
+        self.publish_end(end.state, version, end.error, end.details)
+
+    @asynccontextmanager
+    async def hold_end(self, state: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
+        """Yield the end that is written with the run's; nothing if it is on disk. Until then nothing else is written."""
+        self._has_ended = True
+        async with self._write_lock:
+            end = self._end_reached or RunEnd(state)
+            yield () if self._is_closed else [CandidateEnd(self.candidate, end, self.build_last_messages(end.state))]
+
+
+@dataclass(slots=True)
+class _RunCandidates:
+    """The candidates of one run at work."""
+
+    recorders: Sequence[CandidateRecorder]
+    tasks: dict[int, asyncio.Task[RunState]] = field(default_factory=dict)  # by number
+    stopped: set[int] = field(default_factory=set)  # numbers that a person stopped
+
+    @asynccontextmanager
+    async def hold_ends(self, state: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
+        async with AsyncExitStack() as held:
+            ends = [await held.enter_async_context(each.hold_end(state)) for each in self.recorders]
+            yield [end for each in ends for end in each]
+
+
+@dataclass(slots=True)
+class CandidateDriver:
+    """Drives the candidates of runs."""
+
+    runs: Runs
+    hub: RunHub
+    graph: AgentGraph
+    catalog: ModelCatalog
+    inputs: RunInputs
+    blocking: BlockingPool
+    drafts: Drafts
+    _at_work: dict[str, _RunCandidates] = field(init=False, default_factory=dict)  # by run
+
+    async def answer(self, recorder: RunRecorder, settings: ThreadSettings, context: RunContext) -> None:
+        """Let every model answer. Raises `NoModelAnsweredError` where all of them fail."""
+        run = recorder.run
+        candidates = await self.blocking.run(self.runs.list_candidates, run.id)
+        recorders = [CandidateRecorder(each, recorder, self.runs, self.hub, self.blocking) for each in candidates]
+        at_work = self._at_work[run.id] = _RunCandidates(recorders)
+        recorder.hold_candidates = at_work.hold_ends
+        chosen = [replace(settings, model=each.model) for each in candidates]
+        try:
+            # Before the first answer is on the path.
+            requests = await self.blocking.run(lambda: [self.inputs.build_candidate_messages(run, each) for each in chosen])
+            async with asyncio.TaskGroup() as group:
+                for each, own, messages in zip(recorders, chosen, requests, strict=True):
+                    work = self._answer_as(each, own, messages, context, at_work)
+                    at_work.tasks[each.candidate.number] = group.create_task(work)
+        finally:
+            del self._at_work[run.id]
+        if all(task.result() is RunState.FAILED for task in at_work.tasks.values()):
+            raise NoModelAnsweredError
+
+    def stop(self, run_id: str, number: int) -> None:
+        """Stop one candidate; the others go on."""
+        at_work = self._at_work.get(run_id)
+        task = at_work.tasks.get(number) if at_work else None
+        if at_work is not None and task is not None and number not in at_work.stopped:
+            at_work.stopped.add(number)
+            task.cancel()
+
+    async def _answer_as(
+        self,
+        recorder: CandidateRecorder,
+        settings: ThreadSettings,
+        messages: Sequence[AnyMessage],
+        context: RunContext,
+        at_work: _RunCandidates,
+    ) -> RunState:
+        """Answer as one model. Its failure is its own end, and no reason to end the others."""
+        model = recorder.candidate.model
+        trace = context.trace.for_agent(f"{model} ({recorder.candidate.number})", str(messages[0].text))
+        try:
+            async with self.drafts.keep_draft(recorder):
+                await self._run_graph(settings, messages, replace(context, recorder=recorder, trace=trace))
+            end = RunEnd(RunState.DONE)
+        except asyncio.CancelledError:
+            if recorder.candidate.number not in at_work.stopped:
+                raise  # the whole run is stopped, and ends its candidates
+            end = RunEnd(RunState.STOPPED)
+        except Exception as error:  # noqa: BLE001  a candidate's outer edge: every failure becomes a sentence
+            failed = describe_helper_failure(error, f"the answer of {model}", run=recorder.run)
+            trace.cut_off(failed.sentence)
+            end = RunEnd(RunState.FAILED, failed.sentence, failed.provider_words)
+        await recorder.close(end)
+        return end.state
+
+    async def _run_graph(self, settings: ThreadSettings, messages: Sequence[AnyMessage], context: RunContext) -> None:
+        own = replace(
+            context,
+            model=await self.blocking.run(settings.resolve_model, self.catalog),
+            own_usage=BudgetUsage(context.limits.agent, AGENT_OWNER),
+            is_unattended=True,
+        )
+        await self.graph.ainvoke({"messages": list(messages)}, build_config(context.limits), context=own)

@@ -1,0 +1,114 @@
+/** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
+import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
+import { icon } from "../lib/icons.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+import { FoldableProse } from "../message/foldable-prose.mjs";
+import { copyText } from "../message/prose.mjs";
+import { fetchWholeText, ShowAllCalls } from "../message/show-all.mjs";
+import { Tool } from "../message/tool-card.mjs";
+import { LiveReasoningCard, Reasoning } from "./reasoning.mjs";
+
+const { createElement: h, useState } = window.React;
+
+const STATES = { stopped: "Stopped", interrupted: "Cut off" };
+
+loadStyle(new URL("./candidates.lazy.css", import.meta.url));
+
+/**
+ * @typedef {import("../lib/types.mjs").AnswerView} AnswerView
+ * @param {{view: import("../lib/types.mjs").CandidatesView, texts: import("./candidate-texts.mjs").CandidateTexts, isRunning: boolean, act: Function, announce: Function}} props
+ */
+export function Candidates({ view, texts, isRunning, act, announce }) {
+  const { run, answers } = view;
+  const column = (answer) => h(Candidate, { key: answer.number, answer, total: answers.length, run, live: texts.find(answer.number), isRunning, act, announce });
+  return h("div", { className: "candidates", role: "group", "aria-label": `${answers.length} answers side by side`, tabIndex: 0, "data-count": answers.length }, answers.map(column));
+}
+
+/** @param {{answer: AnswerView, total: number, run: string, isRunning: boolean, act: Function, announce: Function}} props */
+function Candidate({ answer, total, run, live, isRunning, act, announce }) {
+  const { number, model, state, messages, error, details, current } = answer;
+  const isWriting = isRunning && state === "running";
+  const isChosen = current && !isRunning;
+  return h(
+    "article",
+    { className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number, "data-state": state, "aria-label": `${model}, answer ${number} of ${total}`, "aria-busy": isWriting },
+    h(Head, { answer, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
+    h(
+      "div",
+      { className: "candidate-body message-assistant live" },
+      messages.map((message) => h(CandidateMessage, { key: message.id, message })),
+      isWriting && h(Writing, { live }),
+      error && h("div", { className: "candidate-error", role: "alert" }, icon("exclamation-triangle"), h("p", null, error, details && h("small", null, details))),
+      !error && STATES[state] && h("p", { className: "quiet candidate-end" }, STATES[state]),
+    ),
+    h(Foot, { answer, isRunning, isChosen, act, announce }),
+  );
+}
+
+function Head({ answer: { number, model }, total, isWriting, onStop }) {
+  return h(
+    "header",
+    { className: "candidate-head" },
+    h("h3", { title: model }, model),
+    h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
+    isWriting && h("button", { type: "button", className: "quiet-button", "aria-label": `Stop ${model}, answer ${number}`, onClick: onStop }, icon("stop-circle"), "Stop this"),
+  );
+}
+
+function CandidateMessage({ message }) {
+  return h(
+    "div",
+    { className: "candidate-message", "data-message-id": message.id, "data-state": message.state },
+    message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
+    message.html !== "" && h(FoldableProse, { message }),
+    message.tools.length > 0 && h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null }))),
+    h(ShowAllCalls, { more: message.more_tools }),
+  );
+}
+
+/** The text that is being written. The stream writes into it. */
+function Writing({ live }) {
+  return [
+    h(LiveReasoningCard, { key: "reasoning", cardRef: live.reasoning.ref }),
+    h("div", { key: "text", className: "prose live-text", ref: live.text.ref }, h("div", { className: "stable" }), h("div", { className: "tail" })),
+    h("div", { key: "dots", className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),
+  ];
+}
+
+/** @param {{answer: AnswerView, isRunning: boolean, isChosen: boolean, act: Function, announce: Function}} props */
+function Foot({ answer, isRunning, isChosen, act, announce }) {
+  const { head, model, messages, usage } = answer;
+  if (isRunning || (head === null && usage === null)) return null;
+  const last = messages.findLast(({ text }) => text !== "");
+  const goOn = () => {
+    if (isChosen) return;
+    act("choose", { message: head });
+    announce(`Going on from the answer of ${model}`);
+  };
+  return h(
+    "footer",
+    { className: "candidate-foot" },
+    usage && h(Usage, { usage }),
+    last && h(CopyAnswer, { message: last, announce }),
+    head !== null &&
+      h("button", { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn }, icon(isChosen ? "check-lg" : "arrow-down"), isChosen ? "Going on from this" : "Go on from this"),
+  );
+}
+
+function CopyAnswer({ message, announce }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    const text = await fetchWholeText(message);
+    const done = text !== null && (await copyText(text));
+    setCopied(done);
+    announce(done ? "Answer copied" : "Copying was not allowed");
+  };
+  return h("button", { type: "button", className: "icon-button", title: "Copy answer", "aria-label": "Copy answer", onClick: copy }, icon(copied ? "check-lg" : "copy"));
+}
+
+function Usage({ usage }) {
+  const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
+  const title = `${formatUsage(usage)}${cost}`;
+  const short = `${formatNumber(usage.input)} in · ${formatNumber(usage.output)} out${cost}`;
+  return h("span", { className: "usage", title }, h("span", { "aria-hidden": true }, short), h("span", { className: "visually-hidden" }, title));
+}

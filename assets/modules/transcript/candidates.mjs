@@ -1,0 +1,63 @@
+/**
+ * Merge the two sources of candidates, the answers of several models to one question: `data` from callbacks, and the
+ * socket's frames. Pure functions.
+ *
+ * @typedef {import("../lib/types.mjs").AnswerView} AnswerView
+ * @typedef {import("../lib/types.mjs").CandidatesView} CandidatesView
+ */
+
+const begin = ({ number, model }) => ({ number, model, state: "running", error: null, details: null, head: null, current: number === 1, messages: [], usage: null });
+
+/**
+ * @param {CandidatesView|null} candidates as the frames before have told
+ * @param {object} frame of the socket
+ * @returns {CandidatesView|null}
+ */
+export function nextCandidates(candidates, frame) {
+  switch (frame.kind) {
+    case "start":
+      return frame.candidates ? { run: frame.run, answers: frame.candidates.map(begin) } : null;
+    case "hello":
+      return frame.run?.candidates ? resume(candidates, frame.run) : candidates;
+    case "answer":
+      return candidates && { ...candidates, answers: candidates.answers.map((each) => (each.number === frame.answer.number ? frame.answer : each)) };
+    default:
+      return candidates;
+  }
+}
+
+/** The first frame of a connection has the texts in progress and the ends; the messages are known, or in the data. */
+function resume(candidates, { id, candidates: found }) {
+  const known = candidates?.run === id ? candidates.answers : [];
+  const answers = found.map(({ number, model, state, error, details }) => ({ ...(known.find((each) => each.number === number) ?? begin({ number, model })), state, error, details }));
+  return { run: id, answers };
+}
+
+/**
+ * @param {import("../lib/types.mjs").TranscriptData} data
+ * @param {CandidatesView|null} live
+ * @returns {CandidatesView|null} the candidates to show; each answer as the source that knows more of it has it
+ */
+export function pickCandidates(data, live) {
+  if (live === null) return data.candidates;
+  if (data.candidates?.run !== live.run) return live;
+  return { run: live.run, answers: live.answers.map((each) => pickAnswer(each, data.candidates.answers.find(({ number }) => number === each.number))) };
+}
+
+/**
+ * Where a newer run has begun, put the answer that it goes on from into the messages, and drop the others.
+ * @param {import("../lib/types.mjs").TranscriptData} data
+ * @param {{id: string|null}|null} run of the socket
+ * @returns {import("../lib/types.mjs").TranscriptData}
+ */
+export function leaveCandidates(data, run) {
+  if (data.candidates === null || !run?.id || run.id === data.candidates.run) return data;
+  const chosen = data.candidates.answers.find(({ current }) => current);
+  return { ...data, messages: [...data.messages, ...(chosen?.messages ?? [])], candidates: null };
+}
+
+/** @param {AnswerView} live @param {AnswerView|undefined} known */
+function pickAnswer(live, known) {
+  if (known === undefined || live.messages.length > known.messages.length) return live;
+  return live.state === "running" ? known : { ...known, state: live.state, error: live.error, details: live.details };
+}

@@ -1,0 +1,167 @@
+"""The ends of runs and of their candidates. What was written is kept, and the thread is released."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import sqlalchemy as sa
+
+from .changes.append import HEAD, make_append
+from .changes.candidates import switch_to_candidate
+from .changes.run_changes import make_partial_messages
+from .changes.transaction import Transaction
+from .errors import ConflictError
+from .model import NewMessage
+from .operation import Caller, OperationKind, Receipt
+from .reasoning import Reasoning
+from .run import Candidate, Draft, Run, RunState
+from .run_reader import RunReader
+from .storage import candidate_rows, run_rows, schema, thread_rows
+from .storage.database import retry_contended
+from .storage.run_rows import RunEnd
+
+_run_table = schema.run
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateEnd:
+    """The end of a candidate, with its last messages."""
+
+    candidate: Candidate
+    end: RunEnd
+    last_messages: Sequence[NewMessage] = ()
+
+
+class RunEnds(RunReader):
+    """The ends of a store's runs."""
+
+    @retry_contended
+    def end_run(
+        self,
+        run: Run,
+        state: RunState,
+        *,
+        error: str | None = None,
+        details: str | None = None,
+        usage: str | None = None,
+        last_messages: Sequence[NewMessage] = (),
+        candidates: Sequence[CandidateEnd] = (),
+    ) -> int:
+        """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
+
+        `candidates` end with it. Return the thread's version.
+        """
+        with self._store.database.begin_write() as connection:
+            return self._close_run(connection, run, RunEnd(state, error, details, usage), last_messages, candidates)
+
+    @retry_contended
+    def end_candidate(self, run: Run, end: CandidateEnd) -> int:
+        """Write the end of one candidate; the others go on. Return the thread's version.
+
+        Raises `ConflictError` for a run that has ended.
+        """
+        with self._store.database.begin_write() as connection:
+            return self._close_candidate(connection, run, self._require_active(connection, run), end)
+
+    def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
+        """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
+        the former process, later that of one thread whose end could not be written.
+        """
+        query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING)
+        query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
+        with self._store.database.begin_read() as connection:
+            orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
+        # A transaction each: one that locks several threads waits for others while they wait for it.
+        return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
+
+    @retry_contended
+    def _interrupt_run(self, orphan: Run) -> Run | None:
+        """Mark a run as interrupted. Return it with its last draft, or None if it has ended meanwhile."""
+        with self._store.database.begin_write() as connection:
+            loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
+            run = run_rows.select_run(connection, orphan.id)
+            if run is None or loaded.active_run_id != run.id:
+                return None
+            end = RunEnd(RunState.INTERRUPTED)
+            candidates = [
+                CandidateEnd(each, end, _make_messages(each.draft))
+                for each in candidate_rows.select_candidates(connection, run.id)
+                if each.state is RunState.RUNNING
+            ]
+            self._close_run(connection, run, end, _make_messages(run.draft), candidates)
+            return run
+
+    @retry_contended
+    def dismiss_latest(self, thread_id: str) -> None:
+        """Hide the notice of the thread's newest run: the user has seen how it ended."""
+        if (latest := self.get_latest_run(thread_id)) is not None:
+            with self._store.database.begin_write() as connection:
+                connection.execute(sa.update(_run_table).where(_run_table.c.id == latest.id).values(dismissed=True))
+
+    def _close_run(
+        self,
+        connection: sa.Connection,
+        run: Run,
+        end: RunEnd,
+        last_messages: Sequence[NewMessage],
+        candidates: Sequence[CandidateEnd] = (),
+    ) -> int:
+        """Release the thread, if the run still holds it. Return the thread's version."""
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if loaded.active_run_id != run.id:
+            return loaded.thread.version
+        for each in candidates:
+            self._close_candidate(connection, run, loaded, each)
+            loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        receipt = self._append_messages(connection, loaded, run, last_messages) if last_messages else None
+        head_id = receipt.result if receipt else loaded.thread.head_id
+        version = receipt.version if receipt else loaded.thread.version
+        if run.candidates:
+            candidate_rows.end_candidates(connection, run.id, end.state)
+            if switched := self._leave_unanswered_branch(connection, run):
+                head_id, version = switched.result, switched.version
+        run_rows.end_run(connection, run.id, end, self._store.now(), head_id)
+        return version
+
+    def _close_candidate(
+        self, connection: sa.Connection, run: Run, loaded: thread_rows.LoadedThread, closing: CandidateEnd
+    ) -> int:
+        """Write the last messages and the end of a candidate. Return the thread's version."""
+        candidate, version = closing.candidate, loaded.thread.version
+        if closing.last_messages:
+            on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
+            receipt = self._append_messages(connection, on_branch, run, closing.last_messages)
+            candidate_rows.write_head(connection, candidate.key, receipt.result)
+            version = receipt.version
+        candidate_rows.end_candidate(connection, candidate.key, closing.end)
+        return version
+
+    def _leave_unanswered_branch(self, connection: sa.Connection, run: Run) -> Receipt | None:
+        """Switch to the first candidate with an answer, where that of the current branch has none."""
+        candidates = candidate_rows.select_candidates(connection, run.id)
+        answered = next((each for each in candidates if each.head_id is not None), None)
+        if answered is None or answered.number == 1:
+            return None
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
+        return change.run_body(OperationKind.SWITCH, partial(switch_to_candidate, candidate=answered))
+
+    def _require_active(self, connection: sa.Connection, run: Run) -> thread_rows.LoadedThread:
+        """Return the thread of a run that still holds it. Raises `ConflictError`."""
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+        if loaded.active_run_id != run.id:
+            raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
+        return loaded
+
+    def _append_messages(
+        self, connection: sa.Connection, loaded: thread_rows.LoadedThread, run: Run, messages: Sequence[NewMessage]
+    ) -> Receipt:
+        change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
+        return change.run_body(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
+
+    def _open_transaction(self, connection: sa.Connection, loaded: thread_rows.LoadedThread, caller: Caller) -> Transaction:
+        return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)
+
+
+def _make_messages(draft: Draft) -> list[NewMessage]:
+    return make_partial_messages(draft.text, Reasoning(draft.reasoning))

@@ -1,0 +1,105 @@
+"""The frames of candidates: the texts of several models that write at the same time, and each finished message."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.events import CandidateProgress, MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn
+from agent.run.hub import LiveCandidate
+from checkpoints import Candidate
+from components.broadcasts import Frame
+from components.candidates import describe_candidate
+from components.live_answer import LiveAnswer
+from components.services import Services
+
+
+def is_text(progress: CandidateProgress) -> bool:
+    """Return whether it brings more text, which comes in a flood."""
+    return isinstance(progress.event, TextDelta | ReasoningDelta)
+
+
+@dataclass(slots=True)
+class _LiveCandidate:
+    model: str
+    answer: LiveAnswer
+    end: RunFinished | None = None
+
+    def describe(self, number: int) -> Frame:
+        shown = {"number": number, "model": self.model, **self.answer.describe()}
+        if self.end is None:
+            return {**shown, "state": "running", "error": None, "details": None}
+        return {**shown, "state": self.end.state, "error": self.end.error, "details": self.end.details}
+
+
+class CandidateFrames:
+    """The candidates of the run in progress; none of most runs."""
+
+    def __init__(self, services: Services, thread_id: str) -> None:
+        self._services, self._thread_id = services, thread_id
+        self._run_id = ""
+        self._live: dict[int, _LiveCandidate] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._live)
+
+    @property
+    def cost_seconds(self) -> float:
+        """Return the seconds that the last formatting of all texts took."""
+        return sum(each.answer.cost_seconds for each in self._live.values())
+
+    def begin(self, run_id: str, candidates: Sequence[Candidate]) -> None:
+        self._run_id = run_id
+        self._live = {each.number: self._make(each.model) for each in candidates}
+
+    async def begin_in_middle(self, run_id: str, candidates: Sequence[LiveCandidate]) -> None:
+        self._run_id = run_id
+        self._live = {each.number: self._make(each.model) for each in candidates}
+        for each in candidates:
+            self._live[each.number].end = each.end
+            await self._live[each.number].answer.begin_in_middle(each)
+
+    def clear(self) -> None:
+        self._live = {}
+
+    def describe(self) -> list[Frame]:
+        """Describe all candidates, for a page that opens now."""
+        return [each.describe(number) for number, each in self._live.items()]
+
+    async def build_texts(self, batch: Sequence[CandidateProgress]) -> Frame:
+        """Build one frame for new texts of all candidates. Each text is formatted once."""
+        answers: dict[str, Frame] = {}
+        for number, live in self._live.items():
+            events = [each.event for each in batch if each.number == number]
+            if not events:
+                continue
+            reasoning = "".join(each.text for each in events if isinstance(each, ReasoningDelta))
+            text = "".join(each.text for each in events if isinstance(each, TextDelta))
+            live.answer.add_reasoning(reasoning)
+            stable = await live.answer.add_text(text) if text else ""
+            answers[str(number)] = {"stable": stable, "tail": live.answer.tail, "reasoning": reasoning}
+        return {"kind": "texts", "answers": answers}
+
+    async def build_frame(self, progress: CandidateProgress) -> Frame | None:
+        """Build the frame of a finished message, of an end, or of a text that was reasoning."""
+        live, event = self._live.get(progress.number), progress.event
+        if live is None:
+            return None
+        if isinstance(event, TextWithdrawn):
+            live.answer.withdraw(event.reasoning)
+            return {"kind": "withdrawn", "number": progress.number, **live.answer.describe()}
+        if not isinstance(event, MessageAdded | RunFinished):
+            return None
+        answer = await self._services.read_snapshot(
+            describe_candidate, self._services, self._thread_id, self._run_id, progress.number
+        )
+        live.answer.clear()
+        if isinstance(event, RunFinished):
+            live.end = event
+        if answer is None:
+            return None
+        end = live.end
+        shown = {**answer, **({"state": end.state, "error": end.error, "details": end.details} if end else {})}
+        version = {"version": event.version} if event.version else {}  # 0: the database does not have the end yet
+        return {"kind": "answer", "answer": shown, **version}
+
+    def _make(self, model: str) -> _LiveCandidate:
+        return _LiveCandidate(model, LiveAnswer(self._services.renderer))
