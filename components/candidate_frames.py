@@ -23,8 +23,8 @@ class _LiveCandidate:
     answer: LiveAnswer
     end: RunFinished | None = None
 
-    def describe(self, number: int) -> Frame:
-        shown = {"number": number, "model": self.model, **self.answer.describe()}
+    def describe_live(self, number: int) -> Frame:
+        shown = {"number": number, "model": self.model, **self.answer.describe_text()}
         if self.end is None:
             return {**shown, "state": "running", "error": None, "details": None}
         return {**shown, "state": self.end.state, "error": self.end.error, "details": self.end.details}
@@ -46,7 +46,7 @@ class CandidateFrames:
         """Return the seconds that the last formatting of all texts took."""
         return sum(each.answer.cost_seconds for each in self._live.values())
 
-    def begin(self, run_id: str, candidates: Sequence[Candidate]) -> None:
+    def begin_run(self, run_id: str, candidates: Sequence[Candidate]) -> None:
         self._run_id = run_id
         self._live = {each.number: self._make(each.model) for each in candidates}
 
@@ -57,12 +57,12 @@ class CandidateFrames:
             self._live[each.number].end = each.end
             await self._live[each.number].answer.begin_in_middle(each)
 
-    def clear(self) -> None:
+    def end_run(self) -> None:
         self._live = {}
 
-    def describe(self) -> list[Frame]:
+    def describe_candidates(self) -> list[Frame]:
         """Describe all candidates, for a page that opens now."""
-        return [each.describe(number) for number, each in self._live.items()]
+        return [each.describe_live(number) for number, each in self._live.items()]
 
     async def build_texts(self, batch: Sequence[CandidateProgress]) -> Frame:
         """Build one frame for new texts of all candidates. Each text is formatted once."""
@@ -84,14 +84,14 @@ class CandidateFrames:
         if live is None:
             return None
         if isinstance(event, TextWithdrawn):
-            live.answer.withdraw(event.reasoning)
-            return {"kind": "withdrawn", "number": progress.number, **live.answer.describe()}
+            live.answer.withdraw_text(event.reasoning)
+            return {"kind": "withdrawn", "number": progress.number, **live.answer.describe_text()}
         if not isinstance(event, MessageAdded | RunFinished):
             return None
         answer = await self._services.read_snapshot(
             describe_candidate, self._services, self._thread_id, self._run_id, progress.number
         )
-        live.answer.clear()
+        live.answer.clear_text()
         if isinstance(event, RunFinished):
             live.end = event
         if answer is None:

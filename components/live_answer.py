@@ -11,7 +11,7 @@ class LiveAnswer:
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
-        self.clear()
+        self.clear_text()
 
     @property
     def cost_seconds(self) -> float:
@@ -22,7 +22,7 @@ class LiveAnswer:
     def tail(self) -> str:
         return self._tail
 
-    def clear(self) -> None:
+    def clear_text(self) -> None:
         self._text = StreamingMarkdown(self._renderer.look)
         self._stable: list[str] = []
         self._reasoning: list[str] = []
@@ -42,12 +42,12 @@ class LiveAnswer:
     def add_reasoning(self, text: str) -> None:
         self._reasoning.append(text)
 
-    def withdraw(self, reasoning: str) -> None:
+    def withdraw_text(self, reasoning: str) -> None:
         """Start over: all text was reasoning."""
-        self.clear()
+        self.clear_text()
         self._reasoning = [reasoning]
 
-    def describe(self) -> Frame:
+    def describe_text(self) -> Frame:
         """Describe all of it."""
         self._stable, self._reasoning = ["".join(self._stable)], ["".join(self._reasoning)]
         return {"stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}

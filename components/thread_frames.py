@@ -83,9 +83,9 @@ class ThreadFrames:
     def build_first(self) -> Frame:
         run: Frame | None = None
         if self._run_id is not None:
-            run = {"id": self._run_id, **self._answer.describe()}
+            run = {"id": self._run_id, **self._answer.describe_text()}
             if self._candidates:
-                run["candidates"] = self._candidates.describe()
+                run["candidates"] = self._candidates.describe_candidates()
             if self._rest is not None:
                 run["rest"] = self._rest
         return {"kind": "hello", "run": run}
@@ -132,16 +132,16 @@ class ThreadFrames:
         match event:
             case RunStarted(run_id):
                 self._run_id, self._rest = run_id, None
-                self._answer.clear()
-                self._candidates.begin(run_id, event.candidates)
+                self._answer.clear_text()
+                self._candidates.begin_run(run_id, event.candidates)
             case MessageAdded():
-                self._answer.clear()
+                self._answer.clear_text()
             case WorkEnded(run_id) if run_id == self._run_id:
                 self._rest = frame
             case RunFinished(run_id) if run_id == self._run_id:
                 self._run_id = self._rest = None
-                self._answer.clear()
-                self._candidates.clear()
+                self._answer.clear_text()
+                self._candidates.end_run()
         return frame
 
     async def _load_turn(self, run_id: str) -> Frame | None:
@@ -157,7 +157,7 @@ class ThreadFrames:
     async def _start_over(self, reasoning: str) -> Frame:
         """Build the frame after which the page has all of the reasoning, and no text."""
         version = await self._services.read_version(self._thread_id)
-        self._answer.withdraw(reasoning)
+        self._answer.withdraw_text(reasoning)
         return {**self.build_first(), "version": version}
 
 

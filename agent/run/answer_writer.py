@@ -17,15 +17,17 @@ class AnswerWriter(Protocol):
         """Return the candidate whose answer it is; None for that of the run itself."""
         ...
 
-    def commit(self, message: NewMessage) -> tuple[Message, int]:
+    def commit_message(self, message: NewMessage) -> tuple[Message, int]:
         """Write a finished message. Return it with the thread's version."""
         ...
 
-    def end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()) -> int:
+    def write_end(
+        self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()
+    ) -> int:
         """Write the end, and return the thread's version."""
         ...
 
-    def publish(self, event: AnswerEvent) -> None: ...
+    def publish_event(self, event: AnswerEvent) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,12 @@ class RunWriter:
     hub: RunHub
     candidate_key: CandidateKey | None = None
 
-    def commit(self, message: NewMessage) -> tuple[Message, int]:
+    def commit_message(self, message: NewMessage) -> tuple[Message, int]:
         return self.runs.commit_message(self.run, message)
 
-    def end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()) -> int:
+    def write_end(
+        self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()
+    ) -> int:
         return self.runs.end_run(
             self.run,
             end.state,
@@ -51,7 +55,7 @@ class RunWriter:
             candidates=candidates,
         )
 
-    def publish(self, event: AnswerEvent) -> None:
+    def publish_event(self, event: AnswerEvent) -> None:
         self.hub.publish(self.run.thread_id, event)
 
 
@@ -68,12 +72,12 @@ class CandidateWriter:
     def candidate_key(self) -> CandidateKey | None:
         return self.candidate.key
 
-    def commit(self, message: NewMessage) -> tuple[Message, int]:
+    def commit_message(self, message: NewMessage) -> tuple[Message, int]:
         branch_id, key = self.candidate.branch_id, self.candidate.key
         return self.runs.commit_message(self.run, message, branch_id=branch_id, candidate=key)
 
-    def end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), _: Sequence[CandidateEnd] = ()) -> int:
+    def write_end(self, end: RunEnd, last_messages: Sequence[NewMessage] = (), _: Sequence[CandidateEnd] = ()) -> int:
         return self.runs.end_candidate(self.run, CandidateEnd(self.candidate, end, last_messages))
 
-    def publish(self, event: AnswerEvent) -> None:
+    def publish_event(self, event: AnswerEvent) -> None:
         self.hub.publish(self.run.thread_id, CandidateProgress(self.candidate.number, event))

@@ -63,7 +63,7 @@ class CandidateRecorder(RunRecorder):
         self._parent.check_open()
         super().check_open()
 
-    async def close(self, end: RunEnd) -> None:
+    async def close_answer(self, end: RunEnd) -> None:
         """Write and publish the end. If the database does not take it, it is written with the run's."""
         self._end_reached = end
         try:
@@ -111,7 +111,7 @@ class CandidateDriver:
     drafts: Drafts
     _at_work: dict[str, _RunCandidates] = field(init=False, default_factory=dict)  # by run
 
-    async def answer(self, recorder: RunRecorder, settings: ThreadSettings, context: RunContext) -> None:
+    async def answer_question(self, recorder: RunRecorder, settings: ThreadSettings, context: RunContext) -> None:
         """Let every model answer. Raises `NoModelAnsweredError` where all of them fail."""
         run = recorder.run
         candidates = await self.blocking.run(self.runs.list_candidates, run.id)
@@ -131,7 +131,7 @@ class CandidateDriver:
         if all(task.result() is RunState.FAILED for task in at_work.tasks.values()):
             raise NoModelAnsweredError
 
-    def stop(self, run_id: str, number: int) -> None:
+    def stop_candidate(self, run_id: str, number: int) -> None:
         """Stop one candidate; the others go on."""
         at_work = self._at_work.get(run_id)
         task = at_work.tasks.get(number) if at_work else None
@@ -162,7 +162,7 @@ class CandidateDriver:
             failed = describe_helper_failure(error, f"the answer of {model}", run=recorder.run)
             trace.cut_off(failed.sentence)
             end = RunEnd(RunState.FAILED, failed.sentence, failed.provider_words)
-        await recorder.close(end)
+        await recorder.close_answer(end)
         return end.state
 
     async def _run_graph(self, settings: ThreadSettings, messages: Sequence[AnyMessage], context: RunContext) -> None:

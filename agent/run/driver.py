@@ -57,7 +57,7 @@ class RunDriver:
         """Answer, or write the summary that was requested. Raises whatever ends the run early."""
         settings = await self.blocking.run(self.inputs.load_settings, prepared.run)
         if prepared.run.candidates:
-            await self.candidates.answer(recorder, settings, self._build_context(prepared, recorder, None, "off"))
+            await self.candidates.answer_question(recorder, settings, self._build_context(prepared, recorder, None, "off"))
             return
         is_summary = prepared.request.scope is not None
         resolve = settings.resolve_helper_model if is_summary else settings.resolve_model

@@ -55,7 +55,7 @@ class _PendingAnswer:
     reasoning: list[str] = field(default_factory=list)
     end: RunFinished | None = None
 
-    def add(self, event: Event) -> None:
+    def add_event(self, event: Event) -> None:
         match event:
             case ReasoningDelta():
                 self.reasoning.append(event.text)
@@ -68,7 +68,7 @@ class _PendingAnswer:
             case RunFinished():
                 self.texts, self.reasoning, self.end = [], [], event
 
-    def join(self) -> tuple[str, str]:
+    def join_text(self) -> tuple[str, str]:
         """Return the text and the reasoning."""
         self.texts, self.reasoning = ["".join(self.texts)], ["".join(self.reasoning)]
         return self.texts[0], self.reasoning[0]
@@ -126,9 +126,10 @@ class RunHub:
         if (pending := self._pending.get(thread_id)) is None:
             return None
         candidates = [
-            LiveCandidate(number, answer.model, *answer.join(), answer.end) for number, answer in pending.candidates.items()
+            LiveCandidate(number, answer.model, *answer.join_text(), answer.end)
+            for number, answer in pending.candidates.items()
         ]
-        return LiveRun(pending.run_id, *pending.answer.join(), pending.work_ended, candidates)
+        return LiveRun(pending.run_id, *pending.answer.join_text(), pending.work_ended, candidates)
 
     def publish(self, thread_id: str, event: Event) -> None:
         self._note(thread_id, event)
@@ -143,14 +144,14 @@ class RunHub:
             return
         match event:
             case CandidateProgress() if event.number in pending.candidates:
-                pending.candidates[event.number].add(event.event)
+                pending.candidates[event.number].add_event(event.event)
             case WorkEnded() if pending.run_id == event.run_id:
                 pending.work_ended = event
             case RunFinished():
                 if pending.run_id == event.run_id:
                     del self._pending[thread_id]
             case _:
-                pending.answer.add(event)
+                pending.answer.add_event(event)
 
     @asynccontextmanager
     async def subscribe(self, thread_id: str) -> AsyncIterator[Subscription]:

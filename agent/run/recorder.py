@@ -107,15 +107,15 @@ class RunRecorder:
 
     def append_text(self, delta: str) -> None:
         self.keep_text(delta, MAIN)
-        self.writer.publish(TextDelta(delta))
+        self.writer.publish_event(TextDelta(delta))
 
     def append_reasoning(self, delta: str) -> None:
         self.keep_reasoning(delta, MAIN)
-        self.writer.publish(ReasoningDelta(delta))
+        self.writer.publish_event(ReasoningDelta(delta))
 
     def withdraw_text(self) -> None:
         self.keep_text_as_reasoning(MAIN)
-        self.writer.publish(TextWithdrawn(self._find_reasoning(MAIN).text))
+        self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
 
     def keep_text_as_reasoning(self, agent: str) -> None:
         """Keep the text of an agent's answer in progress as its reasoning."""
@@ -142,7 +142,7 @@ class RunRecorder:
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
         self._begun_call_ids.add(call_id)
-        self.writer.publish(ToolStarted(call_id))
+        self.writer.publish_event(ToolStarted(call_id))
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
         self.check_open()
@@ -172,7 +172,7 @@ class RunRecorder:
         async with self._write_lock:
             self.check_open()
             new = NewMessage(serde.to_body(message), agent=agent, status=status)
-            stored, version = await self._blocking.run(self.writer.commit, new)
+            stored, version = await self._blocking.run(self.writer.commit_message, new)
             self._pending_texts.pop(agent, None)
             self._pending_reasoning.pop(agent, None)
             self._written_depths[agent].append(stored.depth)
@@ -181,13 +181,13 @@ class RunRecorder:
             self._open_calls.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
         elif isinstance(message, ToolMessage):
             self._open_calls.pop(message.tool_call_id, None)
-        self.writer.publish(MessageAdded(stored, version))
+        self.writer.publish_event(MessageAdded(stored, version))
         return stored.depth
 
     def end_work(self, state: RunState, error: str | None = None) -> None:
         """Refuse everything from now on, and publish that although the database does not have the end yet."""
         self._has_ended = True
-        self.writer.publish(WorkEnded(self.run.id, state, error))
+        self.writer.publish_event(WorkEnded(self.run.id, state, error))
 
     async def write_end(
         self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
@@ -202,17 +202,17 @@ class RunRecorder:
 
     def publish_end(self, state: RunState, version: int, error: str | None = None, details: str | None = None) -> None:
         """Publish the end, also where it could not be written (version 0): followers must not wait for ever."""
-        self.writer.publish(RunFinished(self.run.id, state, version, error, details))
+        self.writer.publish_event(RunFinished(self.run.id, state, version, error, details))
 
     async def _end(self, end: RunEnd, candidates: Sequence[CandidateEnd]) -> int:
         try:
             last = self.build_last_messages(end.state)
-            return await self._blocking.run(self.writer.end, end, last, candidates)
+            return await self._blocking.run(self.writer.write_end, end, last, candidates)
         except StoreUnavailableError:
             raise
         except Exception:  # noqa: BLE001  the last messages cannot be written: the thread is released without them
             _log.exception("run %s ends without its last messages", self.run.id)
-            return await self._blocking.run(self.writer.end, end)
+            return await self._blocking.run(self.writer.write_end, end)
 
     def build_last_messages(self, state: RunState) -> list[NewMessage]:
         """Build the partial messages, and results for the open calls. An agent that is writing waits for no call."""

@@ -135,7 +135,7 @@ class Runner:
         """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == run_id:
-            self.active_runs.driver.candidates.stop(run_id, number)
+            self.active_runs.driver.candidates.stop_candidate(run_id, number)
 
     async def release_orphans(self) -> None:
         """Release the threads whose run no task drives: the database did not take its end."""

@@ -8,7 +8,7 @@ import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
-import { takeModels } from "../settings/several-models.mjs";
+import { takeModels, useSeveral } from "../settings/several-models.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { leaveCandidates, pickCandidates } from "./candidates.mjs";
 import { hasEndedBadly, hasRunEnd, hasSeveralModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
@@ -37,6 +37,8 @@ export function Transcript(props) {
   const act = useActions(props);
   const editing = useEditing(props.reply, act);
   const thread = useShownThread(props.data, props.reply);
+  const isSeveral = useSeveral(props.data?.thread ?? null).length > 0;
+  useEffect(() => void (isSeveral && Candidates.load()), [isSeveral]); // before the first of their answers
   const title = props.data?.title;
   useEffect(() => {
     showTitle(title ? `${title} · Waymark` : "Waymark");
@@ -143,7 +145,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       h(PrintNote, { data }),
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { messages, marks: data.marks, later: data.later, isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
+      h(MessageRows, { messages, marks: data.marks, later: data.later || several !== null, isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
