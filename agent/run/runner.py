@@ -23,7 +23,7 @@ from agent.run.requests import RunRequest, check_decision, clean_message_text, m
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
 from agent.run.watchdog import RunWatchdog
-from agent.settings import ModelCatalog, ThreadSettings
+from agent.settings import GraphOffer, ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import Decision
@@ -47,6 +47,7 @@ class Runner:
     followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
     conclusions: ConclusionWriter
+    graphs: GraphOffer
 
     async def send(
         self,
@@ -64,7 +65,8 @@ class Runner:
         text = clean_message_text(text)
         content = files.build_content(text, list(map(files.make_file_part, attachments)))
         message = NewMessage(serde.to_body(HumanMessage(content)), files=tuple(attachments))
-        settings = ThreadSettings().with_changes(chosen_settings or {}, self.catalog).changes_since(ThreadSettings())
+        chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
+        settings = ThreadSettings().with_changes(chosen, self.catalog, self.graphs).changes_since(ThreadSettings())
         return await self._begin_run(
             RunRequest(thread_id, caller, message, title=make_title(text or attachments[0].name), settings=settings)
         )
