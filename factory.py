@@ -15,6 +15,9 @@ from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
+from agent.run.blocking import BlockingPool
+from agent.run.drivers import GuestRuns
+from agent.run.hub import RunHub
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
@@ -227,6 +230,14 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
         return GuestCatalog.load(definitions, default=definitions[0].name if settings.graph else "")
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error
+
+
+def build_guest_driver(guests: "GuestCatalog", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns:
+    """Return the driver of the guest graphs, with the saver of their states."""
+    from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
+    from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
+
+    return GuestDriver(store, hub, guests, WaymarkSaver(store), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -1,4 +1,4 @@
-"""A person's choices for one conversation: the model and its parameters, the instructions, the time-travel policy, the graph.
+"""A person's choices for one conversation: the model, its parameters, the instructions, the time-travel policy, the graph.
 
 The thread's settings hold them. An empty value follows the app's settings.
 """
@@ -46,6 +46,9 @@ class GraphOffer:
     default: str = ""
 
 
+NO_GRAPHS = GraphOffer()
+
+
 class InvalidSettingsError(StateError, ValueError):
     """An invalid choice; the text gives the reason."""
 
@@ -87,7 +90,7 @@ class ThreadSettings:
         return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_NAMES})
 
     def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog, graphs: GraphOffer | None = None) -> Self:
-        """Return the settings with these unchecked values. Without an offer, the graph stays. Raises `InvalidSettingsError`."""
+        """Return the settings with these unchecked values. Without `graphs`, it stays. Raises `InvalidSettingsError`."""
         chosen = replace(
             self, **{key: serde.sanitize_text(str(value or "")).strip() for key, value in _filter_settings(values)}
         )

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from agent.events import (
     Event,
+    GraphProgress,
     HeadMoved,
     MessageAdded,
     ReasoningDelta,
@@ -18,7 +19,7 @@ from agent.events import (
     TextWithdrawn,
     WorkEnded,
 )
-from agent.run.hub import LiveRun
+from agent.run.hub import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
@@ -74,6 +75,7 @@ class ThreadFrames:
         self._run_id: str | None = None
         self._stable: list[str] = []
         self._reasoning: list[str] = []
+        self._progress: Frame | None = None  # of a guest graph
         self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
         self._clear_text()
 
@@ -84,6 +86,8 @@ class ThreadFrames:
             run = {"id": self._run_id, "stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}
             if self._rest is not None:
                 run["rest"] = self._rest
+            if self._progress is not None:
+                run["progress"] = self._progress
         return {"kind": "hello", "run": run}
 
     async def build_frames(self) -> AsyncGenerator[Frame]:
@@ -103,6 +107,7 @@ class ThreadFrames:
     async def _begin_in_middle(self, run: LiveRun) -> None:
         self._run_id, self._reasoning = run.run_id, [run.reasoning]
         self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
+        self._progress = _build_plain_frame(run.progress) if run.progress != NO_PROGRESS else None
         await self._add_text(run.text)
 
     async def _build_frame(self, event: Event) -> Frame | None:
@@ -121,14 +126,17 @@ class ThreadFrames:
         # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
         match event:
             case RunStarted(run_id):
-                self._run_id, self._rest = run_id, None
+                self._run_id = run_id
+                self._rest = self._progress = None
                 self._clear_text()
             case MessageAdded():
                 self._clear_text()
+            case GraphProgress():
+                self._progress = frame
             case WorkEnded(run_id) if run_id == self._run_id:
                 self._rest = frame
             case RunFinished(run_id) if run_id == self._run_id:
-                self._run_id = self._rest = None
+                self._run_id = self._rest = self._progress = None
                 self._clear_text()
         return frame
 
@@ -211,6 +219,8 @@ def _build_plain_frame(event: Event) -> Frame | None:
             return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
         case HeadMoved(version):
             return {"kind": "head", "version": version}
+        case GraphProgress(nodes, lines):
+            return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
         case RerunEnded():
             return {"kind": "rerun"}
     return None

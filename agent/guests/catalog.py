@@ -11,7 +11,7 @@ from checkpoints import StateError
 
 
 class GraphUnavailableError(StateError):
-    """The graph of a conversation is not offered any more. No other graph replaces it: its states would mean nothing there."""
+    """The graph of a conversation is not offered any more. No other replaces it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"The graph of this conversation, {name}, is not there any more: start Waymark with it again.")

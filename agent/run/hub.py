@@ -9,8 +9,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from agent.events import Event, MessageAdded, ReasoningDelta, RunFinished, RunStarted, TextDelta, TextWithdrawn, WorkEnded
+from agent.events import (
+    Event,
+    GraphProgress,
+    MessageAdded,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+    WorkEnded,
+)
 
+NO_PROGRESS = GraphProgress()
 MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
 
 
@@ -22,6 +33,7 @@ class LiveRun:
     text: str
     reasoning: str = ""
     work_ended: WorkEnded | None = None  # None: it is at work
+    progress: GraphProgress = NO_PROGRESS
 
 
 class SubscriberLagged(Exception):
@@ -61,6 +73,7 @@ class RunHub:
         self._texts: dict[str, list[str]] = {}
         self._reasoning: dict[str, list[str]] = {}
         self._work_ends: dict[str, WorkEnded] = {}
+        self._progress: dict[str, GraphProgress] = {}
 
     @property
     def active_run_count(self) -> int:
@@ -73,7 +86,8 @@ class RunHub:
         text = "".join(self._texts[thread_id])
         self._texts[thread_id] = [text]
         reasoning = "".join(self._reasoning[thread_id])
-        return LiveRun(self._run_ids[thread_id], text, reasoning, self._work_ends.get(thread_id))
+        progress = self._progress.get(thread_id, NO_PROGRESS)
+        return LiveRun(self._run_ids[thread_id], text, reasoning, self._work_ends.get(thread_id), progress)
 
     def publish(self, thread_id: str, event: Event) -> None:
         match event:
@@ -88,6 +102,8 @@ class RunHub:
                 self._texts[thread_id], self._reasoning[thread_id] = [], [event.reasoning]
             case MessageAdded() if thread_id in self._run_ids:
                 self._texts[thread_id], self._reasoning[thread_id] = [], []
+            case GraphProgress() if thread_id in self._run_ids:
+                self._progress[thread_id] = event
             case WorkEnded() if self._run_ids.get(thread_id) == event.run_id:
                 self._work_ends[thread_id] = event
             case RunFinished() if self._run_ids.get(thread_id) == event.run_id:
@@ -95,6 +111,7 @@ class RunHub:
                 self._texts.pop(thread_id, None)
                 self._reasoning.pop(thread_id, None)
                 self._work_ends.pop(thread_id, None)
+                self._progress.pop(thread_id, None)
         for follower in self._subscribers.get(thread_id, ()):
             follower.put(event)
 

@@ -11,7 +11,8 @@ from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
 from agent.run.inputs import RunInputs
 from agent.run.requests import NewRerun, NothingToDecideError, RunRequest
-from agent.subagents.delegation import OpenCall, find_undecided_calls
+from agent.settings import ThreadSettings
+from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
 from agent.tools.approval import make_refusal
 from agent.tracing.protocol import Tracer
 from agent.tracing.run_start import build_start_event
@@ -31,6 +32,7 @@ class PreparedRun:
     decided_calls: Sequence[OpenCall]  # the calls that waited, where the run begins with a decision about one
     started: RunStarted
     trace: RunTrace
+    graph: str  # the guest that answers; empty: the built-in agent does
     usage: RunUsage  # of the budgets; after a decision, that of the run that waited and its successor together
 
     def build_messages(self) -> list[AnyMessage]:
@@ -54,14 +56,16 @@ class RunPreparer:
 
         Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
-        waiting_calls = self._load_waiting_calls(request)
+        graph = self._find_graph(request)
+        waiting_calls = self._load_waiting_calls(request, graph)
         if not is_repeated:
             _check_decision(request, waiting_calls)
         usage = self._load_usage(request)
         run = self._begin(request, waiting_calls)
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
-        return self._load_start(run, request, waiting_calls if request.decision else (), usage)
+        kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
+        return self._load_start(run, request, kept_calls, usage)
 
     def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall]) -> Run:
         if isinstance(request.rerun, NewRerun):
@@ -95,10 +99,16 @@ class RunPreparer:
             run = self.runs.get_run(asked_in) if asked_in else None
         return run.rerun if run else None
 
-    def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
+    def _find_graph(self, request: RunRequest) -> str:
+        if request.thread_id is None:
+            return request.settings.get("graph", "")
+        return ThreadSettings.from_thread(self.store.get_thread(request.thread_id)).graph
+
+    def _load_waiting_calls(self, request: RunRequest, graph: str) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD or isinstance(request.rerun, NewRerun):
             return []  # a call that waits, waits on
-        return self.inputs.load_waiting_calls(request.thread_id)
+        # The built-in agent completes the pairs of each request; a guest gets the messages as they are.
+        return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
 
     def _load_usage(self, request: RunRequest) -> RunUsage:
         """Return the usage that a run begins with: none, or after a decision that of the run that waited for it."""
@@ -112,14 +122,15 @@ class RunPreparer:
     def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
         prompt, is_asked = self.inputs.load_system_prompt(), request.message is not None
         with self.store.database.begin_read():
-            path = self.inputs.load_recent_messages(run)
+            thread = self.store.get_thread(run.thread_id)
+            graph = ThreadSettings.from_thread(thread).graph
+            path = load_last_turn(self.store, run.thread_id) if graph else self.inputs.load_recent_messages(run)
             system_text = self.inputs.load_system_text(prompt, run)
-            version = self.store.get_thread(run.thread_id).version
             start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
-        started = RunStarted(run.id, version, path[-1] if is_asked else None)
+        started = RunStarted(run.id, thread.version, path[-1] if is_asked else None)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
         convert = self.inputs.recent_messages.convert
-        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, usage)
+        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, graph, usage)
 
 
 def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:

@@ -6,11 +6,12 @@
 
 /**
  * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run as the socket reports it
- * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null}} Stream
+ * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
+ *   progress: import("../lib/types.mjs").GraphProgressView|null}} Stream
  */
 
 /** @type {Stream} */
-export const EMPTY_STREAM = { arrived: [], run: null };
+export const EMPTY_STREAM = { arrived: [], run: null, progress: null };
 
 const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
@@ -28,12 +29,15 @@ export function nextStream(stream, frame) {
   switch (frame.kind) {
     case "hello":
       if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
-      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
+      return { ...stream, progress: frame.run?.progress ?? null, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
         arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
         run: beginRun(frame.run, frame.version),
+        progress: null,
       };
+    case "progress":
+      return { ...stream, progress: { nodes: frame.nodes, lines: frame.lines } };
     case "delta":
     case "reasoning":
       return stream.run?.state === "running" ? stream : { ...stream, run: beginRun(null, 0) };
@@ -42,7 +46,7 @@ export function nextStream(stream, frame) {
     case "rest":
       return { ...stream, run: restRun(frame, stream.run?.version ?? 0) };
     case "end":
-      return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
+      return { ...stream, progress: null, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":
@@ -72,6 +76,7 @@ export function hasRunEnd(data, run) {
 
 /** Drop messages and runs that the data now includes. */
 const dropKnown = (stream, data) => ({
+  ...stream,
   arrived: stream.arrived.filter((item) => item.version > data.version),
   run: hasRunEnd(data, stream.run) ? null : stream.run,
 });

@@ -3,6 +3,7 @@ import { useActions } from "../lib/actions.mjs";
 import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
+import { lazy } from "../lib/lazy.mjs";
 import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { runProseTool } from "../message/prose.mjs";
@@ -24,6 +25,9 @@ import { useStream } from "./stream.mjs";
 import { Welcome } from "./welcome.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
+
+const GraphProgress = lazy(() => import("./graph-progress.lazy.mjs"), "GraphProgress");
+const Questions = lazy(() => import("./questions.lazy.mjs"), "Questions", "The questions could not be loaded. Please reload the page.");
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
@@ -141,6 +145,8 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
       h(MessageRows, { messages, marks: data.marks, later: data.later, isAtRest: !showLive && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
+      isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
+      !showLive && data.questions.length > 0 && h(Questions, { questions: data.questions, act }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       !data.later && hasEndedBadly(run) && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),

@@ -103,9 +103,7 @@ def test_a_file_finds_its_neighbours_and_a_file_of_a_package_its_package(tmp_pat
         ("\ngraph = {}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
     ],
 )
-def test_what_cannot_be_loaded_is_one_sentence_with_the_file_and_the_line(
-    text: str, sentence: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_loaded_is_one_sentence_with_the_file_and_the_line(text: str, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(GraphLoadError) as refused:
         load_guest(define(tmp_path, text))
     assert str(refused.value).endswith(sentence)
@@ -120,7 +118,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("def graph():\n    return {}", "theirs.py, line 1: graph made an object of the type dict, and not a graph of LangGraph."),
+        (
+            "def graph():\n    return {}",
+            "theirs.py, line 1: graph made an object of the type dict, and not a graph of LangGraph.",
+        ),
         ("async def graph():\n    pass", "theirs.py, line 1: graph made None, and not a graph of LangGraph."),
         ("def graph():\n    return 1 / 0", "theirs.py, line 2: ZeroDivisionError: division by zero."),
         ("def graph(*, config): raise OSError", "theirs.py, line 1: OSError."),
