@@ -23,7 +23,7 @@ from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import MAIN, Database, Store, StoreUnavailableError
+from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
 from config import Settings, SettingsError
 from graph_files import list_graphs
 from loading import LoadedAgent
@@ -237,7 +237,7 @@ def build_guest_driver(guests: "GuestCatalog", store: Store, hub: RunHub, blocki
     from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
 
-    return GuestDriver(store, hub, guests, WaymarkSaver(store), blocking)
+    return GuestDriver(store, Runs(store), hub, guests, WaymarkSaver(store), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -58,3 +58,4 @@ class Run:
     error_details: str | None = None  # the words of the provider that refused it
     usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision
     rerun: RerunStep | None = None
+    head_id: str | None = None  # where the thread stood when the run came to rest

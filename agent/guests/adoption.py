@@ -4,9 +4,11 @@ import copy
 from collections.abc import Collection
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langgraph._internal import _serde
 from langgraph.channels.delta import DeltaChannel
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph.state import CompiledStateGraph
 
 from agent.guests.opening import AnyGraph
@@ -26,6 +28,13 @@ def adopt_graph(graph: AnyGraph, saver: BaseCheckpointSaver[Any]) -> AnyGraph:
     # The saver shares values between states, so a whole value costs no more than a change of it, and can be shown.
     adopted.channels = {name: _make_whole(channel) for name, channel in graph.channels.items()}
     return adopted
+
+
+def read_messages(state: CheckpointTuple, channel: str) -> list[BaseMessage]:
+    """Return the messages of a state, without what its tasks have written since."""
+    value = state.checkpoint["channel_values"].get(channel)
+    content = value.value if isinstance(value, _DeltaSnapshot) else value
+    return content if isinstance(content, list) else []
 
 
 def list_own_types(graph: AnyGraph) -> Collection[tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Driving a run of a guest graph: its input, its stream, and whether it waits for a person."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,9 +9,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.types import Command, StateSnapshot
+from langgraph.types import Command
 
-from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types
+from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types, read_messages
 from agent.guests.catalog import GuestCatalog
 from agent.guests.definitions import GraphDefinition
 from agent.guests.fields import format_output, read_input
@@ -30,7 +31,7 @@ from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.run.requests import RunRequest
 from agent.tools.approval import AwaitingDecision
-from checkpoints import MAIN, StateError, Store
+from checkpoints import MAIN, Runs, StateError, Store
 from checkpoints.limits import MAX_ANSWER_CHARS
 
 
@@ -51,6 +52,7 @@ class GuestDriver:
     """The parts that every run of a guest uses."""
 
     store: Store
+    runs: Runs
     hub: RunHub
     catalog: GuestCatalog
     saver: BaseCheckpointSaver[Any]
@@ -64,7 +66,9 @@ class GuestDriver:
         publish = partial(self.hub.publish, run.thread_id)
         reporter = Reporter(recorder, publish, MAX_ANSWER_CHARS)
         states = StateRecorder(self.store, self.saver, recorder, reporter, publish, path.head_id)
-        saver = RunSaver(self.saver, states, self.blocking, asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        is_same_turn = await self.blocking.run(self.runs.waits_since, run.thread_id, other_than=run.id)
+        saver = RunSaver(self.saver, states, self.blocking, loop, keeps_answers=is_same_turn)
         work = GuestRun(self.store, guest, saver, prepared.request, path, reporter, run.thread_id, run.id)
         try:
             result = await run_on_own_thread(work.answer, f"guest {run.id}")
@@ -79,7 +83,8 @@ class GuestDriver:
             await recorder.commit(result.output)
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        return list_questions(self.saver.get_tuple({"configurable": {"thread_id": thread_id}}))
+        found = self.saver.get_tuple({"configurable": {"thread_id": thread_id}})
+        return list_questions(found, keeps_answers=self.runs.waits_since(thread_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,32 +121,38 @@ class GuestRun:
 
     async def _stream(self, graph: AnyGraph, config: RunnableConfig) -> GuestResult:
         channel = find_messages_channel(graph)
-        given = self._choose_input(graph, channel, await graph.aget_state(config))
+        known = await self._load_known(channel) if channel else []
+        is_at_rest = not (await graph.aget_state(config)).next
+        given = self._choose_input(graph, channel, known, is_at_rest=is_at_rest)
         reader = StreamReader(self.reporter)
         options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "durability": "sync", "version": "v2"}
         async for part in graph.astream(given, config, **options):
             reader.read(part)
         reached = await graph.aget_state(config)
-        if channel and (messages := reached.values.get(channel)):
-            self._check_shown(messages[-1])
+        if channel:
+            self._check_shown(await self._load_known(channel))
         is_waiting = bool(reached.next or reached.interrupts)
         output = None if is_waiting or channel else format_output(graph, reached.values)
         return GuestResult(is_waiting, output)
 
-    def _check_shown(self, last: BaseMessage) -> None:
+    async def _load_known(self, channel: str) -> list[BaseMessage]:
+        """Return the messages of the state where the conversation stands."""
+        stored = await self.saver.aget_tuple({"configurable": {"thread_id": self.thread_id}})
+        return read_messages(stored, channel) if stored else []
+
+    def _check_shown(self, known: Sequence[BaseMessage]) -> None:
         """Refuse a message that the saver could not keep as one of the conversation. Raises `MessageNotShownError`."""
         newest = self.store.list_messages(self.thread_id, last=1, agent=MAIN)
-        if not newest or last.id not in (newest[0].id, newest[0].body["data"].get("id")):
+        if known and (not newest or known[-1].id not in (newest[0].id, newest[0].body["data"].get("id"))):
             raise MessageNotShownError
 
-    def _choose_input(self, graph: AnyGraph, channel: str | None, state: StateSnapshot) -> Any:
+    def _choose_input(self, graph: AnyGraph, channel: str | None, known: Sequence[BaseMessage], *, is_at_rest: bool) -> Any:
         """Return what a graph begins with: answers, new messages, or None where it goes on from its last step."""
         if self.request.answers is not None:
             return Command(resume=dict(self.request.answers)) if self.request.answers else None
-        if self.request.continues_answer and state.next:
+        if self.request.continues_answer and not is_at_rest:
             return None
-        known = state.values.get(channel, []) if channel else []
-        new = self.path.list_after(known if isinstance(known, list) else [])
+        new = self.path.list_after(known)
         if channel is None:
             return read_input(graph, new)
         return {channel: new} if new else None

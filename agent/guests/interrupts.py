@@ -11,9 +11,14 @@ from agent.run.questions import GraphQuestion
 _CHANNEL = "__interrupt__"
 
 
-def list_questions(state: CheckpointTuple | None) -> list[GraphQuestion]:
-    """Return the questions of the tasks that wait at a state. An interrupt of a subgraph is its node's as well."""
+def list_questions(state: CheckpointTuple | None, *, keeps_answers: bool) -> list[GraphQuestion]:
+    """Return the questions of the tasks that wait at a state. An interrupt of a subgraph is its node's as well.
+
+    Without `keeps_answers`, a person went back to them: tasks that had an answer ask again.
+    """
     written = state.pending_writes or [] if state else []
+    done = {task_id for task_id, channel, _ in written if keeps_answers and not channel.startswith("__")}
+    written = [each for each in written if each[0] not in done]
     found = (each for _, channel, value in written if channel == _CHANNEL for each in _list_interrupts(value))
     questions = (GraphQuestion(each.id, to_plain(each.value), _read_schema(each)) for each in found)
     return list({question.id: question for question in questions}.values())

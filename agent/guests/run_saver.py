@@ -15,8 +15,10 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    get_checkpoint_id,
 )
 
+from agent.guests.earlier_answers import drop_answers, find_state_of_runs
 from agent.guests.states import StateRecorder
 from agent.run.blocking import BlockingPool
 
@@ -32,15 +34,28 @@ class RunSaver(BaseCheckpointSaver[Any]):
         states: StateRecorder,
         blocking: BlockingPool,
         pages: asyncio.AbstractEventLoop,
+        *,
+        keeps_answers: bool,
     ) -> None:
+        """`keeps_answers`: the run goes on in the turn that waited, where earlier questions have their answers."""
         super().__init__(serde=saver.serde)
         self._saver = saver
         self._states = states
         self._blocking = blocking
         self._pages = pages
+        self._keeps_answers = keeps_answers
+        self._trusted_runs: set[str | None] = {states.recorder.run.id}  # whose states a subgraph may go on from
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        return self._saver.get_tuple(config)
+        found = self._saver.get_tuple(config)
+        own_id = self._states.recorder.run.id
+        if found is None or self._keeps_answers or found.metadata.get("run_id") == own_id:
+            return found
+        if not config["configurable"].get("checkpoint_ns"):
+            self._trusted_runs.add(found.metadata.get("run_id"))
+        elif get_checkpoint_id(config) is None:
+            found = find_state_of_runs(self._saver, found, self._trusted_runs)
+        return drop_answers(found) if found else None
 
     def list(self, config: RunnableConfig | None, **options: Any) -> Iterator[CheckpointTuple]:
         yield from self._saver.list(config, **options)
