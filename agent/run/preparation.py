@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.request import build_request
+from agent.context.request import UNKNOWN_RESULT_TEXT, build_request
 from agent.events import RunStarted
 from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
 from agent.run.inputs import RunInputs
-from agent.run.requests import NewRerun, NothingToDecideError, RunRequest
+from agent.run.requests import FilesRefusedError, NewRerun, NothingToDecideError, RunRequest
 from agent.settings import ThreadSettings
 from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
-from agent.tools.approval import make_refusal
+from agent.tools.approval import NOT_APPROVED_TEXT, make_refusal
 from agent.tracing.protocol import Tracer
 from agent.tracing.run_start import build_start_event
 from agent.tracing.run_trace import RunTrace
@@ -57,17 +57,24 @@ class RunPreparer:
         Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
         graph = self._find_graph(request)
+        if graph and request.message is not None and request.message.files:
+            raise FilesRefusedError
         waiting_calls = self._load_waiting_calls(request, graph)
         if not is_repeated:
             _check_decision(request, waiting_calls)
         usage = self._load_usage(request)
-        run = self._begin(request, waiting_calls)
+        run = self._begin(request, waiting_calls, self._choose_closing_text(request, graph))
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
         kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
         return self._load_start(run, request, kept_calls, usage)
 
-    def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall]) -> Run:
+    def _choose_closing_text(self, request: RunRequest, graph: str) -> str:
+        """Return the result of calls that a message leaves without a decision, or that a crash of a guest has cut off."""
+        is_cut_off = graph and request.thread_id and not self.inputs.load_waiting_calls(request.thread_id)
+        return UNKNOWN_RESULT_TEXT if is_cut_off else NOT_APPROVED_TEXT
+
+    def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall], closing_text: str) -> Run:
         if isinstance(request.rerun, NewRerun):
             assert request.message is not None
             new = request.rerun
@@ -81,7 +88,7 @@ class RunPreparer:
             after=request.after_id,
             title=request.title,
             closing_messages=[
-                NewMessage(serde.to_body(make_refusal(each.call)), agent=each.agent) for each in waiting_calls
+                NewMessage(serde.to_body(make_refusal(each.call, closing_text)), agent=each.agent) for each in waiting_calls
             ],
             settings=request.settings,
             compacts=request.scope is not None,

@@ -33,6 +33,11 @@ class NothingToDecideError(StateError):
         super().__init__("This call does not wait for a decision any more.")
 
 
+class FilesRefusedError(StateError, ValueError):
+    def __init__(self) -> None:
+        super().__init__("A graph answers here, and graphs take no attached files yet: write what matters as text.")
+
+
 class EndDelayedError(RunActiveError):
     """The database did not take the end of the run before yet."""
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
-from checkpoints import Caller, Database, RunState
+from checkpoints import Caller, Database, NewMessage, RunState
 from tests.agent.guests.guests import AGENT, hosting, one_node, read_channels
 from tests.agent.running import Running
 
@@ -85,8 +85,6 @@ def test_an_edit_and_another_answer_begin_with_the_channels_before_them(tmp_path
 
 
 def test_a_message_that_waymark_or_a_person_wrote_in_between_reaches_the_graph(tmp_path: Path) -> None:
-    from checkpoints import NewMessage
-
     text = one_node("def node(state):\n    return {'messages': [AIMessage(' | '.join(m.text for m in state['messages']))]}")
 
     async def story(chat: Running) -> None:
