@@ -7,6 +7,9 @@ from agent.run.questions import GraphQuestion
 from checkpoints import serde
 
 MAX_SHOWN_QUESTIONS = 20
+MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
+MAX_LABEL_CHARS = 200
+MAX_SHOWN_FIELDS = 50
 MAX_SHOWN_CHARS = 20_000  # of a question's own JSON
 _FIELD_TYPES = ("string", "number", "integer", "boolean")
 _EVERY_DECISION = ["approve", "edit", "reject"]
@@ -62,6 +65,8 @@ def _read_middleware(value: Any) -> list[ActionView]:
     requests = value.get("action_requests") if isinstance(value, dict) else None
     if not isinstance(requests, list) or not all(isinstance(each, dict) for each in requests):
         return []
+    if len(requests) > MAX_SHOWN_ACTIONS:
+        return []  # answered as JSON
     reviews = value.get("review_configs")
     allowed = {
         str(each.get("action_name")): [str(name) for name in each.get("allowed_decisions") or _EVERY_DECISION]
@@ -69,11 +74,11 @@ def _read_middleware(value: Any) -> list[ActionView]:
         if isinstance(each, dict)
     }
     return [
-        ActionView(
-            name=str(each.get("name", each.get("action", ""))),
-            arguments=serde.format_indented(each.get("args", each.get("arguments", {}))),
-            description=str(each.get("description") or "")[:MAX_SHOWN_CHARS],
-            decisions=allowed.get(str(each.get("name")), _EVERY_DECISION),
+        _describe_action(
+            each.get("name", each.get("action", "")),
+            each.get("args", each.get("arguments", {})),
+            each.get("description"),
+            allowed.get(str(each.get("name")), _EVERY_DECISION),
         )
         for each in requests
     ]
@@ -88,18 +93,26 @@ def _read_inbox(value: Any) -> ActionView | None:
     config = request.get("config")
     allowed = config if isinstance(config, dict) else {}
     names = {"allow_accept": "approve", "allow_edit": "edit", "allow_respond": "respond", "allow_ignore": "reject"}
+    decisions = [decision for key, decision in names.items() if allowed.get(key, True)]
+    return _describe_action(action.get("action", ""), action.get("args", {}), request.get("description"), decisions)
+
+
+def _describe_action(name: object, arguments: object, description: object, decisions: list[str]) -> ActionView:
+    """Describe a call. Arguments that are shown in part cannot be changed."""
+    text = serde.format_indented(arguments)
+    is_whole = len(text) <= MAX_SHOWN_CHARS
     return ActionView(
-        name=str(action.get("action", "")),
-        arguments=serde.format_indented(action.get("args", {})),
-        description=str(request.get("description") or "")[:MAX_SHOWN_CHARS],
-        decisions=[decision for key, decision in names.items() if allowed.get(key, True)],
+        name=str(name)[:MAX_LABEL_CHARS],
+        arguments=text if is_whole else f"{text[:MAX_SHOWN_CHARS]}…",
+        description=str(description or "")[:MAX_SHOWN_CHARS],
+        decisions=decisions if is_whole else [each for each in decisions if each != "edit"],
     )
 
 
 def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
     """Read the fields of a flat JSON schema; none for any other."""
     properties = schema.get("properties")
-    if not isinstance(properties, dict):
+    if not isinstance(properties, dict) or len(properties) > MAX_SHOWN_FIELDS:
         return []
     fields: list[FieldView] = []
     for name, field in properties.items():
@@ -108,7 +121,7 @@ def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
         if kind not in _FIELD_TYPES:
             return []
         texts = [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
-        label = str(field.get("title") or name)
+        label = str(field.get("title") or name)[:MAX_LABEL_CHARS]
         required = name in (schema.get("required") or ())
         fields.append(FieldView(name=name, label=label, type=kind, options=texts, required=required))
     return fields

@@ -5,7 +5,13 @@ from typing import Any
 import pytest
 
 from agent.run.questions import GraphQuestion
-from components.views.question_cards import MAX_SHOWN_CHARS, MAX_SHOWN_QUESTIONS, QuestionView, describe_questions
+from components.views.question_cards import (
+    MAX_LABEL_CHARS,
+    MAX_SHOWN_CHARS,
+    MAX_SHOWN_QUESTIONS,
+    QuestionView,
+    describe_questions,
+)
 
 
 def describe(value: Any, schema: dict[str, Any] | None = None) -> QuestionView:
@@ -81,5 +87,10 @@ def test_a_graph_that_stops_without_a_question_is_let_go_on() -> None:
 
 def test_long_and_many_questions_are_cut() -> None:
     assert len(describe("x" * 100_000)["text"]) == MAX_SHOWN_CHARS + 1
+    (action,) = describe({"action_requests": [{"name": "n" * 1000, "args": {"text": "x" * 100_000}}]})["actions"]
+    assert (len(action["name"]), len(action["arguments"])) == (MAX_LABEL_CHARS, MAX_SHOWN_CHARS + 1)
+    assert action["decisions"] == ["approve", "reject"]
+    calls = describe({"action_requests": [{"name": "send"}] * 51})
+    assert (calls["style"], calls["actions"]) == ("json", [])
     many = [GraphQuestion(str(n), "?") for n in range(100)]
     assert len(describe_questions(many, is_waiting=True)) == MAX_SHOWN_QUESTIONS
