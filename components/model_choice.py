@@ -17,7 +17,7 @@ class ModelItem(TypedDict):
     graph: str
 
 
-def describe_choice(services: Services, thread: Thread | None) -> dict[str, Any]:
+def describe_answerer(services: Services, thread: Thread | None) -> dict[str, Any]:
     """Describe who answers a conversation, and the other choices. A graph is chosen before the first message."""
     settings = ThreadSettings.from_thread(thread) if thread else ThreadSettings(graph=services.runner.graphs.default)
     usual = services.models.default_spec

@@ -15,10 +15,10 @@ from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_t
 from agent.guests.catalog import GuestCatalog
 from agent.guests.definitions import GraphDefinition
 from agent.guests.fields import format_output, read_input
+from agent.guests.guest_loop import ThreadExitError
 from agent.guests.importing import describe_error
-from agent.guests.interrupts import list_questions
+from agent.guests.interrupts import collect_questions
 from agent.guests.opening import AnyGraph, GuestGraph
-from agent.guests.own_thread import ThreadExitError, run_on_own_thread
 from agent.guests.path import GuestPath
 from agent.guests.reporter import Reporter
 from agent.guests.run_saver import RunSaver
@@ -26,6 +26,7 @@ from agent.guests.states import StateRecorder
 from agent.guests.streaming import STREAM_MODES, StreamReader
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
+from agent.run.outcome import OwnCodeError, locate_error
 from agent.run.preparation import PreparedRun
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
@@ -35,11 +36,12 @@ from checkpoints import MAIN, Runs, StateError, Store
 from checkpoints.limits import MAX_ANSWER_CHARS
 
 
-class GraphFailedError(StateError):
+class GraphFailedError(OwnCodeError):
     """A node of a guest graph raised an error; the text names the last line of the author's files."""
 
     def __init__(self, definition: GraphDefinition, error: BaseException) -> None:
-        super().__init__(f"The graph {definition.name} failed. {describe_error(error, definition.path)}")
+        text = f"The graph {definition.name} failed. {describe_error(error, definition.path)}"
+        super().__init__(text, locate_error(error))
 
 
 class MessageNotShownError(StateError):
@@ -59,7 +61,7 @@ class GuestDriver:
     blocking: BlockingPool
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
-        """Let the graph answer on a thread of its own. Raises `GraphFailedError`, and `AwaitingDecision` where it waits."""
+        """Let the graph answer on its own loop. Raises `GraphFailedError`, and `AwaitingDecision` where it waits."""
         run = prepared.run
         guest = self.catalog.find_graph(prepared.graph)
         path = await self.blocking.run(GuestPath.load, self.store, run.thread_id)
@@ -71,7 +73,7 @@ class GuestDriver:
         saver = RunSaver(self.saver, states, self.blocking, loop, keeps_answers=is_same_turn)
         work = GuestRun(self.store, guest, saver, prepared.request, path, reporter, run.thread_id, run.id)
         try:
-            result = await run_on_own_thread(work.answer, f"guest {run.id}")
+            result = await guest.loop.run(work.answer)
         except ThreadExitError as error:
             raise GraphFailedError(guest.definition, error.error) from error
         reporter.deliver()
@@ -82,9 +84,14 @@ class GuestDriver:
         if result.output is not None:
             await recorder.commit(result.output)
 
+    def close(self) -> None:
+        """End the loops of the graphs."""
+        for guest in self.catalog.graphs.values():
+            guest.loop.close()
+
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         found = self.saver.get_tuple({"configurable": {"thread_id": thread_id}})
-        return list_questions(found, keeps_answers=self.runs.waits_since(thread_id))
+        return collect_questions(found, keeps_answers=self.runs.waits_since(thread_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,7 @@ class GuestResult:
 
 @dataclass(frozen=True, slots=True)
 class GuestRun:
-    """One run of a guest, on its own thread."""
+    """One run of a guest, on the loop of its graph."""
 
     store: Store
     guest: GuestGraph
@@ -121,7 +128,7 @@ class GuestRun:
 
     async def _stream(self, graph: AnyGraph, config: RunnableConfig) -> GuestResult:
         channel = find_messages_channel(graph)
-        known = await self._load_known(channel) if channel else []
+        known = await self._load_messages(channel) if channel else []
         is_at_rest = not (await graph.aget_state(config)).next
         given = self._choose_input(graph, channel, known, is_at_rest=is_at_rest)
         reader = StreamReader(self.reporter)
@@ -130,17 +137,17 @@ class GuestRun:
             reader.read(part)
         reached = await graph.aget_state(config)
         if channel:
-            self._check_shown(await self._load_known(channel))
+            self._check_last_message(await self._load_messages(channel))
         is_waiting = bool(reached.next or reached.interrupts)
         output = None if is_waiting or channel else format_output(graph, reached.values)
         return GuestResult(is_waiting, output)
 
-    async def _load_known(self, channel: str) -> list[BaseMessage]:
+    async def _load_messages(self, channel: str) -> list[BaseMessage]:
         """Return the messages of the state where the conversation stands."""
         stored = await self.saver.aget_tuple({"configurable": {"thread_id": self.thread_id}})
         return read_messages(stored, channel) if stored else []
 
-    def _check_shown(self, known: Sequence[BaseMessage]) -> None:
+    def _check_last_message(self, known: Sequence[BaseMessage]) -> None:
         """Refuse a message that the saver could not keep as one of the conversation. Raises `MessageNotShownError`."""
         newest = self.store.list_messages(self.thread_id, last=1, agent=MAIN)
         if known and (not newest or known[-1].id not in (newest[0].id, newest[0].body["data"].get("id"))):

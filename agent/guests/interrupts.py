@@ -11,7 +11,7 @@ from agent.run.questions import GraphQuestion
 _CHANNEL = "__interrupt__"
 
 
-def list_questions(state: CheckpointTuple | None, *, keeps_answers: bool) -> list[GraphQuestion]:
+def collect_questions(state: CheckpointTuple | None, *, keeps_answers: bool) -> list[GraphQuestion]:
     """Return the questions of the tasks that wait at a state. An interrupt of a subgraph is its node's as well.
 
     Without `keeps_answers`, a person went back to them: tasks that had an answer ask again.
@@ -26,7 +26,7 @@ def list_questions(state: CheckpointTuple | None, *, keeps_answers: bool) -> lis
 
 def to_plain(value: Any) -> Any:
     """Return a value as JSON. An object of the author's is shown as Python prints it."""
-    return json.loads(json.dumps(value, default=_describe_object, skipkeys=True))
+    return json.loads(json.dumps(value, default=_dump_object, skipkeys=True))
 
 
 def _list_interrupts(value: Any) -> list[Interrupt]:
@@ -39,6 +39,6 @@ def _read_schema(interrupt: Interrupt) -> dict[str, Any] | None:
     return to_plain(schema) if isinstance(schema, dict) else None
 
 
-def _describe_object(value: object) -> Any:
+def _dump_object(value: object) -> Any:
     dump = getattr(value, "model_dump", None)  # of pydantic
     return dump(mode="json") if callable(dump) else str(value)

@@ -13,6 +13,7 @@ from langgraph.pregel import Pregel
 from langgraph.store.memory import InMemoryStore
 
 from agent.guests.definitions import GraphDefinition, GraphLoadError
+from agent.guests.guest_loop import GuestLoop
 from agent.guests.importing import describe_error, find_line, import_variable
 
 AnyGraph = Pregel[Any, Any, Any, Any]
@@ -24,6 +25,7 @@ class GuestGraph:
 
     definition: GraphDefinition
     entry: Any
+    loop: GuestLoop
 
     @asynccontextmanager
     async def open(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
@@ -58,7 +60,7 @@ class GuestGraph:
 
 def load_guest(definition: GraphDefinition) -> GuestGraph:
     """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
-    guest = GuestGraph(definition, import_variable(definition))
+    guest = GuestGraph(definition, import_variable(definition), GuestLoop(definition.name))
     if not _is_graph(guest.entry) and not callable(guest.entry):
         raise GraphLoadError(guest._describe_wrong_type(guest.entry, "is"))
     return guest

@@ -28,17 +28,17 @@ class GuestPath:
         A message that Waymark wrote has the id of its node, as the saver reads it.
         """
         shared = len(known) if self._begins_with(known) else max(0, len(self.stored) - 1)
-        return [_identify(message) for message in self.stored[shared:]]
+        return [_add_id(message) for message in self.stored[shared:]]
 
     def _begins_with(self, known: Sequence[BaseMessage]) -> bool:
         if len(known) > len(self.stored):
             return False
         last = self.stored[len(known) - 1] if known else None
         # The last one suffices: the saver keeps the path to it.
-        return last is None or serde.strip_defaults(known[-1]) == serde.strip_defaults(_identify(last))
+        return last is None or serde.strip_defaults(known[-1]) == serde.strip_defaults(_add_id(last))
 
 
-def _identify(stored: Message) -> BaseMessage:
+def _add_id(stored: Message) -> BaseMessage:
     message = stored.langchain
     message.id = message.id or stored.id
     return message

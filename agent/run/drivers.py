@@ -25,6 +25,10 @@ class GuestRuns(Driver, Protocol):
         """Return the questions that wait where a conversation stands. Blocks."""
         ...
 
+    def close(self) -> None:
+        """Release the graphs: the process is about to end. Blocks."""
+        ...
+
 
 class NoGraphsError(StateError):
     """The graph of a conversation is not there: this app has no guest graphs."""

@@ -172,6 +172,8 @@ class Runner:
             await asyncio.wait({each.end for each in active.values()})
         for follower in self.followers:
             await follower.close()
+        if self.guests is not None:
+            await self.blocking.run(self.guests.close)
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)

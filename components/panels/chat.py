@@ -20,7 +20,7 @@ from checkpoints import (
 )
 from components import page_state
 from components.actions import Handlers
-from components.model_choice import describe_choice
+from components.model_choice import describe_answerer
 from components.panel import Panel
 from components.panels import approval, chat_actions
 from components.services import Services
@@ -198,7 +198,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = services.store.get_thread(thread_id) if thread_id else None
     except ThreadNotFoundError:
         thread = None
-    answering = {**describe_choice(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
+    answering = {**describe_answerer(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
     if thread is None:
         return {**_NO_THREAD, "running": False, "rest": None, "meter": None, **answering}
     state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))

@@ -166,3 +166,13 @@ def test_a_run_that_a_crash_cut_off_goes_on_from_its_last_state(tmp_path: Path) 
             assert chat.said() == [("human", "done", "hello"), ("ai", "done", "here")]
 
     asyncio.run(story())
+
+
+def test_the_log_gets_the_place_of_an_error_and_not_its_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("a secret")
+
+    play(tmp_path, story, one_node("def node(state):\n    raise ValueError(state['messages'][0].text)"))
+    assert "ValueError at " in caplog.text
+    assert "theirs.py:19" in caplog.text
+    assert "a secret" not in caplog.text
