@@ -188,3 +188,50 @@ def test_a_conversation_whose_graph_is_gone_says_so(tmp_path: Path) -> None:
         assert chat.said() == [("human", "done", "hello")]
 
     play(tmp_path, story)
+
+
+def test_a_conversation_copied_from_a_message_goes_on_by_itself(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("one")
+        await chat.say("two")
+        first, second = chat.thread_id, chat.path()[1].id
+        chat.thread_id = str(chat.store.fork_thread(first, second).operation.thread_id)
+        await chat.send("other")
+        await chat.until(lambda: not chat.runs.list_running_threads())
+        assert [text for _, _, text in chat.said()][:3] == ["one", "1: one", "other"]
+        chat.thread_id = first
+        assert [text for _, _, text in chat.said()] == ["one", "1: one", "two", "2: two"]
+        assert read_channels(chat)["turns"] == 2
+
+    play(tmp_path, story)
+
+
+def test_delta_channels_are_messages_and_go_back(tmp_path: Path) -> None:
+    text = """
+from typing import Annotated, TypedDict
+from langchain_core.messages import AIMessage, AnyMessage
+from langgraph.channels.delta import DeltaChannel
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
+
+class State(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer)]
+    thing: Annotated[list[int], DeltaChannel(lambda seen, new: [*seen, *(n for each in new for n in each)])]
+
+def node(state):
+    return {"messages": [AIMessage(f"{len(state['messages'])}")], "thing": [len(state["messages"])]}
+
+graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+"""
+
+    async def story(chat: Running) -> None:
+        for words in ("one", "two", "three"):
+            await chat.say(words)
+        assert [said for _, _, said in chat.said()] == ["one", "1", "two", "3", "three", "5"]
+        chat.store.undo(chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        await chat.say("other")
+        assert [said for _, _, said in chat.said()] == ["one", "1", "other", "3"]
+        assert read_channels(chat)["thing"].value == [1, 3]
+
+    play(tmp_path, story, text)
