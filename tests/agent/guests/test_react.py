@@ -43,6 +43,11 @@ graph = builder.compile()
 """
 
 
+def read_draft(chat: Running) -> str:
+    run = chat.runs.get_latest_run(chat.thread_id)
+    return run.draft.text if run else ""
+
+
 def play(tmp_path: Path, story: Story) -> None:
     async def whole() -> None:
         with FakeOpenAI() as fake:
@@ -73,6 +78,7 @@ def test_stop_keeps_the_text_so_far_and_the_graph_learns_of_it(tmp_path: Path) -
         await chat.until(lambda: any(isinstance(each, TextDelta) for each in chat.events))
         assert await asyncio.to_thread(fake.held.wait, PATIENCE)
         await chat.until(lambda: chat.heard() == "One two ")
+        await chat.until(lambda: read_draft(chat) == "One two ")  # a crash would lose no more
         await chat.runner.stop(chat.thread_id)
         await chat.end(run)
         fake.release()
