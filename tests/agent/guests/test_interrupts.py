@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.events import GraphProgress
 from agent.run.requests import NothingToDecideError
 from checkpoints import Caller, Database, RunState
 from tests.agent.guests.guests import AGENT, answer, decide, hosting, one_node, read_channels
@@ -132,5 +133,23 @@ def test_a_graph_that_stops_before_a_node_is_let_go_on(tmp_path: Path) -> None:
         run = await chat.end(await chat.runner.resume(chat.thread_id, {}, caller=Caller()))
         assert run.state is RunState.DONE
         assert read_channels(chat)["turns"] == 1
+
+    play(tmp_path, story, text)
+
+
+def test_an_answer_whose_run_was_stopped_is_forgotten_as_well(tmp_path: Path) -> None:
+    text = one_node(
+        "async def node(state):\n    answer = interrupt('really?')\n    get_stream_writer()(answer)\n"
+        "    await asyncio.sleep(600 if answer == 'yes' else 0)\n    return {'messages': [AIMessage(answer)]}"
+    )
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        (question,) = chat.runner.list_questions(chat.thread_id)
+        await chat.runner.resume(chat.thread_id, {question.id: "yes"}, caller=Caller())
+        await chat.until(lambda: any(isinstance(each, GraphProgress) and each.lines == ("yes",) for each in chat.events))
+        await chat.runner.stop(chat.thread_id)
+        await answer(chat, "no")
+        assert chat.said() == [("human", "done", "go"), ("ai", "done", "no")]
 
     play(tmp_path, story, text)
