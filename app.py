@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
@@ -27,6 +28,7 @@ from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import build_runner
 from agent.run.titles import TitleWriter
+from agent.settings import NO_GRAPHS
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
@@ -45,6 +47,9 @@ from server.serving import open_listener, serve_until_signal
 from server.sign_in import SignIn
 from server.static_files import load_page_files
 from server.terminal import configure_log, escape_controls
+
+if TYPE_CHECKING:
+    from agent.guests.catalog import GuestCatalog
 
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 
@@ -102,8 +107,9 @@ def create_app(
     factory.check_tools(settings)
     factory.check_titles(settings, configured)
     agents = factory.build_agents(settings, configured)
+    guests = factory.load_guests(settings)
     store = store or factory.open_store(settings)
-    services = _build_services(settings, store, catalog, tracer, loader, agents, on_time_travel, connector)
+    services = _build_services(settings, store, catalog, tracer, loader, agents, guests, on_time_travel, connector)
     services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
     sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
@@ -129,6 +135,7 @@ def _build_services(
     tracer: Tracer,
     loader: AgentLoader,
     agents: Agents,
+    guests: "GuestCatalog | None",
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
     connector: ModelConnector | None,
 ) -> Services:
@@ -149,6 +156,8 @@ def _build_services(
         on_time_travel=on_time_travel,
         followers=_build_followers(settings, store, runs, hub, models, blocking, tracer),
         agents=agents,
+        guests=factory.build_guest_driver(guests, store, hub, blocking) if guests else None,
+        graphs=guests.offer if guests else NO_GRAPHS,
     )
     return Services(
         store,

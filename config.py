@@ -1,7 +1,7 @@
 """The settings: the only reader of the environment, of `.env` and of `waymark.toml`.
 
 Each field is the key of the same name in capitals; in `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
-Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
+Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[graphs.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.
 """
 
 from __future__ import annotations
@@ -129,6 +129,8 @@ LABEL_RULE = "a text of at most 200 characters"
 PRICE_UNIT = "US dollars per million tokens"
 PRICE_RULE = f"a number of {PRICE_UNIT}, at least 0"
 NAME_RULE = "small letters, digits and _, at most 31, beginning with a letter"
+GRAPH_PATH = r"^.+\.py:[A-Za-z_]\w*$"
+GRAPH_RULE = "the path of a Python file, a colon and the name of a graph in it, such as agents.py:graph"
 PLAIN_TABLES = {  # of waymark.toml
     "tools": ("enabled", "approval"),
     "models": ("offered",),
@@ -138,7 +140,7 @@ PLAIN_TABLES = {  # of waymark.toml
         *("tool_seconds", "depth"),
     ),
 }
-NAMED_TABLES = ("agents", "mcp", "prices")  # its tables of tables
+NAMED_TABLES = ("agents", "graphs", "mcp", "prices")  # its tables of tables
 PROVIDER_KEYS = (  # of the providers that are no settings of ours otherwise (agent.models.providers)
     "ANTHROPIC_API_KEY",
     "COHERE_API_KEY",
@@ -192,6 +194,13 @@ class McpServerDefinition(_TableModel):
         if (self.command is None) == (self.url is None):
             raise ValueError
         return self
+
+
+class GraphTable(_TableModel):
+    """A LangGraph graph: a Python file and a variable in it, and its description for people."""
+
+    path: str = Field(pattern=GRAPH_PATH, description=GRAPH_RULE)
+    description: str = Field("", description="a text")
 
 
 class PriceDefinition(_TableModel):
@@ -251,6 +260,9 @@ class Settings(BaseSettings):
         None, description="a list of texts of at most 200 characters"
     )
 
+    graph: str | None = Field(
+        None, pattern=rf"{GRAPH_PATH}|^(.*/)?langgraph\.json$", description=f"{GRAPH_RULE}, or a langgraph.json"
+    )  # None: new conversations begin with the built-in agent
     files_dir: Annotated[Path | None, AfterValidator(_resolve_folder)] = Field(None, description="a folder that is there")
     time_travel: Literal["off", "ask", "allow"] = Field("ask", description="off, ask or allow")
     message_numbers: Literal["msg", "short", "off"] = Field("msg", description="msg, short or off")
@@ -271,6 +283,7 @@ class Settings(BaseSettings):
     limits_branch_seconds: Seconds = 600.0
     limits_tool_seconds: Seconds = 60.0
     limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
+    graphs: dict[Name, GraphTable] = Field({}, description="a table with a path")
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
     prices: dict[str, PriceDefinition] = Field(

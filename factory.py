@@ -10,23 +10,29 @@ from typing import TYPE_CHECKING
 from agent.context.prices import ModelPrice, Prices
 from agent.graph.budgets import Budget
 from agent.graph.state import Limits
+from agent.guests.definitions import GraphLoadError
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
+from agent.run.blocking import BlockingPool
+from agent.run.drivers import GuestRuns
+from agent.run.hub import RunHub
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import MAIN, Database, Store, StoreUnavailableError
+from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
 from config import Settings, SettingsError
+from graph_files import list_graphs
 from loading import LoadedAgent
 from server.sessions import Sessions, load_sessions
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
+    from agent.guests.catalog import GuestCatalog
     from agent.tools.mcp import McpServer
 
 
@@ -207,6 +213,31 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     graph_tools = select_graph_tools(settings.tools_enabled, numbers)
     models.load_offered_models()
     return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
+
+
+def load_guests(settings: Settings) -> "GuestCatalog | None":
+    """Import the files of the graphs that the settings name; None without any, when no library is imported for them.
+
+    Raises `SettingsError`, whose text names the file and the line.
+    """
+    definitions = list_graphs(settings)
+    if not definitions:
+        return None
+    switch_off_library_tracing()  # a langgraph.json may have set its variables again
+    from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
+
+    try:
+        return GuestCatalog.load(definitions, default=definitions[0].name if settings.graph else "")
+    except GraphLoadError as error:
+        raise SettingsError(str(error)) from error
+
+
+def build_guest_driver(guests: "GuestCatalog", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns:
+    """Return the driver of the guest graphs, with the saver of their states."""
+    from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
+    from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
+
+    return GuestDriver(store, Runs(store), hub, guests, WaymarkSaver(store), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -49,6 +49,14 @@ class ToolStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class GraphProgress:
+    """The nodes of a guest graph that are at work, and the newest lines that it has streamed. It replaces the one before."""
+
+    nodes: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class WorkEnded:
     """The work of a run has ended, and the database does not have its end yet. `error` is a sentence for people."""
 
@@ -100,6 +108,7 @@ Event = (
     | TextWithdrawn
     | MessageAdded
     | ToolStarted
+    | GraphProgress
     | WorkEnded
     | RunFinished
     | HeadMoved

@@ -1,4 +1,4 @@
-"""A person's choices for one conversation: the model and its parameters, the instructions and the time-travel policy.
+"""A person's choices for one conversation: the model, its parameters, the instructions, the time-travel policy, the graph.
 
 The thread's settings hold them. An empty value follows the app's settings.
 """
@@ -38,6 +38,17 @@ class ModelCatalog(Protocol):
     def load_model(self, spec: str | None = None, parameters: ModelParameters = ...) -> BaseChatModel: ...
 
 
+@dataclass(frozen=True, slots=True)
+class GraphOffer:
+    """The guest graphs that a new conversation may begin with, by name, and the usual one: empty for the built-in agent."""
+
+    names: tuple[str, ...] = ()
+    default: str = ""
+
+
+NO_GRAPHS = GraphOffer()
+
+
 class InvalidSettingsError(StateError, ValueError):
     """An invalid choice; the text gives the reason."""
 
@@ -72,18 +83,23 @@ class ThreadSettings:
     max_tokens: str = ""
     reasoning_effort: str = ""
     extra_body: str = ""
+    graph: str = ""  # of a guest that answers; empty: the built-in agent does
 
     @classmethod
     def from_thread(cls, thread: Thread) -> Self:
         return cls(**{key: str(thread.settings.get(key, "")) for key in _SETTING_NAMES})
 
-    def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog) -> Self:
-        """Return the settings with these unchecked values. Raises `InvalidSettingsError`."""
+    def with_changes(self, values: Mapping[str, Any], catalog: ModelCatalog, graphs: GraphOffer | None = None) -> Self:
+        """Return the settings with these unchecked values. Without `graphs`, it stays. Raises `InvalidSettingsError`."""
         chosen = replace(
             self, **{key: serde.sanitize_text(str(value or "")).strip() for key, value in _filter_settings(values)}
         )
         if chosen.model not in ("", self.model, *catalog.specs):
             raise InvalidSettingsError(f"There is no model {chosen.model[:80]!r} to choose.")
+        if chosen.graph != self.graph and graphs is None:
+            raise InvalidSettingsError("A conversation keeps the graph that it began with.")
+        if graphs is not None and chosen.graph not in ("", *graphs.names):
+            raise InvalidSettingsError(f"There is no graph {chosen.graph[:80]!r} to choose.")
         if len(chosen.instructions) > MAX_INSTRUCTIONS_CHARS:
             raise InvalidSettingsError(f"The instructions are longer than {MAX_INSTRUCTIONS_CHARS:,} characters.")
         if chosen.time_travel not in ("", *POLICIES):

@@ -59,6 +59,7 @@ class Run:
     usage: str | None = None  # of its budgets, as its agent wrote it, where the run waits for a decision
     rerun: RerunStep | None = None
     candidates: int = 0  # answers of several models; 0: one model answers
+    head_id: str | None = None  # where the thread stood when the run came to rest
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -26,6 +26,13 @@ class RunReader:
             head_id = thread_rows.select_thread(connection, thread_id).head_id
             return run_rows.select_latest_run(connection, thread_id, head_id)
 
+    def waits_since(self, thread_id: str, *, other_than: str = "") -> bool:
+        """Return whether the thread's newest run waits where the thread stands: nobody went back meanwhile."""
+        with self._store.database.begin_read() as connection:
+            head_id = thread_rows.select_thread(connection, thread_id).head_id
+            newest = run_rows.select_newest_run(connection, thread_id, other_than=other_than)
+        return newest is not None and newest.state is RunState.WAITING and newest.head_id == head_id
+
     def get_run(self, run_id: str) -> Run | None:
         with self._store.database.begin_read() as connection:
             return run_rows.select_run(connection, run_id)

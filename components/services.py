@@ -77,10 +77,6 @@ class Services:
     # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
 
-    def describe_models(self) -> list[dict[str, str | None]]:
-        """Return the models that can be chosen: the name of each, and its hint if it is the demo."""
-        return [{"name": name, "demo": self.describe_demo(name)} for name in self.models.specs]
-
     def describe_demo(self, name: str) -> str | None:
         """Return the line that marks the demo model."""
         return DEMO_LINE if name in DEMO_SPECS else None

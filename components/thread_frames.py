@@ -9,6 +9,7 @@ from itertools import groupby
 from agent.events import (
     CandidateProgress,
     Event,
+    GraphProgress,
     HeadMoved,
     MessageAdded,
     ReasoningDelta,
@@ -19,7 +20,7 @@ from agent.events import (
     TextWithdrawn,
     WorkEnded,
 )
-from agent.run.hub import LiveRun
+from agent.run.hub import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
@@ -76,6 +77,7 @@ class ThreadFrames:
     def __init__(self, services: Services, thread_id: str, describe_turn: DescribeTurn = describe_nothing) -> None:
         self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
         self._run_id: str | None = None
+        self._progress: Frame | None = None  # of a guest graph
         self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
         self._answer = LiveAnswer(services.renderer)
         self._candidates = CandidateFrames(services, thread_id)
@@ -88,6 +90,8 @@ class ThreadFrames:
                 run["candidates"] = self._candidates.describe_candidates()
             if self._rest is not None:
                 run["rest"] = self._rest
+            if self._progress is not None:
+                run["progress"] = self._progress
         return {"kind": "hello", "run": run}
 
     async def build_frames(self) -> AsyncGenerator[Frame]:
@@ -108,6 +112,7 @@ class ThreadFrames:
     async def _begin_in_middle(self, run: LiveRun) -> None:
         self._run_id = run.run_id
         self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
+        self._progress = _build_plain_frame(run.progress) if run.progress != NO_PROGRESS else None
         await self._answer.begin_in_middle(run)
         await self._candidates.begin_in_middle(run.run_id, run.candidates)
 
@@ -131,15 +136,18 @@ class ThreadFrames:
         # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
         match event:
             case RunStarted(run_id):
-                self._run_id, self._rest = run_id, None
+                self._run_id = run_id
+                self._rest = self._progress = None
                 self._answer.clear_text()
                 self._candidates.begin_run(run_id, event.candidates)
             case MessageAdded():
                 self._answer.clear_text()
+            case GraphProgress():
+                self._progress = frame
             case WorkEnded(run_id) if run_id == self._run_id:
                 self._rest = frame
             case RunFinished(run_id) if run_id == self._run_id:
-                self._run_id = self._rest = None
+                self._run_id = self._rest = self._progress = None
                 self._answer.clear_text()
                 self._candidates.end_run()
         return frame
@@ -217,6 +225,8 @@ def _build_plain_frame(event: Event) -> Frame | None:
             return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
         case HeadMoved(version):
             return {"kind": "head", "version": version}
+        case GraphProgress(nodes, lines):
+            return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
         case RerunEnded():
             return {"kind": "rerun"}
     return None

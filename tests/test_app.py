@@ -442,6 +442,14 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_that_names_it(tmp_path: P
     assert key in said or (key, value) == ("MODEL", "openai:some") or key == "DATA_DIR"
 
 
+def test_a_graph_that_cannot_be_loaded_is_one_sentence_that_names_its_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.py"
+    path.write_text("import os\n\nos.environ['THEIR_KEY']\n")
+    code, said = start(tmp_path / "app", GRAPH=f"{path}:graph")
+    sentence = f"The graph graph cannot be loaded. {path}, line 3: KeyError: 'THEIR_KEY'."
+    assert (code, said) == (2, f"Waymark cannot start. {sentence}\n")
+
+
 @pytest.mark.parametrize(
     ("name", "fields", "said"),
     [

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
+from agent.guests import reporter, streaming
 from agent.models import other_bodies, paced_client
 from agent.models.connections import MAX_TRIAL_SECONDS
 from agent.run import candidates, conclusions, reruns
@@ -33,7 +34,7 @@ from components import html_export, redacted_exports, redaction_worker, renderin
 from components.panels import history
 from components.routes import agent_transcript, comparison, export_download, export_several, open_pages, thread_list
 from components.services import MAX_READ_SECONDS
-from components.views import list_rows, shown_text, word_differences
+from components.views import list_rows, question_cards, shown_text, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import PROVIDER_KEYS, Settings, load_settings
@@ -52,7 +53,7 @@ SAMPLES = {  # values of settings that have no default
     "reasoning_effort": '"low"',
     "extra_body": "{seed = 7}",
 }
-TABLES = ("agents", "mcp", "prices")  # settings that are tables of waymark.toml
+TABLES = ("agents", "graphs", "mcp", "prices")  # settings that are tables of waymark.toml
 
 
 def find_blocks(path: Path, language: str) -> list[str]:
@@ -142,7 +143,7 @@ def read_settings_table() -> dict[str, tuple[str, str]]:
 
 def test_the_table_of_settings_names_every_setting_and_no_other() -> None:
     plain = [name.upper() for name in Settings.model_fields if name not in (*TABLES, "provider_keys")]
-    assert set(read_settings_table()) == {*plain, *PROVIDER_KEYS, "[agents.NAME]", "[mcp.NAME]", "[prices]"}
+    assert set(read_settings_table()) == {*plain, *PROVIDER_KEYS, "[agents.NAME]", "[graphs.NAME]", "[mcp.NAME]", "[prices]"}
 
 
 @pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in (*TABLES, "provider_keys")])
@@ -252,6 +253,10 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
         "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "
         "in all calls of one answer",
+        "Progress of a guest graph": f"{streaming.MAX_SHOWN_NODES} nodes, {streaming.MAX_SHOWN_LINES} lines of "
+        f"{streaming.MAX_LINE_CHARS} characters, {1 / reporter.DELIVERY_SECONDS:g} times a second",
+        "Questions of a guest graph": f"{question_cards.MAX_SHOWN_QUESTIONS} shown, "
+        f"{question_cards.MAX_SHOWN_CHARS:,} characters of each",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
         "One comparison": f"{comparison.MAX_SIDE_MESSAGES} messages of each side, figures of "

@@ -10,7 +10,7 @@ from agent.graph.budgets import write_usage
 from agent.run.answer_writer import RunWriter
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.driver import RunDriver
+from agent.run.drivers import Driver
 from agent.run.hub import RunHub
 from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
@@ -47,7 +47,7 @@ class ActiveRuns:
 
     runs: Runs
     hub: RunHub
-    driver: RunDriver
+    driver: Driver
     blocking: BlockingPool
     followers: Sequence[RunFollower]
     stop_seconds: float  # that work has to come to rest

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from agent.events import (
     CandidateProgress,
     Event,
+    GraphProgress,
     MessageAdded,
     ReasoningDelta,
     RunFinished,
@@ -21,6 +22,7 @@ from agent.events import (
     WorkEnded,
 )
 
+NO_PROGRESS = GraphProgress()
 MAX_QUEUED_EVENTS = 20_000  # events; a follower that lags further is dropped and opens again
 
 
@@ -44,6 +46,7 @@ class LiveRun:
     reasoning: str = ""
     work_ended: WorkEnded | None = None  # None: it is at work
     candidates: Sequence[LiveCandidate] = ()
+    progress: GraphProgress = NO_PROGRESS
 
 
 @dataclass(slots=True)
@@ -80,6 +83,7 @@ class _PendingRun:
     answer: _PendingAnswer
     candidates: dict[int, _PendingAnswer]
     work_ended: WorkEnded | None = None
+    progress: GraphProgress = NO_PROGRESS
 
 
 class SubscriberLagged(Exception):
@@ -129,7 +133,7 @@ class RunHub:
             LiveCandidate(number, answer.model, *answer.join_text(), answer.end)
             for number, answer in pending.candidates.items()
         ]
-        return LiveRun(pending.run_id, *pending.answer.join_text(), pending.work_ended, candidates)
+        return LiveRun(pending.run_id, *pending.answer.join_text(), pending.work_ended, candidates, pending.progress)
 
     def publish(self, thread_id: str, event: Event) -> None:
         self._note(thread_id, event)
@@ -145,6 +149,8 @@ class RunHub:
         match event:
             case CandidateProgress() if event.number in pending.candidates:
                 pending.candidates[event.number].add_event(event.event)
+            case GraphProgress():
+                pending.progress = event
             case WorkEnded() if pending.run_id == event.run_id:
                 pending.work_ended = event
             case RunFinished():

@@ -86,17 +86,21 @@ class RunInputs:
         """Return the instructions on a branch of a fork: the agent there has no sub-agents."""
         return compose_system_text(self.load_system_prompt().text, self.load_settings(run).instructions)
 
-    def load_waiting_calls(self, thread_id: str) -> list[OpenCall]:
-        """Return the calls that await a person's decision, and the calls that wait for those."""
+    def load_waiting_calls(self, thread_id: str, *, after_crash: bool = False) -> list[OpenCall]:
+        """Return the calls that await a person's decision, and the calls that wait for those.
+
+        With `after_crash`, also the calls of a run that was interrupted.
+        """
         latest = self._runs.get_latest_run(thread_id)
-        if latest is None or latest.state is not RunState.WAITING:
-            return []
-        return self.load_open_calls(thread_id)
+        states = (RunState.WAITING, RunState.INTERRUPTED) if after_crash else (RunState.WAITING,)
+        return self.load_open_calls(thread_id) if latest is not None and latest.state in states else []
 
     def load_open_calls(self, thread_id: str) -> list[OpenCall]:
         return find_open_calls(load_last_turn(self._store, thread_id))
 
     def find_passage(self, thread_id: str, scope: SummaryScope) -> Passage:
+        if ThreadSettings.from_thread(self._store.get_thread(thread_id)).graph:
+            raise NotCompactedError("A graph answers here: it decides itself what it remembers.")
         if self.load_waiting_calls(thread_id):
             raise NotCompactedError("A tool call waits for you: decide about it first.")
         return compaction.select_passage(self._store.list_messages(thread_id), scope)

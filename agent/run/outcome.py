@@ -18,6 +18,14 @@ _UNKNOWN_TEXT = "Something went wrong that cannot be told."
 _log = logging.getLogger(__name__)
 
 
+class OwnCodeError(StateError):
+    """An error in code of the user. Its text is for the page alone: it may quote a conversation. `place` is for the log."""
+
+    def __init__(self, text: str, place: str) -> None:
+        super().__init__(text)
+        self.place = place
+
+
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
     """The state to write for a run. `error` is a sentence for people when it failed, or stopped at a limit.
@@ -65,6 +73,7 @@ def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:
         _log.error("run %s: a failure could not be described: %s", run.id, locate_error(broken))
         reason = _UNKNOWN_TEXT
     words = str(error) if isinstance(error, StateError | AnswerCutOff) else _read_safely(read_provider_words, error)
+    words = error.place if isinstance(error, OwnCodeError) else words
     cause = f"{type(error).__qualname__}: {words}" if words else locate_error(error)
     _log.warning("run %s failed in %s: %s", run.id, place, cause)
     return reason if isinstance(error, AnswerCutOff) else f"{reason} (reference {run.id[:8]})"

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.request import build_request
+from agent.context.request import UNKNOWN_RESULT_TEXT, build_request
 from agent.events import RunStarted
 from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
 from agent.run.inputs import RunInputs
-from agent.run.requests import NewRerun, NothingToDecideError, RunRequest
-from agent.subagents.delegation import OpenCall, find_undecided_calls
-from agent.tools.approval import make_refusal
+from agent.run.requests import FilesRefusedError, ModelsForGraphError, NewRerun, NothingToDecideError, RunRequest
+from agent.settings import ThreadSettings
+from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
+from agent.tools.approval import NOT_APPROVED_TEXT, make_refusal
 from agent.tracing.protocol import Tracer
 from agent.tracing.run_start import build_start_event
 from agent.tracing.run_trace import RunTrace
@@ -31,6 +32,7 @@ class PreparedRun:
     decided_calls: Sequence[OpenCall]  # the calls that waited, where the run begins with a decision about one
     started: RunStarted
     trace: RunTrace
+    graph: str  # the guest that answers; empty: the built-in agent does
     usage: RunUsage  # of the budgets; after a decision, that of the run that waited and its successor together
 
     def build_messages(self) -> list[AnyMessage]:
@@ -54,16 +56,27 @@ class RunPreparer:
 
         Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
-        waiting_calls = self._load_waiting_calls(request)
+        graph = self._find_graph(request)
+        if graph and request.models:
+            raise ModelsForGraphError
+        if graph and request.message is not None and request.message.files:
+            raise FilesRefusedError
+        waiting_calls = self._load_waiting_calls(request, graph)
         if not is_repeated:
             _check_decision(request, waiting_calls)
         usage = self._load_usage(request)
-        run = self._begin(request, waiting_calls)
+        run = self._begin(request, waiting_calls, self._choose_closing_text(request, graph))
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
-        return self._load_start(run, request, waiting_calls if request.decision else (), usage)
+        kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
+        return self._load_start(run, request, kept_calls, usage)
 
-    def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall]) -> Run:
+    def _choose_closing_text(self, request: RunRequest, graph: str) -> str:
+        """Return the result of calls that a message leaves without a decision, or that a crash of a guest has cut off."""
+        is_cut_off = graph and request.thread_id and not self.inputs.load_waiting_calls(request.thread_id)
+        return UNKNOWN_RESULT_TEXT if is_cut_off else NOT_APPROVED_TEXT
+
+    def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall], closing_text: str) -> Run:
         if isinstance(request.rerun, NewRerun):
             assert request.message is not None
             new = request.rerun
@@ -77,7 +90,7 @@ class RunPreparer:
             after=request.after_id,
             title=request.title,
             closing_messages=[
-                NewMessage(serde.to_body(make_refusal(each.call)), agent=each.agent) for each in waiting_calls
+                NewMessage(serde.to_body(make_refusal(each.call, closing_text)), agent=each.agent) for each in waiting_calls
             ],
             settings=request.settings,
             compacts=request.scope is not None,
@@ -96,10 +109,16 @@ class RunPreparer:
             run = self.runs.get_run(asked_in) if asked_in else None
         return run.rerun if run else None
 
-    def _load_waiting_calls(self, request: RunRequest) -> list[OpenCall]:
+    def _find_graph(self, request: RunRequest) -> str:
+        if request.thread_id is None:
+            return request.settings.get("graph", "")
+        return ThreadSettings.from_thread(self.store.get_thread(request.thread_id)).graph
+
+    def _load_waiting_calls(self, request: RunRequest, graph: str) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD or isinstance(request.rerun, NewRerun):
             return []  # a call that waits, waits on
-        return self.inputs.load_waiting_calls(request.thread_id)
+        # The built-in agent completes the pairs of each request; a guest gets the messages as they are.
+        return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
 
     def _load_usage(self, request: RunRequest) -> RunUsage:
         """Return the usage that a run begins with: none, or after a decision that of the run that waited for it."""
@@ -113,15 +132,16 @@ class RunPreparer:
     def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
         prompt, is_asked = self.inputs.load_system_prompt(), request.message is not None
         with self.store.database.begin_read():
-            path = self.inputs.load_recent_messages(run)
+            thread = self.store.get_thread(run.thread_id)
+            graph = ThreadSettings.from_thread(thread).graph
+            path = load_last_turn(self.store, run.thread_id) if graph else self.inputs.load_recent_messages(run)
             system_text = self.inputs.load_system_text(prompt, run)
-            version = self.store.get_thread(run.thread_id).version
             start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         candidates = self.runs.list_candidates(run.id) if run.candidates else ()
-        started = RunStarted(run.id, version, path[-1] if is_asked else None, candidates)
+        started = RunStarted(run.id, thread.version, path[-1] if is_asked else None, candidates)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
         convert = self.inputs.recent_messages.convert
-        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, usage)
+        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, graph, usage)
 
 
 def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:

@@ -2,33 +2,24 @@
 
 import asyncio
 import logging
-import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
-from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.events import (
-    MessageAdded,
-    ReasoningDelta,
-    RunFinished,
-    TextDelta,
-    TextWithdrawn,
-    ToolStarted,
-    WorkEnded,
-)
+from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
 from agent.run.answer_writer import AnswerWriter
 from agent.run.blocking import BlockingPool
+from agent.run.open_calls import OpenCalls
 from agent.subagents.delegation import OpenCall
-from agent.tools.approval import STOPPED_TEXT
 from checkpoints import (
     MAIN,
     CandidateEnd,
     Draft,
+    Message,
     MessageStatus,
     NewMessage,
     Run,
@@ -58,11 +49,12 @@ async def _hold_nothing(_: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _OpenTool:
-    """The tool of an open call, and the agent that called it."""
+class WrittenMessage:
+    """A message on disk, with the version of its thread since then."""
 
-    name: str
-    agent: str
+    stored: Message
+    version: int
+    message: BaseMessage
 
 
 class RunRecorder:
@@ -78,25 +70,17 @@ class RunRecorder:
         self._pending_texts: defaultdict[str, list[str]] = defaultdict(list)
         self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
         self._has_ended = False
-        self._open_calls: dict[str, _OpenTool] = {}  # calls without a result yet, by their ids
-        self._call_ids: set[str] = set()  # of all calls so far
+        self._open_calls = OpenCalls()
         self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
-        self._begun_call_ids: set[str] = set()  # of the calls that may have had an effect
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._write_lock = asyncio.Lock()
 
     def reopen_calls(self, calls: Iterable[OpenCall]) -> None:
         """Reopen calls of an earlier run that this one answers, innermost first."""
-        for each in reversed(list(calls)):
-            self._open_calls[each.call["id"] or ""] = _OpenTool(each.call["name"], each.agent)
-            if each.question is not None:  # an agent works on it already
-                self._begun_call_ids.add(each.call["id"] or "")
-        self._call_ids.update(self._open_calls)
+        self._open_calls.reopen_calls(calls)
 
     def unique_call_id(self, call_id: str) -> str:
-        unique = call_id if call_id not in self._call_ids else f"call_{uuid.uuid4().hex[:24]}"
-        self._call_ids.add(unique)
-        return unique
+        return self._open_calls.make_unique_id(call_id)
 
     def for_agent(self, agent: str, memory_length: int | None = None) -> "SubAgentRecorder":
         return SubAgentRecorder(self, agent, memory_length=memory_length, written_before=len(self._written_depths[agent]))
@@ -141,7 +125,7 @@ class RunRecorder:
 
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
-        self._begun_call_ids.add(call_id)
+        self._open_calls.note_start(call_id)
         self.writer.publish_event(ToolStarted(call_id))
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
@@ -152,14 +136,28 @@ class RunRecorder:
         if self._has_ended:
             raise RunEndedError
 
+    def drop_text(self) -> None:
+        """Drop the main agent's text in progress: it becomes no message."""
+        if self._pending_texts.pop(MAIN, None):
+            self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
+
     def forget_open_calls(self) -> None:
-        """Forget all open calls: the head has moved, and they are not on the path any more."""
-        self._open_calls.clear()
+        """Forget all open calls: nothing has to answer them."""
+        self._open_calls.forget_calls()
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE, *, agent: str = MAIN) -> int:
+        new = NewMessage(serde.to_body(message), agent=agent, status=status)
+
+        def write() -> list[WrittenMessage]:
+            return [WrittenMessage(*self.writer.commit_message(new), message)]
+
+        return (await self.record(write))[0].stored.depth
+
+    async def record(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
+        """Run a write to its end, then note and publish the messages that it has written."""
         # To its end even when the run is stopped meanwhile: otherwise a message on disk that is not noted here would be
         # written once more by `end_run`, as a partial message.
-        writing = asyncio.create_task(self._write_message(message, status, agent))
+        writing = asyncio.create_task(self._write_and_note(write))
         try:
             return await asyncio.shield(writing)
         except asyncio.CancelledError:
@@ -168,21 +166,18 @@ class RunRecorder:
                 writing.exception()  # read here, since nothing else does: the event loop would report it as lost
             raise
 
-    async def _write_message(self, message: BaseMessage, status: MessageStatus, agent: str) -> int:
+    async def _write_and_note(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
         async with self._write_lock:
             self.check_open()
-            new = NewMessage(serde.to_body(message), agent=agent, status=status)
-            stored, version = await self._blocking.run(self.writer.commit_message, new)
-            self._pending_texts.pop(agent, None)
-            self._pending_reasoning.pop(agent, None)
-            self._written_depths[agent].append(stored.depth)
-        if isinstance(message, AIMessage):
-            calls = [*message.tool_calls, *message.invalid_tool_calls]
-            self._open_calls.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
-        elif isinstance(message, ToolMessage):
-            self._open_calls.pop(message.tool_call_id, None)
-        self.writer.publish_event(MessageAdded(stored, version))
-        return stored.depth
+            written = await self._blocking.run(write)
+            for each in written:
+                self._pending_texts.pop(each.stored.agent, None)
+                self._pending_reasoning.pop(each.stored.agent, None)
+                self._written_depths[each.stored.agent].append(each.stored.depth)
+        for each in written:
+            self._open_calls.note_message(each.message, each.stored.agent)
+            self.writer.publish_event(MessageAdded(each.stored, each.version))
+        return written
 
     def end_work(self, state: RunState, error: str | None = None) -> None:
         """Refuse everything from now on, and publish that although the database does not have the end yet."""
@@ -221,8 +216,7 @@ class RunRecorder:
             for agent in dict.fromkeys((*self._pending_texts, *self._pending_reasoning))
             for new in make_partial_messages(self.find_text(agent), self._find_reasoning(agent))
         ]
-        open_calls = [] if state is RunState.WAITING else self._order_innermost_first()
-        results = [(self._make_last_result(call_id, tool.name), tool.agent) for call_id, tool in open_calls]
+        results = [] if state is RunState.WAITING else self._open_calls.make_results()
         return [*texts, *(NewMessage(serde.to_body(result), agent=agent) for result, agent in results)]
 
     async def cut_off(self, agent: str = MAIN) -> None:
@@ -232,19 +226,8 @@ class RunRecorder:
             answer = AIMessage(serde.sanitize_text(text), additional_kwargs=reasoning.to_kwargs())
             await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
         self._pending_reasoning.pop(agent, None)
-        for call_id, tool in list(self._open_calls.items()):
-            if tool.agent == agent:
-                await self.commit(self._make_last_result(call_id, tool.name), agent=agent)
-
-    def _make_last_result(self, call_id: str, name: str) -> ToolMessage:
-        """Make the result of an open call at the end of the work. It says whether the call may have had an effect."""
-        text = STOPPED_TEXT if call_id in self._begun_call_ids else NOT_CARRIED_OUT_TEXT
-        return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
-
-    def _order_innermost_first(self) -> list[tuple[str, _OpenTool]]:
-        """Order the open calls: those of a sub-agent come before those of the agent that called it."""
-        agents = dict.fromkeys(tool.agent for tool in self._open_calls.values())
-        return [(key, tool) for agent in reversed(agents) for key, tool in self._open_calls.items() if tool.agent == agent]
+        for result in self._open_calls.make_results_of(agent):
+            await self.commit(result, agent=agent)
 
     @asynccontextmanager
     async def hold_draft(self) -> AsyncIterator[Draft]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from langchain_core.messages import HumanMessage
 
@@ -30,6 +31,18 @@ MAX_TITLE_CHARS = 60
 class NothingToDecideError(StateError):
     def __init__(self) -> None:
         super().__init__("This call does not wait for a decision any more.")
+
+
+class FilesRefusedError(StateError, ValueError):
+    def __init__(self) -> None:
+        super().__init__("A graph answers here, and graphs take no attached files yet: write what matters as text.")
+
+
+class ModelsForGraphError(StateError, ValueError):
+    """Several models were asked where a graph answers."""
+
+    def __init__(self) -> None:
+        super().__init__("A graph answers here, and it chooses its models itself: send the message to it alone.")
 
 
 class EndDelayedError(RunActiveError):
@@ -78,11 +91,17 @@ class RunRequest:
     title: str = ""
     continues_answer: bool = False
     decision: Decision | None = None
+    answers: Mapping[str, Any] | None = None  # to the questions of a guest graph that waits, by their ids
     allow_moves: bool = False  # this move, and every later one of the agent in this thread
     scope: SummaryScope | None = None  # the passage to summarise; the run then answers nothing
     settings: Mapping[str, str] = field(default_factory=dict)  # for the thread that the run makes
     rerun: NewRerun | RerunStep | None = None  # the message is a question of it
     models: Sequence[str] = ()  # that answer the message at once; empty: that of the thread
+
+    @property
+    def is_decision(self) -> bool:
+        """Return whether it is a part of the turn that waits for it."""
+        return self.decision is not None or self.answers is not None
 
 
 def replace_text(message: Message, text: str) -> NewMessage:
@@ -106,11 +125,20 @@ def clean_message_text(text: str) -> str:
     return serde.sanitize_text(text)
 
 
+def check_answers(answers: Mapping[str, Any]) -> None:
+    """Check a user's answers to a guest graph. Raises `MessageTooLongError` and the errors of arguments."""
+    _check_json(dict(answers))
+
+
 def check_decision(decision: Decision) -> None:
     """Check a user's own answer or arguments. Raises `MessageTooLongError` and the errors of arguments."""
-    if is_deeper(decision.arguments, MAX_ARGUMENT_LEVELS):
-        raise ArgumentsTooDeepError
-    if has_more_values(decision.arguments, MAX_ARGUMENT_VALUES):
-        raise TooManyArgumentsError
     clean_message_text(decision.text)
-    clean_message_text(json.dumps(decision.arguments, ensure_ascii=False))
+    _check_json(decision.arguments)
+
+
+def _check_json(value: Any) -> None:
+    if is_deeper(value, MAX_ARGUMENT_LEVELS):
+        raise ArgumentsTooDeepError
+    if has_more_values(value, MAX_ARGUMENT_VALUES):
+        raise TooManyArgumentsError
+    clean_message_text(json.dumps(value, ensure_ascii=False))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import HumanMessage
 
@@ -17,14 +18,24 @@ from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummarySco
 from agent.run.conclusions import ConclusionWriter
 from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
+from agent.run.drivers import Drivers, GuestRuns
 from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
 from agent.run.preparation import RunPreparer
-from agent.run.requests import RunRequest, check_decision, clean_message_text, make_title, replace_text
+from agent.run.questions import GraphQuestion
+from agent.run.requests import (
+    NothingToDecideError,
+    RunRequest,
+    check_answers,
+    check_decision,
+    clean_message_text,
+    make_title,
+    replace_text,
+)
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
 from agent.run.watchdog import RunWatchdog
-from agent.settings import ModelCatalog, ThreadSettings
+from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import Decision
@@ -48,6 +59,9 @@ class Runner:
     followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
     conclusions: ConclusionWriter
+    graphs: GraphOffer
+    guests: GuestRuns | None
+    candidates: CandidateDriver
 
     async def send(
         self,
@@ -67,7 +81,8 @@ class Runner:
         text = clean_message_text(text)
         content = files.build_content(text, list(map(files.make_file_part, attachments)))
         message = NewMessage(serde.to_body(HumanMessage(content)), files=tuple(attachments))
-        settings = ThreadSettings().with_changes(chosen_settings or {}, self.catalog).changes_since(ThreadSettings())
+        chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
+        settings = ThreadSettings().with_changes(chosen, self.catalog, self.graphs).changes_since(ThreadSettings())
         title, several = make_title(text or attachments[0].name), check_models(models, self.catalog)
         return await self._begin_run(RunRequest(thread_id, caller, message, title=title, settings=settings, models=several))
 
@@ -99,6 +114,21 @@ class Runner:
         """
         check_decision(decision)
         return await self._begin_run(RunRequest(thread_id, caller, decision=decision, allow_moves=allow_moves))
+
+    async def resume(self, thread_id: str, answers: Mapping[str, Any], *, caller: Caller) -> Run:
+        """Pass a person's answers to a guest graph that waits, by the ids of its questions, and let it go on.
+
+        Without any, a graph that stops before a node goes on. Raises `NothingToDecideError`.
+        """
+        check_answers(answers)
+        waiting = await self.blocking.run(self.list_questions, thread_id)
+        if answers.keys() - {question.id for question in waiting}:
+            raise NothingToDecideError
+        return await self._begin_run(RunRequest(thread_id, caller, answers=answers))
+
+    def list_questions(self, thread_id: str) -> list[GraphQuestion]:
+        """Return the questions of a guest graph that wait where its conversation stands. Blocks."""
+        return self.guests.list_questions(thread_id) if self.guests else []
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:
         """Begin to replace a part of the conversation with a summary (see compaction).
@@ -135,7 +165,7 @@ class Runner:
         """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == run_id:
-            self.active_runs.driver.candidates.stop_candidate(run_id, number)
+            self.candidates.stop_candidate(run_id, number)
 
     async def release_orphans(self) -> None:
         """Release the threads whose run no task drives: the database did not take its end."""
@@ -151,10 +181,12 @@ class Runner:
             await asyncio.wait({each.end for each in active.values()})
         for follower in self.followers:
             await follower.close()
+        if self.guests is not None:
+            await self.blocking.run(self.guests.close)
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)
-        if request.thread_id is not None and request.decision is None:  # a decision is a part of the same turn
+        if request.thread_id is not None and not request.is_decision:  # a decision is a part of the same turn
             self.reruns.leave(request.thread_id)
         return run
 
@@ -174,11 +206,14 @@ def build_runner(
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
     followers: Sequence[RunFollower] = (),
     agents: Agents | None = None,
+    guests: GuestRuns | None = None,
+    graphs: GraphOffer = NO_GRAPHS,
 ) -> Runner:
     """Build a runner and join its parts."""
     sub_agents = agents or {}
     inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
     drafts = Drafts(runs, blocking, limits.draft_seconds)
+    candidates = CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts)
     driver = RunDriver(
         store=store,
         runs=runs,
@@ -193,10 +228,11 @@ def build_runner(
         announcer=MoveAnnouncer(tracer, on_time_travel),
         blocking=blocking,
         drafts=drafts,
-        candidates=CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts),
+        candidates=candidates,
     )
+    drivers = Drivers(driver, guests, drafts)
     all_followers = list(followers)
-    active_runs = ActiveRuns(runs, hub, driver, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)
+    active_runs = ActiveRuns(runs, hub, drivers, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
     starter = RunStarter(RunPreparer(store, runs, inputs, tracer, limits), active_runs, watchdog, blocking)
     reruns = Reruns(store, runs, catalog, inputs, starter, active_runs, hub, blocking)
@@ -204,5 +240,5 @@ def build_runner(
     conclusions = ConclusionWriter(store, catalog, blocking, limits)
     return Runner(
         *(store, catalog, inputs, starter, reruns, active_runs, watchdog, blocking),
-        *(all_followers, default_policy, conclusions),
+        *(all_followers, default_policy, conclusions, graphs, guests, candidates),
     )

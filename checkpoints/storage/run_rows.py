@@ -63,6 +63,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
         usage=row.usage,
         rerun=RerunStep(row.rerun_id, row.rerun_number) if row.rerun_id else None,
         candidates=row.candidates,
+        head_id=row.head_id,
     )
 
 
@@ -113,6 +114,13 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
 def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:
     """Return the newest run that is running or ended at this head, without dismissed summaries."""
     row = connection.execute(_latest_query, {"of_thread": thread_id, "at_head": head_id}).one_or_none()
+    return parse_run(row) if row else None
+
+
+def select_newest_run(connection: sa.Connection, thread_id: str, *, other_than: str) -> Run | None:
+    """Return the run that began last, wherever the thread stands now."""
+    query = sa.select(schema.run).where(_run.thread_id == thread_id, _run.id != other_than)
+    row = connection.execute(query.order_by(_run.number.desc()).limit(1)).one_or_none()
     return parse_run(row) if row else None
 
 

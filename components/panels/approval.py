@@ -22,6 +22,20 @@ async def submit_decision(services: Services, thread_id: str, fields: Mapping[st
     await services.runner.decide(thread_id, _parse_decision(fields), caller=caller, allow_moves=always)
 
 
+async def submit_answer(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
+    """Pass on the answer to a question of a guest graph, as JSON or as a text; without a question, let it go on."""
+    question_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
+    answers = {question_id: _parse_answer(text)} if question_id else {}
+    await services.runner.resume(thread_id, answers, caller=Caller(request_id=read_caller(fields).request_id))
+
+
+def _parse_answer(text: str) -> Any:
+    try:
+        return serde.require_exact({"answer": json.loads(text)})["answer"]
+    except (ValueError, TypeError, RecursionError):
+        return text
+
+
 def _parse_decision(fields: Mapping[str, Any]) -> Decision:
     """Parse a decision; an unknown kind denies. Raises `ArgumentsNotObjectError` for arguments that no tool can take."""
     call_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))

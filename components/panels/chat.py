@@ -20,11 +20,21 @@ from checkpoints import (
 )
 from components import candidates, page_state
 from components.actions import Handlers
+from components.model_choice import describe_answerer
 from components.panel import Panel
 from components.panels import approval, chat_actions
 from components.services import Services
 from components.turns import Turn, TurnChanges
-from components.views import context_meter, fork_attempts, list_rows, message_view, message_window, operations, time_marks
+from components.views import (
+    context_meter,
+    fork_attempts,
+    list_rows,
+    message_view,
+    message_window,
+    operations,
+    question_cards,
+    time_marks,
+)
 from components.views.rerun_view import RerunView, describe_rerun
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
 
@@ -52,8 +62,18 @@ def layout() -> Component:
 
 def build_start_page() -> dict[str, Any]:
     """Build the start page: a conversation that begins with its first message."""
-    nothing = {"title": "", "messages": [], "earlier": False, "later": False, "run": None, "notice": None, "rerun": None}
-    return {**_NO_THREAD, **nothing, "candidates": None, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
+    nothing = {
+        "title": "",
+        "messages": [],
+        "questions": [],
+        "earlier": False,
+        "later": False,
+        "run": None,
+        "notice": None,
+        "rerun": None,
+        "candidates": None,
+    }
+    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
 
 
 SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children"))
@@ -72,13 +92,14 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     thread_id, version, run = turn.thread.id, turn.thread.version, turn.run
-    messages = _describe_messages(services, thread_id, turn.messages, run.state if run else None)
+    messages = _describe_messages(services, turn.thread, turn.messages, run.state if run else None)
     first_operation = (
         turn.operations[-1] if turn.operations else chat_actions.find_notice_operation(services.store, thread_id)
     )
     notice = operations.describe_notice(first_operation)
     shown_run = {"run": list_rows.describe_run(run), "rerun": _describe_rerun(services, run)}
-    fields = {"version": version, "title": turn.thread.title, **shown_run, "notice": notice}
+    questions = _describe_questions(services, turn.thread, run)
+    fields = {"version": version, "questions": questions, "title": turn.thread.title, **shown_run, "notice": notice}
     if turn.operations:
         fields["removed"] = None
     composer = _describe_run_state(services, turn.thread, run)
@@ -113,7 +134,7 @@ def _read_transcript(
     several = candidates.find_run(services, messages[question], run) if question is not None else None
     if several is not None and question is not None:
         messages = messages[: question + 1]
-    shown = _describe_messages(services, thread_id, messages, state, portions)
+    shown = _describe_messages(services, thread, messages, state, portions)
     marks = tree_reader.read_marks(store, messages)
     removed = None if later else tree_reader.read_removed_part(store, thread_id, time_marks.READ_REMOVED_MESSAGES)
     return {
@@ -123,6 +144,7 @@ def _read_transcript(
         "messages": shown,
         "marks": time_marks.describe_marks(marks, messages, shown),
         "removed": time_marks.describe_removed_part(removed, thread_id),
+        "questions": [] if later else _describe_questions(services, thread, run),
         "earlier": earlier,
         "later": later,
         "run": list_rows.describe_run(run),
@@ -139,14 +161,15 @@ def _describe_candidates(services: Services, thread: Thread, run: Run) -> candid
 
 
 def _describe_messages(
-    services: Services, thread_id: str, messages: Sequence[Message], state: RunState | None, portions: int = 1
+    services: Services, thread: Thread, messages: Sequence[Message], state: RunState | None, portions: int = 1
 ) -> list[message_view.MessageView]:
-    store = services.store
+    store, thread_id, is_guest = services.store, thread.id, bool(ThreadSettings.from_thread(thread).graph)
     extras = message_view.MessageExtras(
         run_state=state,
         waiting_moves=approval.describe_waiting_moves(services.runner.inputs, thread_id)
-        if state is RunState.WAITING
+        if state is RunState.WAITING and not is_guest
         else {},
+        are_calls_decidable=not is_guest,
         siblings=store.find_alternatives(thread_id, messages),
         trace_links=_find_trace_links(services, messages),
         prices=services.prices,
@@ -155,6 +178,15 @@ def _describe_messages(
         portions=portions,
     )
     return message_view.describe_messages(messages, extras)
+
+
+def _describe_questions(services: Services, thread: Thread, run: Run | None) -> list[question_cards.QuestionView]:
+    """Describe what a guest graph asks where its conversation stands, unless it is at work."""
+    state = run.state if run else None
+    if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
+        return []
+    found = services.runner.list_questions(thread.id)
+    return question_cards.describe_questions(found, is_waiting=state is RunState.WAITING)
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:
@@ -177,15 +209,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = services.store.get_thread(thread_id) if thread_id else None
     except ThreadNotFoundError:
         thread = None
-    name = ThreadSettings.from_thread(thread).model if thread else ""
-    answering = {
-        "model": name or services.models.default_spec,
-        "demo": services.describe_demo(name or services.models.default_spec),
-        "models": services.describe_models(),
-        "default": services.models.default_spec,
-        "can_connect": services.connector is not None,
-        "max_chars": limits.MAX_MESSAGE_CHARS,
-    }
+    answering = {**describe_answerer(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
     if thread is None:
         return {**_NO_THREAD, "running": False, "rest": None, "meter": None, **answering}
     state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))
@@ -195,9 +219,10 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
 def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> dict[str, Any]:
     """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
+    is_guest = bool(ThreadSettings.from_thread(thread).graph)  # it knows best how full its models are
     rerun = _describe_rerun(services, run) if state is RunState.DONE else None  # between two questions it is at work
     is_running = state is RunState.RUNNING or (rerun is not None and rerun["asking"])
-    context = services.runner.inputs.load_context(thread.id, run if is_running else None)
+    context = None if is_guest else services.runner.inputs.load_context(thread.id, run if is_running else None)
     meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
     return {"version": thread.version, "running": is_running, "rest": state, "meter": meter}
 

@@ -152,6 +152,11 @@ async def _decide_call(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update(), action.accept())
 
 
+async def _answer_question(services: Services, action: Action) -> Answer:
+    await approval.submit_answer(services, action.thread_id, action.fields)
+    return Answer(page_state.build_update(), action.accept())
+
+
 async def _dismiss_run(services: Services, action: Action) -> Answer:
     await services.run_blocking(services.runs.dismiss_latest, action.thread_id)
     return Answer(page_state.build_update(), action.accept())
@@ -234,6 +239,7 @@ TRANSCRIPT_ACTIONS: Handlers = {
     "choose": _choose_alternative,
     "visit": _visit_message,
     "decide": _decide_call,
+    "answer": _answer_question,
     "dismiss": _dismiss_run,
     "undo": _revert_last_change,
     "close-notice": _close_notice,

@@ -9,6 +9,7 @@ from dash import Dash, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
+from agent.settings import ThreadSettings
 from checkpoints import Removal, Store, pluralize
 from checkpoints.text import shorten_line
 from components import dialog, page_state
@@ -20,6 +21,10 @@ from components.views import operations
 from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 
+GUEST_TEXT = (
+    "All values of the graph go back as well. What its tools did in the world stays, and so does its long-term memory "
+    "(LangGraph's Store)."
+)
 MAX_QUOTE_CHARS = 120  # of the message that the dialog names
 
 
@@ -62,8 +67,10 @@ def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> Rest
     return RestoreTarget(text, last.depth + 1, message_id=last.id)
 
 
-def build_restore_question(target: RestoreTarget, removal: Removal, *, running: bool) -> list[Component]:
-    """Describe the effect of restoring, in numbers from the store."""
+def build_restore_question(
+    target: RestoreTarget, removal: Removal, *, running: bool, is_guest: bool = False
+) -> list[Component]:
+    """Describe the effect of restoring, in numbers from the store; of a guest graph also what stays as it is."""
     loss = (
         f"{operations.describe_removal(removal)} will be removed from the conversation."
         if removal.messages or removal.checkpoints
@@ -76,6 +83,7 @@ def build_restore_question(target: RestoreTarget, removal: Removal, *, running: 
         html.P(loss, className="loss"),
         *([html.P("The running answer will be stopped and removed as well.")] if running else []),
         *([html.P("Your message returns to the field, if that is empty.")] if target.is_asked_again else []),
+        *([html.P(GUEST_TEXT)] if is_guest else []),
         html.P("Restoring can be undone, also after a reload.", className="quiet"),
     ]
 
@@ -103,7 +111,9 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     title = "Restore this checkpoint?" if target.checkpoint_id else "Restore to this message?"
     set_properties(f"{Ids.DIALOG}-title", {"children": title})
     set_properties(Ids.KEEP_BRANCH, {"value": False})
-    question = build_restore_question(target, removal, running=running)
+    thread = await services.read_snapshot(services.store.get_thread, thread_id)
+    is_guest = bool(ThreadSettings.from_thread(thread).graph)
+    question = build_restore_question(target, removal, running=running, is_guest=is_guest)
     dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()
 

@@ -16,6 +16,7 @@ from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
 from checkpoints.limits import MAX_EXTRA_BODY_CHARS, MAX_INSTRUCTIONS_CHARS
 from components import page_state
 from components.actions import Action, Answer
+from components.model_choice import list_models
 from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
@@ -46,7 +47,7 @@ async def _save_settings(services: Services, action: Action) -> Answer:
     """Change the settings of the conversation that the dialog was opened for, whichever the page shows by now."""
     thread_id, choice = action.fields.get("thread"), action.fields["choice"]
     if thread_id is None:  # the browser keeps them for the first message
-        ThreadSettings().with_changes(choice, services.models)
+        ThreadSettings().with_changes(choice, services.models, services.runner.graphs)
         return Answer(reply=action.accept())
     try:
         return Answer(await _save_thread_settings(services, thread_id, action), action.accept())
@@ -70,9 +71,9 @@ def refuse_settings(action: Action, error: StateError) -> Answer:
 
 def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str, Any]:
     try:
-        choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else ThreadSettings()
+        choice = ThreadSettings.from_thread(services.store.get_thread(thread_id)) if thread_id else _make_new(services)
     except ThreadNotFoundError:  # its address remains, and the next message begins another
-        thread_id, choice = None, ThreadSettings()
+        thread_id, choice = None, _make_new(services)
     defaults = {name: value for name, value in asdict(services.models.parameters).items() if value is not None}
     if "extra_body" in defaults:  # it may hold any text, such as a key
         defaults["extra_body"] = "set for the app"
@@ -83,10 +84,15 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
         "defaults": defaults,
         "efforts": REASONING_EFFORTS,
         "ranges": {name: {"min": lowest, "max": highest} for name, (lowest, highest) in PARAMETER_RANGES.items()},
-        "models": services.describe_models(),
+        "models": list_models(services, with_graphs=thread_id is None),
         **general,
         "max_chars": {"instructions": MAX_INSTRUCTIONS_CHARS, "extra_body": MAX_EXTRA_BODY_CHARS},
     }
+
+
+def _make_new(services: Services) -> ThreadSettings:
+    """Return the settings of a conversation that the next message begins."""
+    return ThreadSettings(graph=services.runner.graphs.default)
 
 
 async def _save_thread_settings(services: Services, thread_id: str, action: Action) -> page_state.PageUpdate:

@@ -66,7 +66,7 @@ def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[s
     questions = list_questions(store, thread_id, find_place_end(store, thread_id, place))
     return {
         "questions": [{"id": each.id, "text": _quote_beginning(each)} for each in questions],
-        "models": [each["name"] for each in services.describe_models()],
+        "models": list(services.models.specs),
         "model": settings.model,
         "default": services.models.default_spec,
         "instructions": settings.instructions,

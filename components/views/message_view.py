@@ -85,6 +85,7 @@ class MessageExtras:
     """Facts that the views show beside the messages: about the run, and about messages and calls by their ids."""
 
     run_state: RunState | None = None  # of the run at the path's end: its open calls are running, waiting or stopped
+    are_calls_decidable: bool = True  # False: a guest graph asks by itself, and about more than calls
     waiting_moves: Mapping[str, MoveView] = field(default_factory=dict)  # by call
     siblings: Mapping[str, list[str]] = field(default_factory=dict)  # alternatives, by message
     trace_links: Mapping[str, str] = field(default_factory=dict)  # by message
@@ -115,7 +116,7 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         collect_work(path, agent),
         open_message_id=next((s.id for s, m in reversed(shown) if m is not None and m.type != "tool"), None),
         last_message_id=shown[-1][0].id if shown else None,
-        undecided_ids=frozenset(_find_undecided_ids(path, agent) if is_waiting else ()),
+        undecided_ids=frozenset(_find_undecided_ids(path, agent) if is_waiting and extras.are_calls_decidable else ()),
         waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
     )
     budget = extras.budget or ViewBudget(extras.to_html, extras.portions)

@@ -14,7 +14,7 @@ from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters
-from agent.settings import InvalidSettingsError, ThreadSettings
+from agent.settings import GraphOffer, InvalidSettingsError, ThreadSettings
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
@@ -177,3 +177,14 @@ def test_a_model_that_a_conversation_has_can_be_kept_when_something_else_is_chan
     before = ThreadSettings(model="openai:gone")
     after = before.with_changes({"model": "openai:gone", "instructions": FRENCH}, Only(None))  # type: ignore[arg-type]
     assert after.changes_since(before) == {"instructions": FRENCH}
+
+
+def test_a_graph_is_chosen_before_the_first_message_and_stays() -> None:
+    catalog: Any = Only(None)  # type: ignore[arg-type]
+    offer = GraphOffer(("research",), "research")
+    assert ThreadSettings().with_changes({"graph": "research"}, catalog, offer).graph == "research"
+    with pytest.raises(InvalidSettingsError, match="There is no graph 'other' to choose"):
+        ThreadSettings().with_changes({"graph": "other"}, catalog, offer)
+    for before, after in (("", "research"), ("research", "")):
+        with pytest.raises(InvalidSettingsError, match="keeps the graph that it began with"):
+            ThreadSettings(graph=before).with_changes({"graph": after}, catalog)

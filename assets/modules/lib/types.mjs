@@ -31,6 +31,11 @@
  * @typedef {{number: number, model: string, state: string, error: string|null, details: string|null, head: string|null, current: boolean,
  *   messages: MessageView[], usage: (Tokens & {cost: number|null})|null}} AnswerView  of one of several models; `head`: its last message
  * @typedef {{run: string, answers: AnswerView[]}} CandidatesView  the answers to the last question, where several models were asked
+ * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a guest graph asks about
+ * @typedef {{name: string, label: string, type: "string"|"number"|"integer"|"boolean", options: string[], required: boolean}} FieldView
+ * @typedef {{id: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string, actions: ActionView[], fields: FieldView[]}} QuestionView
+ *   of a guest graph that waits
+ * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a guest graph at work
  * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean, model: string, closable: boolean, place: string}} RerunView
  * @typedef {{op: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
  *   restore went, and `keepable` that it removed messages which no branch keeps
@@ -39,7 +44,7 @@
  * @typedef {{messages: {id: string, role: "user"|"assistant", text: string}[], count: number, undoable: boolean, address: string}} RemovedPartView
  *   the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
- *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, suggestions: string[],
+ *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[],
  *   missing?: boolean}} TranscriptData  `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
@@ -66,9 +71,9 @@
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,
- *   max_tokens?: string, reasoning_effort?: string, extra_body?: string}} Choice  settings of a conversation; empty: not chosen
+ *   max_tokens?: string, reasoning_effort?: string, extra_body?: string, graph?: string}} Choice  settings of a conversation; empty: not chosen
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
- * @typedef {{name: string, demo: string|null}} ModelItem  `demo`: the hint of the demo model
+ * @typedef {{name: string, demo: string|null, graph: string}} ModelItem  `demo`: the hint of the demo model; `graph`: of a guest, its name
  * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
  *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice, string|number>>}} SettingsData

@@ -48,11 +48,12 @@ export function ModelPicker({ data }) {
 }
 
 /** @returns {(model: import("../lib/types.mjs").ModelItem) => void} changes the model of the conversation, or of the one that the next message begins */
-function useModelChoice({ thread = null, default: usual }) {
+function useModelChoice({ thread = null, default: usual, models }) {
   const act = useActions({ id: SETTINGS });
   const kept = useKeptChoice(thread);
-  return ({ name, demo }) => {
-    const choice = { model: name === usual ? "" : name };
+  const hasGraphs = (models ?? []).some(({ graph }) => graph);
+  return ({ name, demo, graph }) => {
+    const choice = { model: name === usual || graph ? "" : name, ...(hasGraphs ? { graph } : {}) };
     if (thread === null) keepChoice({ choice: { ...kept?.choice, ...choice }, model: name, demo });
     else act("choose", { thread, choice });
     keepSeveral(thread, []);

@@ -5,7 +5,7 @@ import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
 import { useRequest } from "../lib/request.mjs";
 
-const { createElement: h, useId, useState } = window.React;
+const { Fragment, createElement: h, useId, useState } = window.React;
 
 const NO_REPLY_TEXT = "Not saved yet: the server does not answer. Your changes are kept here.";
 const NUMBER_FIELDS = [
@@ -33,14 +33,23 @@ export function SettingsDialog({ title, onClose, ...props }) {
   return h(
     FormDialog,
     { title, form: { onSubmit }, buttons, onClose },
+    choice.graph ? h("p", null, `The graph ${choice.graph} answers here. It has a model and instructions of its own.`) : h(AgentFields, { id, data, choice, change }),
+    h(MarkdownOption),
+    h(NotificationOption),
+    problem && h("p", { className: "settings-problem", role: "alert" }, problem),
+  );
+}
+
+/** The fields for the built-in agent. */
+function AgentFields({ id, data, choice, change }) {
+  return h(
+    Fragment,
+    null,
     h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
     h(InstructionsField, { id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions, onChange: change("instructions") }),
     h(ParameterFields, { id, data, choice, change }),
     h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
     h("p", { className: "quiet" }, "Takes effect from the next answer."),
-    h(MarkdownOption),
-    h(NotificationOption),
-    problem && h("p", { className: "settings-problem", role: "alert" }, problem),
   );
 }
 
@@ -68,7 +77,7 @@ function useSettingsForm({ data, keptChoice, keepChoice, reply, act, onClose }) 
     const changed = Object.keys(loaded).filter((part) => choice[part].trim() !== loaded[part]);
     const pickChanged = (values) => Object.fromEntries(changed.map((part) => [part, values[part]]));
     if (changed.length > 0) {
-      const kept = data.thread === null ? { choice: pickChanged(choice), ...describeModel(data, choice.model) } : undefined;
+      const kept = data.thread === null ? { choice: pickChanged(choice), ...describeModel(data, choice) } : undefined;
       save({ thread: data.thread, choice: pickChanged(choice), seen: pickChanged(loaded) }, kept);
       return;
     }
@@ -79,14 +88,14 @@ function useSettingsForm({ data, keptChoice, keepChoice, reply, act, onClose }) 
   return { choice, change, isSaving: pending !== null && !isLate, problem, onSubmit };
 }
 
-/** Return the name and demo text of a model. An empty name means the default. */
-function describeModel(data, model) {
-  const name = model || data.default;
+/** Return the name and demo text of a model, or the name of a graph. Without a name it is the default. */
+function describeModel(data, { model, graph }) {
+  const name = data.models.find((each) => graph && each.graph === graph)?.name ?? (model || data.default);
   return { model: name, demo: data.models.find((each) => each.name === name)?.demo ?? null };
 }
 
 function ModelField({ id, data, value, onChange }) {
-  const others = data.models.filter(({ name }) => name !== data.default);
+  const others = data.models.filter(({ name, graph }) => name !== data.default && !graph);
   const isGone = value !== "" && !data.models.some(({ name }) => name === value);
   return [
     h("label", { key: "label", className: "form-label", htmlFor: id }, "Model"),

@@ -9,11 +9,11 @@ import { nextCandidates } from "./candidates.mjs";
 /**
  * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
- *   candidates: import("../lib/types.mjs").CandidatesView|null}} Stream
+ *   candidates: import("../lib/types.mjs").CandidatesView|null, progress: import("../lib/types.mjs").GraphProgressView|null}} Stream
  */
 
 /** @type {Stream} */
-export const EMPTY_STREAM = { arrived: [], run: null, candidates: null };
+export const EMPTY_STREAM = { arrived: [], run: null, candidates: null, progress: null };
 
 const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
@@ -35,13 +35,16 @@ function nextAnswer(stream, frame) {
   switch (frame.kind) {
     case "hello":
       if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
-      return { ...stream, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
+      return { ...stream, progress: frame.run?.progress ?? null, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
         ...stream,
         arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
         run: beginRun(frame.run, frame.version),
+        progress: null,
       };
+    case "progress":
+      return { ...stream, progress: { nodes: frame.nodes, lines: frame.lines } };
     case "delta":
     case "reasoning":
     case "texts":
@@ -51,7 +54,7 @@ function nextAnswer(stream, frame) {
     case "rest":
       return { ...stream, run: restRun(frame, stream.run?.version ?? 0) };
     case "end":
-      return { ...stream, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
+      return { ...stream, progress: null, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":

@@ -29,6 +29,8 @@ import { Welcome } from "./welcome.mjs";
 const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const Candidates = lazy(() => import("./candidates.lazy.mjs"), "Candidates");
+const GraphProgress = lazy(() => import("./graph-progress.lazy.mjs"), "GraphProgress");
+const Questions = lazy(() => import("./questions.lazy.mjs"), "Questions", "The questions could not be loaded. Please reload the page.");
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
@@ -148,6 +150,8 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       h(MessageRows, { messages, marks: data.marks, later: data.later || several !== null, isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
+      isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
+      !showLive && data.questions.length > 0 && h(Questions, { questions: data.questions, act }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
       isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),

@@ -6,12 +6,14 @@ from typing import Any
 from agent.models.catalog import ConfiguredModels
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
+from agent.settings import GraphOffer
 from components.panels import settings
 
 
 def test_the_dialog_shows_the_defaults_of_the_app_and_no_extra_body() -> None:
     parameters = ModelParameters(temperature=0.2, reasoning_effort="low", extra_body='{"key": "secret"}')
     models = ConfiguredModels(ProviderKeys(), "demo", parameters=parameters)
-    services: Any = SimpleNamespace(models=models, runner=SimpleNamespace(default_policy="ask"), describe_models=list)
+    runner = SimpleNamespace(default_policy="ask", graphs=GraphOffer())
+    services: Any = SimpleNamespace(models=models, runner=runner, describe_demo=lambda _: None)
     defaults = settings._read_thread_settings(services, None)["defaults"]
     assert defaults == {"temperature": 0.2, "reasoning_effort": "low", "extra_body": "set for the app"}

@@ -1,0 +1,1 @@
+"""Guests: LangGraph graphs of other people. They run in this process, with its rights, on threads of their own."""

@@ -1,0 +1,43 @@
+"""The guest graphs of the app, by name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from agent.guests.definitions import GraphDefinition, GraphLoadError
+from agent.guests.opening import GuestGraph, load_guest
+from agent.settings import GraphOffer
+from checkpoints import StateError
+
+
+class GraphUnavailableError(StateError):
+    """The graph of a conversation is not offered any more. No other replaces it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The graph of this conversation, {name}, is not there any more: start Waymark with it again.")
+
+
+@dataclass(frozen=True, slots=True)
+class GuestCatalog:
+    """The graphs whose files are imported."""
+
+    graphs: Mapping[str, GuestGraph]
+    offer: GraphOffer
+
+    @classmethod
+    def load(cls, definitions: Sequence[GraphDefinition], default: str = "") -> Self:
+        """Import the file of each graph. Raises `GraphLoadError`, whose text names the graph."""
+        graphs: dict[str, GuestGraph] = {}
+        for each in definitions:
+            try:
+                graphs[each.name] = load_guest(each)
+            except GraphLoadError as error:
+                raise GraphLoadError(f"The graph {each.name} cannot be loaded. {error}") from error
+        return cls(graphs, GraphOffer(tuple(graphs), default))
+
+    def find_graph(self, name: str) -> GuestGraph:
+        """Return a graph by its name. Raises `GraphUnavailableError`."""
+        try:
+            return self.graphs[name]
+        except KeyError:
+            raise GraphUnavailableError(name) from None

@@ -1,0 +1,21 @@
+"""Where a guest graph is: the values that name it, and the errors of loading it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkpoints import StateError
+
+
+class GraphLoadError(StateError):
+    """A graph that cannot be used. The text is one sentence that names its file, and the line where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDefinition:
+    """The address of a graph: a variable or a function of a Python file."""
+
+    name: str  # in the list of models
+    path: Path
+    variable: str
+    description: str = ""
+    folder: Path | None = None  # another one than the file's, whose modules the file may import

@@ -1,0 +1,59 @@
+"""Graphs without messages: the user's text becomes their input, and their outputs become an answer."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, get_type_hints
+
+from langchain_core.messages import AIMessage, BaseMessage
+from langgraph.graph.state import CompiledStateGraph
+
+from agent.guests.opening import AnyGraph
+from checkpoints import StateError
+
+_TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", dict: "object"}
+
+
+class InputRefusedError(StateError, ValueError):
+    """A text is no input of a graph; the error says which fields it has."""
+
+
+def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """Read a JSON object, or the text of the only field that a graph needs. Raises `InputRefusedError`."""
+    text = str(messages[-1].text).strip() if messages else ""
+    fields, required = list_fields(graph)
+    if text.startswith("{"):
+        try:
+            given = json.loads(text)
+        except ValueError as error:
+            raise InputRefusedError(f"This is not JSON: {error}.") from error
+        if unknown := [name for name in given if name not in fields]:
+            raise InputRefusedError(f"The graph has no field {unknown[0][:80]!r}. {_describe_fields(fields)}")
+        return dict(given)
+    needed = required or list(fields)
+    if len(needed) == 1 and fields[needed[0]] == "string":
+        return {needed[0]: text}
+    raise InputRefusedError(f"The graph takes a JSON object. {_describe_fields(fields)}")
+
+
+def list_fields(graph: AnyGraph) -> tuple[dict[str, str], list[str]]:
+    """Return the fields of a graph's input with their types, and the required ones among them."""
+    schema = graph.builder.input_schema if isinstance(graph, CompiledStateGraph) else None
+    if schema is None:
+        names = graph.input_channels
+        return dict.fromkeys([names] if isinstance(names, str) else names, "any"), []
+    fields = {name: _TYPES.get(kind, "any") for name, kind in get_type_hints(schema).items()}
+    return fields, [name for name in fields if name in getattr(schema, "__required_keys__", ())]
+
+
+def format_output(graph: AnyGraph, values: Any) -> AIMessage:
+    """Return the outputs of a graph as a message."""
+    names = graph.output_channels if isinstance(graph.output_channels, list | tuple) else [graph.output_channels]
+    given = values if isinstance(values, dict) else {"output": values}
+    shown = {str(name): given[name] for name in names if name in given} or given
+    text = json.dumps(shown, indent=2, ensure_ascii=False, default=repr)
+    return AIMessage(f"```json\n{text}\n```")
+
+
+def _describe_fields(fields: dict[str, str]) -> str:
+    described = [f"{name} ({kind})" for name, kind in fields.items()]
+    return f"Its fields are {', '.join(described)}." if described else "It has no fields."

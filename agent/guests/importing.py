@@ -1,0 +1,111 @@
+"""Importing the Python file of a guest graph, as `python FILE` would find its neighbours."""
+
+import hashlib
+import importlib
+import importlib.util
+import linecache
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from agent.guests.definitions import GraphDefinition, GraphLoadError
+
+_WAYMARK = Path(__file__).resolve().parents[2]
+
+
+def import_variable(definition: GraphDefinition) -> object:
+    """Return the variable that a definition names. Its file runs. Raises `GraphLoadError`."""
+    path = definition.path
+    if not path.is_file():
+        raise GraphLoadError(f"There is no file {path}.")
+    module = _import_file(path, definition.folder)
+    try:
+        return getattr(module, definition.variable)
+    except AttributeError:
+        raise GraphLoadError(f"{path} has no variable {definition.variable!r}.{_suggest_names(module)}") from None
+
+
+def describe_error(error: BaseException, path: Path) -> str:
+    """Describe an error of a guest's code in one sentence, with the last line of its own files on the way."""
+    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    kind, lines = type(error).__name__, words.strip().splitlines()
+    text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}, line {error.lineno}: {text}."
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(path.parent)]
+    found = [frame for frame in own if not _is_installed(frame.filename)]
+    return f"{found[-1].filename}, line {found[-1].lineno}: {text}." if found else f"{path}: {text}."
+
+
+def find_line(path: Path, variable: str) -> str:
+    """Return the words that name the first line of a file that defines a variable; empty if none can be found."""
+    starts = (f"{variable} =", f"{variable}:", f"def {variable}(", f"async def {variable}(", f"class {variable}")
+    numbers = (n for n, line in enumerate(linecache.getlines(str(path)), 1) if line.startswith(starts))
+    number = next(numbers, None)
+    return f", line {number}" if number else ""
+
+
+def _import_file(path: Path, folder: Path | None) -> ModuleType:
+    root, name = _find_module_name(path)
+    for each in (root, folder):
+        if each is not None and str(each) not in sys.path:
+            sys.path.append(str(each))  # last: Waymark's own modules keep their names
+    try:
+        return importlib.import_module(name) if "." in name else _execute_file(path)
+    except (Exception, SystemExit) as error:
+        raise GraphLoadError(describe_error(error, path) + _describe_taken_names(error, root)) from error
+
+
+def _find_module_name(path: Path) -> tuple[Path, str]:
+    """Return the folder that has to be on the path of imports, and the name of a file's module from there.
+
+    A file outside a package, or in one with the name of a module of Waymark, is imported alone.
+    """
+    root, parts = path.parent, [path.stem]
+    while (root / "__init__.py").is_file():
+        root, parts = root.parent, [root.name, *parts]
+    return (root, path.stem) if _is_ours(parts[0]) else (root, ".".join(parts))
+
+
+def _execute_file(path: Path) -> ModuleType:
+    """Import a file under a name that nothing else has."""
+    name = f"waymark_guest_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path.name} is not a Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether a module of Waymark has this name."""
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return file is not None and Path(file).resolve().parent in (_WAYMARK, _WAYMARK / name)
+
+
+def _is_installed(file: str) -> bool:
+    return "site-packages" in Path(file).parts
+
+
+def _describe_taken_names(error: BaseException, root: Path) -> str:
+    """Describe the modules beside a file that failed to import which Waymark's own modules hide."""
+    if not isinstance(error, ImportError | AttributeError):
+        return ""
+    taken = sorted({each.stem for each in root.iterdir() if _is_ours(each.stem) and each.resolve().parent != _WAYMARK})
+    return f" Waymark itself has a module {taken[0]!r}, which hides yours: give yours another name." if taken else ""
+
+
+def _suggest_names(module: ModuleType) -> str:
+    """Suggest the variables that may be a graph."""
+    kinds = ("CompiledStateGraph", "StateGraph", "Pregel")
+    names = [name for name, value in vars(module).items() if type(value).__name__ in kinds]
+    return f" It has {', '.join(names[:5])}." if names else ""

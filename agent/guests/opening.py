@@ -1,0 +1,95 @@
+"""Opening a guest graph for one run: a graph as it is, or what its factory makes anew for each run."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import StateGraph
+from langgraph.pregel import Pregel
+from langgraph.store.memory import InMemoryStore
+
+from agent.guests.definitions import GraphDefinition, GraphLoadError
+from agent.guests.guest_loop import GuestLoop
+from agent.guests.importing import describe_error, find_line, import_variable
+
+AnyGraph = Pregel[Any, Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GuestGraph:
+    """A graph whose file is imported. `entry` is a graph, or a factory that is called for each run."""
+
+    definition: GraphDefinition
+    entry: Any
+    loop: GuestLoop
+
+    @asynccontextmanager
+    async def open(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
+        """Make the graph of one run, and release it afterwards. Raises `GraphLoadError`."""
+        async with AsyncExitStack() as stack:
+            made = self.entry if _is_graph(self.entry) else await self._make(config, stack)
+            if isinstance(made, StateGraph):
+                made = made.compile()
+            if not isinstance(made, Pregel):
+                raise GraphLoadError(self._describe_wrong_type(made, "made"))
+            yield made
+
+    async def _make(self, config: RunnableConfig, stack: AsyncExitStack) -> Any:
+        try:
+            arguments = _choose_arguments(self.entry, config)
+            # A plain function may block, for example while it lists the tools of a server.
+            is_async = inspect.iscoroutinefunction(self.entry) or inspect.isasyncgenfunction(inspect.unwrap(self.entry))
+            made = self.entry(**arguments) if is_async else await asyncio.to_thread(self.entry, **arguments)
+            if inspect.isawaitable(made):
+                made = await made
+            if hasattr(made, "__aenter__"):
+                return await stack.enter_async_context(made)
+            return stack.enter_context(made) if hasattr(made, "__enter__") else made
+        except Exception as error:  # foreign code
+            raise GraphLoadError(describe_error(error, self.definition.path)) from error
+
+    def _describe_wrong_type(self, value: object, verb: str) -> str:
+        path, variable = self.definition.path, self.definition.variable
+        line = find_line(path, variable)
+        return f"{path}{line}: {variable} {verb} {_describe_type(value)}, and not a graph of LangGraph."
+
+
+def load_guest(definition: GraphDefinition) -> GuestGraph:
+    """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
+    guest = GuestGraph(definition, import_variable(definition), GuestLoop(definition.name))
+    if not _is_graph(guest.entry) and not callable(guest.entry):
+        raise GraphLoadError(guest._describe_wrong_type(guest.entry, "is"))
+    return guest
+
+
+def _is_graph(value: object) -> bool:
+    return isinstance(value, Pregel | StateGraph)
+
+
+def _describe_type(value: object) -> str:
+    return "None" if value is None else f"an object of the type {type(value).__name__}"
+
+
+def _choose_arguments(factory: Callable[..., Any], config: RunnableConfig) -> dict[str, Any]:
+    """Return the arguments that a factory takes: a config, a runtime, both, or none."""
+    function = inspect.unwrap(factory)
+    hints = get_type_hints(function) if inspect.isroutine(function) else {}
+    needed = [each for each in inspect.signature(factory).parameters.values() if each.default is each.empty]
+    chosen: dict[str, Any] = {}
+    for each in needed:
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            continue
+        is_runtime = each.name == "runtime" or "Runtime" in str(hints.get(each.name, ""))
+        chosen[each.name] = _make_runtime() if is_runtime else config
+    return chosen
+
+
+def _make_runtime() -> Any:
+    """Return the runtime that LangGraph's server gives to a factory."""
+    from langgraph_sdk.runtime import _ExecutionRuntime  # noqa: PLC0415  (the server's own class; few factories need it)
+
+    return _ExecutionRuntime(access_context="threads.create_run", store=InMemoryStore())

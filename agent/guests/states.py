@@ -1,0 +1,72 @@
+"""The states of one guest run: each is written through the saver, and then the messages in it are shown."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from agent.events import Event, HeadMoved
+from agent.guests.reporter import Reporter
+from agent.run.recorder import RunRecorder, WrittenMessage
+from checkpoints import Message, Store
+
+MAX_NEW_MESSAGES = 50  # of one state that are shown one by one; after more, pages read the conversation anew
+
+
+@dataclass
+class StateRecorder:
+    """Writes states, on the loop of the pages and in the order of the run's messages."""
+
+    store: Store
+    saver: BaseCheckpointSaver[Any]
+    recorder: RunRecorder
+    reporter: Reporter
+    publish: Callable[[Event], None]
+    head_id: str | None  # of the conversation, as the pages know it
+    _config: RunnableConfig = field(init=False)
+
+    @property
+    def thread_id(self) -> str:
+        return self.recorder.run.thread_id
+
+    async def put(self, config: RunnableConfig, *state: Any) -> RunnableConfig:
+        """Write a state, and publish the messages that it adds. Raises `RunEndedError` once the run has ended."""
+        is_root = not config["configurable"].get("checkpoint_ns")
+        self.reporter.deliver()  # text that came before
+        before = self.head_id
+
+        def write() -> Sequence[WrittenMessage]:
+            self._config = self.saver.put(config, *state)
+            return self._read_new_messages() if is_root else []
+
+        written = await self.recorder.record(write)
+        if is_root and not written:
+            self.recorder.drop_text()  # its node is done, and it became no message
+            if self.head_id != before:
+                self.publish(HeadMoved(self.store.get_thread(self.thread_id).version))
+        return self._config
+
+    async def put_writes(self, *writes: Any) -> None:
+        """Write the results of a task."""
+
+        def write() -> Sequence[WrittenMessage]:
+            self.saver.put_writes(*writes)
+            return []
+
+        await self.recorder.record(write)
+
+    def _read_new_messages(self) -> list[WrittenMessage]:
+        """Return the messages after the head that was known; none if the head went elsewhere."""
+        thread = self.store.get_thread(self.thread_id)
+        before, self.head_id = self.head_id, thread.head_id
+        if thread.head_id == before:
+            return []
+        newest = self.store.list_messages(self.thread_id, last=MAX_NEW_MESSAGES)
+        added: list[Message] = []
+        for message in reversed(newest):
+            added.insert(0, message)
+            if message.parent_id == before:
+                return [WrittenMessage(each, thread.version, each.langchain) for each in added]
+        return []

@@ -1,0 +1,55 @@
+"""Two drivers: the built-in agent answers, or the guest graph that its conversation began with."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.run.drafts import Drafts
+from agent.run.preparation import PreparedRun
+from agent.run.questions import GraphQuestion
+from agent.run.recorder import RunRecorder
+from checkpoints import StateError
+
+
+class Driver(Protocol):
+    """Does the work of runs that have begun on disk."""
+
+    async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
+        """Answer. Raises whatever ends the run early, and `AwaitingDecision` where a person decides first."""
+        ...
+
+
+class GuestRuns(Driver, Protocol):
+    """The driver of guest graphs, which may wait with questions of their own."""
+
+    def list_questions(self, thread_id: str) -> list[GraphQuestion]:
+        """Return the questions that wait where a conversation stands. Blocks."""
+        ...
+
+    def close(self) -> None:
+        """Release the graphs: the process is about to end. Blocks."""
+        ...
+
+
+class NoGraphsError(StateError):
+    """The graph of a conversation is not there: this app has no guest graphs."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The graph of this conversation, {name}, is not there: start Waymark with it again (GRAPH).")
+
+
+@dataclass(frozen=True, slots=True)
+class Drivers:
+    """Chooses the driver of each run by its conversation."""
+
+    built_in: Driver
+    guests: GuestRuns | None
+    drafts: Drafts
+
+    async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
+        if not prepared.graph:
+            await self.built_in.drive(prepared, recorder)
+        elif self.guests is None:
+            raise NoGraphsError(prepared.graph)
+        else:
+            async with self.drafts.keep_draft(recorder):
+                await self.guests.drive(prepared, recorder)

@@ -1,0 +1,68 @@
+"""The tool calls of a run without a result. At its end each gets one, which says whether it may have had an effect."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from agent.context.request import NOT_CARRIED_OUT_TEXT
+from agent.subagents.delegation import OpenCall
+from agent.tools.approval import STOPPED_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenTool:
+    """The tool of an open call, and the agent that called it."""
+
+    name: str
+    agent: str
+
+
+class OpenCalls:
+    """The open calls of one run, by their ids."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, _OpenTool] = {}
+        self._call_ids: set[str] = set()  # of all calls so far
+        self._begun_ids: set[str] = set()  # of the calls that may have had an effect
+
+    def reopen_calls(self, calls: Iterable[OpenCall]) -> None:
+        """Reopen calls of an earlier run, innermost first."""
+        for each in reversed(list(calls)):
+            self._tools[each.call["id"] or ""] = _OpenTool(each.call["name"], each.agent)
+            if each.question is not None:  # an agent works on it already
+                self._begun_ids.add(each.call["id"] or "")
+        self._call_ids.update(self._tools)
+
+    def make_unique_id(self, call_id: str) -> str:
+        unique = call_id if call_id not in self._call_ids else f"call_{uuid.uuid4().hex[:24]}"
+        self._call_ids.add(unique)
+        return unique
+
+    def note_start(self, call_id: str) -> None:
+        self._begun_ids.add(call_id)
+
+    def note_message(self, message: BaseMessage, agent: str) -> None:
+        """Note the calls that a message makes, or the call that it answers."""
+        if isinstance(message, AIMessage):
+            calls = [*message.tool_calls, *message.invalid_tool_calls]
+            self._tools.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
+        elif isinstance(message, ToolMessage):
+            self._tools.pop(message.tool_call_id, None)
+
+    def forget_calls(self) -> None:
+        self._tools.clear()
+
+    def make_results_of(self, agent: str) -> list[ToolMessage]:
+        """Make the results of an agent's calls."""
+        return [self._make_result(call_id, tool) for call_id, tool in self._tools.items() if tool.agent == agent]
+
+    def make_results(self) -> list[tuple[ToolMessage, str]]:
+        """Make the results of all calls, with their agents: those of a sub-agent come before those of its caller."""
+        agents = dict.fromkeys(tool.agent for tool in self._tools.values())
+        return [(result, agent) for agent in reversed(agents) for result in self.make_results_of(agent)]
+
+    def _make_result(self, call_id: str, tool: _OpenTool) -> ToolMessage:
+        text = STOPPED_TEXT if call_id in self._begun_ids else NOT_CARRIED_OUT_TEXT
+        return ToolMessage(text, tool_call_id=call_id, name=tool.name, status="error")

@@ -1,0 +1,205 @@
+/** The questions of a guest graph that waits: decisions about calls, a form, or an answer as text or JSON. */
+import { loadStyle } from "../lib/style.lazy.mjs";
+
+const { createElement: h, useEffect, useId, useState } = window.React;
+
+const RETRY_AFTER_MS = 4000; // without an effect by then, the answer may be sent again
+const MAX_ROWS = 12;
+const DECISIONS = { approve: "Approve", edit: "Change arguments", respond: "Answer instead", reject: "Reject" };
+const NOT_JSON_TEXT = "This is not a JSON object.";
+
+loadStyle(new URL("./questions.lazy.css", import.meta.url));
+
+/**
+ * @typedef {import("../lib/types.mjs").QuestionView} QuestionView
+ * @typedef {import("../lib/types.mjs").ActionView} ActionView
+ * @typedef {{kind: string, arguments?: object, text?: string}} Decision  about one call
+ * @param {{questions: QuestionView[], act: Function}} props
+ */
+export function Questions({ questions, act }) {
+  return h(
+    "section",
+    { className: "questions", "aria-label": "The graph waits for you" },
+    questions.map((question) => h(Question, { key: question.id, question, act })),
+  );
+}
+
+const PARTS = { middleware: ActionsPart, inbox: ActionsPart, form: FormPart, text: TextPart, json: TextPart, continue: ContinuePart };
+
+function Question({ question, act }) {
+  const label = useId();
+  const { isPending, answer } = useAnswer(question, act);
+  return h(
+    "div",
+    { className: "question", role: "group", "aria-labelledby": label, "data-testid": "question", "data-style": question.style },
+    h("p", { id: label, className: "question-title" }, question.actions.length > 0 ? "The graph asks for your decision." : "The graph asks:"),
+    question.text !== "" && h("pre", { className: "question-text", tabIndex: 0 }, question.text),
+    h(PARTS[question.style], { question, isPending, answer }),
+  );
+}
+
+/** Send one answer, and allow the next only after a time without an effect. */
+function useAnswer({ id }, act) {
+  const [isPending, setPending] = useState(false);
+  useEffect(() => {
+    if (!isPending) return undefined;
+    const timer = setTimeout(() => setPending(false), RETRY_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [isPending]);
+  const answer = (text) => {
+    if (isPending) return;
+    setPending(true);
+    act("answer", { call: id, text });
+  };
+  return { isPending, answer };
+}
+
+/** One or more calls. The answer is sent when each has a decision. */
+function ActionsPart({ question, isPending, answer }) {
+  const [decisions, setDecisions] = useState({});
+  const decide = (place, decision) => {
+    const next = { ...decisions, [place]: decision };
+    setDecisions(next);
+    const all = question.actions.map((_, index) => next[index]);
+    if (all.every(Boolean)) answer(JSON.stringify(writeDecisions(question, all)));
+  };
+  return question.actions.map((action, place) =>
+    h(ActionPart, { key: place, action, chosen: decisions[place]?.kind, isPending, onDecide: (decision) => decide(place, decision) }),
+  );
+}
+
+/** @param {QuestionView} question @param {Decision[]} decisions @returns {object} the answer in the schema of the question */
+function writeDecisions({ style, actions }, decisions) {
+  if (style === "inbox") return decisions.map((decision, place) => writeInboxAnswer(actions[place], decision));
+  return { decisions: decisions.map((decision, place) => writeMiddlewareDecision(actions[place], decision)) };
+}
+
+function writeMiddlewareDecision({ name }, { kind, arguments: args, text }) {
+  if (kind === "edit") return { type: "edit", edited_action: { name, args } };
+  return text ? { type: kind, message: text } : { type: kind };
+}
+
+function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
+  if (kind === "edit") return { type: "edit", args: { action: name, args } };
+  if (kind === "respond") return { type: "response", args: text };
+  return { type: kind === "approve" ? "accept" : "ignore", args: null };
+}
+
+function ActionPart({ action, chosen, isPending, onDecide }) {
+  const [form, setForm] = useState(null);
+  const kinds = Object.keys(DECISIONS).filter((kind) => action.decisions.includes(kind));
+  const choose = (kind) => (kind === "approve" || kind === "reject" ? onDecide({ kind }) : setForm(form === kind ? null : kind));
+  const button = (kind) =>
+    h(
+      "button",
+      {
+        key: kind,
+        type: "button",
+        className: `btn ${kind === "approve" && form === null ? "btn-primary" : "btn-outline-secondary"}`,
+        "aria-disabled": isPending || undefined,
+        "aria-pressed": chosen === kind || undefined,
+        onClick: () => choose(kind),
+      },
+      DECISIONS[kind],
+    );
+  return h(
+    "div",
+    { className: "question-action" },
+    h("p", null, h("strong", null, action.name), action.description && `: ${action.description}`),
+    form !== "edit" && h("pre", { className: "question-text", tabIndex: 0, "aria-label": "Arguments" }, action.arguments),
+    h("div", { className: "question-buttons" }, kinds.map(button)),
+    form !== null && h(DecisionForm, { key: form, kind: form, action, isPending, onDecide, onCancel: () => setForm(null) }),
+  );
+}
+
+/** Other arguments for a call, or an answer in its place. */
+function DecisionForm({ kind, action, isPending, onDecide, onCancel }) {
+  const [text, setText] = useState(kind === "edit" ? action.arguments : "");
+  const [problem, setProblem] = useState(null);
+  const onSubmit = (event) => {
+    event.preventDefault();
+    if (kind === "respond") return onDecide({ kind, text });
+    const args = parseObject(text);
+    return args === null ? setProblem(NOT_JSON_TEXT) : onDecide({ kind, arguments: args });
+  };
+  return h(
+    "form",
+    { className: "question-form", onSubmit },
+    h(TextField, { label: kind === "edit" ? "Arguments, as JSON" : "Answer instead of the tool", isCode: kind === "edit", text, onChange: setText }),
+    problem && h("p", { className: "question-problem", role: "alert" }, problem),
+    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, kind === "edit" ? "Run with these" : "Answer"), h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, "Cancel")),
+  );
+}
+
+/** @returns {object|null} the JSON object of a text */
+function parseObject(text) {
+  try {
+    const value = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A form of the fields that the answer's schema names. */
+function FormPart({ question: { fields }, isPending, answer }) {
+  const id = useId();
+  const [values, setValues] = useState(() => Object.fromEntries(fields.map(({ name, type, options }) => [name, type === "boolean" ? false : (options[0] ?? "")])));
+  const onSubmit = (event) => {
+    event.preventDefault();
+    const given = fields.filter(({ name, required }) => required || values[name] !== "");
+    answer(JSON.stringify(Object.fromEntries(given.map(({ name, type }) => [name, readField(values[name], type)]))));
+  };
+  const change = (name) => (value) => setValues({ ...values, [name]: value });
+  return h(
+    "form",
+    { className: "question-form", onSubmit },
+    fields.map((field) => h(FieldInput, { key: field.name, id: `${id}-${field.name}`, field, value: values[field.name], onChange: change(field.name) })),
+    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, "Answer")),
+  );
+}
+
+const readField = (value, type) => (type === "number" || type === "integer" ? Number(value) : value);
+
+function FieldInput({ id, field: { label, type, options, required }, value, onChange }) {
+  if (type === "boolean") {
+    return h("label", { className: "question-check" }, h("input", { type: "checkbox", className: "form-check-input", checked: value, onChange: (event) => onChange(event.target.checked) }), label);
+  }
+  const shared = { id, value, required, onChange: (event) => onChange(event.target.value) };
+  const input = options.length > 0
+    ? h("select", { className: "form-select", ...shared }, options.map((option) => h("option", { key: option, value: option }, option)))
+    : h("input", { className: "form-control", type: type === "string" ? "text" : "number", step: type === "integer" ? 1 : "any", ...shared });
+  return h("div", null, h("label", { className: "form-label", htmlFor: id }, label), input);
+}
+
+/** An answer as text, or as any JSON. */
+function TextPart({ question: { style }, isPending, answer }) {
+  const [text, setText] = useState("");
+  const onSubmit = (event) => {
+    event.preventDefault();
+    answer(style === "text" ? JSON.stringify(text) : text);
+  };
+  return h(
+    "form",
+    { className: "question-form", onSubmit },
+    h(TextField, { label: style === "text" ? "Your answer" : "Your answer, as JSON or as text", isCode: style === "json", text, onChange: setText }),
+    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, "Answer")),
+  );
+}
+
+function ContinuePart({ isPending, answer }) {
+  return h("div", { className: "question-buttons" }, h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isPending || undefined, onClick: () => answer("") }, "Go on"));
+}
+
+function TextField({ label, isCode, text, onChange }) {
+  return h("textarea", {
+    className: `form-control${isCode ? " question-code" : ""}`,
+    "aria-label": label,
+    placeholder: label,
+    rows: Math.min(MAX_ROWS, text.split("\n").length + 1),
+    value: text,
+    onChange: (event) => onChange(event.target.value),
+  });
+}
+
+const SubmitButton = ({ isPending, children }) => h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, children);

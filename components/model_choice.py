@@ -1,0 +1,40 @@
+"""Who answers: the models and the graphs that a conversation may choose from, as the composer shows them."""
+
+from typing import Any, TypedDict
+
+from agent.settings import ThreadSettings
+from checkpoints import Thread
+from components.services import Services
+
+GRAPH_PREFIX = "graph:"  # before the name of a graph, where models are named by their provider
+
+
+class ModelItem(TypedDict):
+    """A model or a graph that can be chosen. `demo`: the hint of the demo model. `graph`: its name in the settings."""
+
+    name: str
+    demo: str | None
+    graph: str
+
+
+def describe_answerer(services: Services, thread: Thread | None) -> dict[str, Any]:
+    """Describe who answers a conversation, and the other choices. A graph is chosen before the first message."""
+    settings = ThreadSettings.from_thread(thread) if thread else ThreadSettings(graph=services.runner.graphs.default)
+    usual = services.models.default_spec
+    name = f"{GRAPH_PREFIX}{settings.graph}" if settings.graph else settings.model or usual
+    return {
+        "model": name,
+        "demo": None if settings.graph else services.describe_demo(name),
+        "models": [] if thread and settings.graph else list_models(services, with_graphs=thread is None),
+        "default": usual,
+        "can_connect": services.connector is not None,
+    }
+
+
+def list_models(services: Services, *, with_graphs: bool) -> list[ModelItem]:
+    """Return the models that can be chosen, after the graphs where there are any."""
+    graphs = services.runner.graphs.names if with_graphs else ()
+    return [
+        *(ModelItem(name=f"{GRAPH_PREFIX}{name}", demo=None, graph=name) for name in graphs),
+        *(ModelItem(name=name, demo=services.describe_demo(name), graph="") for name in services.models.specs),
+    ]

@@ -1,0 +1,132 @@
+"""The questions of guest graphs as cards: the schemas that people use, a form for a JSON schema, and JSON for all others."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypedDict
+
+from agent.run.questions import GraphQuestion
+from checkpoints import serde
+
+MAX_SHOWN_QUESTIONS = 20
+MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
+MAX_LABEL_CHARS = 200
+MAX_SHOWN_FIELDS = 50
+MAX_SHOWN_CHARS = 20_000  # of a question's own JSON
+_FIELD_TYPES = ("string", "number", "integer", "boolean")
+_EVERY_DECISION = ["approve", "edit", "reject"]
+
+
+class ActionView(TypedDict):
+    """A call that a person decides about. `arguments` is JSON."""
+
+    name: str
+    arguments: str
+    description: str
+    decisions: list[str]  # approve, edit, reject, respond
+
+
+class FieldView(TypedDict):
+    name: str
+    label: str
+    type: str
+    options: list[str]  # of an enumeration
+    required: bool
+
+
+class QuestionView(TypedDict):
+    """A question. `style` is the schema of the answer: LangChain's middleware, agent-inbox, a form, text, or any JSON."""
+
+    id: str
+    style: Literal["middleware", "inbox", "form", "text", "json", "continue"]
+    text: str  # the question in words or as JSON; empty where the actions say all
+    actions: list[ActionView]
+    fields: list[FieldView]
+
+
+def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) -> list[QuestionView]:
+    """Describe the questions that wait. A graph that stopped before a node, without a question, is only let go on."""
+    if not questions and is_waiting:
+        return [QuestionView(id="", style="continue", text="The graph stopped here.", actions=[], fields=[])]
+    return [_describe_question(each) for each in questions[:MAX_SHOWN_QUESTIONS]]
+
+
+def _describe_question(question: GraphQuestion) -> QuestionView:
+    view = QuestionView(id=question.id, style="json", text=_describe_value(question.value), actions=[], fields=[])
+    if actions := _read_middleware(question.value):
+        return {**view, "style": "middleware", "text": "", "actions": actions}
+    if action := _read_inbox(question.value):
+        return {**view, "style": "inbox", "text": "", "actions": [action]}
+    if fields := _read_fields(question.response_schema or {}):
+        return {**view, "style": "form", "fields": fields}
+    return {**view, "style": "text"} if isinstance(question.value, str) else view
+
+
+def _read_middleware(value: Any) -> list[ActionView]:
+    """Read the requests of LangChain's human-in-the-loop middleware."""
+    requests = value.get("action_requests") if isinstance(value, dict) else None
+    if not isinstance(requests, list) or not all(isinstance(each, dict) for each in requests):
+        return []
+    if len(requests) > MAX_SHOWN_ACTIONS:
+        return []  # answered as JSON
+    reviews = value.get("review_configs")
+    allowed = {
+        str(each.get("action_name")): [str(name) for name in each.get("allowed_decisions") or _EVERY_DECISION]
+        for each in (reviews if isinstance(reviews, list) else ())
+        if isinstance(each, dict)
+    }
+    return [
+        _describe_action(
+            each.get("name", each.get("action", "")),
+            each.get("args", each.get("arguments", {})),
+            each.get("description"),
+            allowed.get(str(each.get("name")), _EVERY_DECISION),
+        )
+        for each in requests
+    ]
+
+
+def _read_inbox(value: Any) -> ActionView | None:
+    """Read a request in the form of agent-inbox: one, or a list of one."""
+    request = value[0] if isinstance(value, list) and len(value) == 1 else value
+    action = request.get("action_request") if isinstance(request, dict) else None
+    if not isinstance(action, dict):
+        return None
+    config = request.get("config")
+    allowed = config if isinstance(config, dict) else {}
+    names = {"allow_accept": "approve", "allow_edit": "edit", "allow_respond": "respond", "allow_ignore": "reject"}
+    decisions = [decision for key, decision in names.items() if allowed.get(key, True)]
+    return _describe_action(action.get("action", ""), action.get("args", {}), request.get("description"), decisions)
+
+
+def _describe_action(name: object, arguments: object, description: object, decisions: list[str]) -> ActionView:
+    """Describe a call. Arguments that are shown in part cannot be changed."""
+    text = serde.format_indented(arguments)
+    is_whole = len(text) <= MAX_SHOWN_CHARS
+    return ActionView(
+        name=str(name)[:MAX_LABEL_CHARS],
+        arguments=text if is_whole else f"{text[:MAX_SHOWN_CHARS]}…",
+        description=str(description or "")[:MAX_SHOWN_CHARS],
+        decisions=decisions if is_whole else [each for each in decisions if each != "edit"],
+    )
+
+
+def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
+    """Read the fields of a flat JSON schema; none for any other."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or len(properties) > MAX_SHOWN_FIELDS:
+        return []
+    fields: list[FieldView] = []
+    for name, field in properties.items():
+        options = field.get("enum") if isinstance(field, dict) else None
+        kind = field.get("type", "string" if options else None) if isinstance(field, dict) else None
+        if kind not in _FIELD_TYPES:
+            return []
+        texts = [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
+        label = str(field.get("title") or name)[:MAX_LABEL_CHARS]
+        required = name in (schema.get("required") or ())
+        fields.append(FieldView(name=name, label=label, type=kind, options=texts, required=required))
+    return fields
+
+
+def _describe_value(value: Any) -> str:
+    text = value if isinstance(value, str) else serde.format_indented(value)
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"

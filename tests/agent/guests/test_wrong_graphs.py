@@ -1,0 +1,192 @@
+"""Graphs that are wrong: each is a sentence, nothing that was sent is lost, and the conversation goes on afterwards."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import GraphProgress
+from checkpoints import Caller, RunState
+from tests.agent.guests.guests import hosting, one_node
+from tests.agent.guests.test_driving import play
+from tests.agent.running import Running
+
+LATE = "    return {'messages': [AIMessage('late')]}"
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("def node(state):\n    raise ValueError('boom')", "theirs.py, line 19: ValueError: boom."),
+        ("async def node(state):\n    return state['nothing']", "theirs.py, line 19: KeyError: 'nothing'."),
+        ("def node(state):\n    sys.exit(3)", "theirs.py, line 19: SystemExit: 3."),
+        ("async def node(state):\n    raise KeyboardInterrupt", "theirs.py, line 19: KeyboardInterrupt."),
+        ("async def node(state):\n    raise asyncio.CancelledError", "Node 'node' raised asyncio.CancelledError."),
+        ("def node(state):\n    return 5", "InvalidUpdateError: Expected dict, got 5."),
+        ("def node(state):\n    return {'thing': Odd()}", "TypeError: Type is not msgpack serializable: Odd."),
+        (
+            "def node(state):\n    return {'thing': threading.Lock()}",
+            "TypeError: Type is not msgpack serializable: _thread.lock.",
+        ),
+        (
+            "def node(state):\n    return {'messages': [AIMessage('x', additional_kwargs={'a': float('nan')})]}",
+            "The graph wrote a message with values that JSON cannot carry, so the conversation cannot show it.",
+        ),
+    ],
+)
+def test_a_run_that_fails_is_one_sentence_and_the_next_one_begins(body: str, sentence: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        for _ in range(2):
+            run = await chat.say("hello")
+            assert run.state is RunState.FAILED
+            assert sentence in str(run.error)
+        assert chat.said() == [("human", "done", "hello")] * 2
+
+    play(tmp_path, story, one_node(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"def node(state):\n    time.sleep(600)\n{LATE}",
+        f"async def node(state):\n    time.sleep(600)\n{LATE}",
+        f"async def node(state):\n    await asyncio.sleep(600)\n{LATE}",
+        "async def node(state):\n    while True:\n        try:\n            await asyncio.sleep(600)\n"
+        "        except asyncio.CancelledError:\n            pass",
+    ],
+    ids=["blocks a thread", "blocks its event loop", "waits", "swallows the stop"],
+)
+def test_stop_works_whatever_a_node_does_and_other_conversations_go_on(body: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        run = await chat.send("hello")
+        await chat.until(lambda: any(isinstance(each, GraphProgress) and each.nodes for each in chat.events))
+        assert await chat.runner.stop(chat.thread_id)
+        ended = await chat.end(run)
+        assert (ended.state, ended.error) == (RunState.STOPPED, None)
+        assert chat.said() == [("human", "done", "hello")]
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_what_a_stopped_node_writes_later_is_refused(tmp_path: Path) -> None:
+    body = f"""
+gate = threading.Event()
+
+async def node(state):
+    while not gate.is_set():
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            pass
+{LATE}
+"""
+
+    async def story(chat: Running) -> None:
+        await chat.send("hello")
+        await chat.until(lambda: any(isinstance(each, GraphProgress) and each.nodes for each in chat.events))
+        thread = find_guest(chat).loop._thread
+        await chat.runner.stop(chat.thread_id)
+        find_guest(chat).entry.nodes["node"].bound.afunc.__globals__["gate"].set()
+        await chat.until(lambda: not asyncio.all_tasks(thread._loop))
+        assert chat.said() == [("human", "done", "hello")]
+
+    play(tmp_path, story, one_node(body))
+
+
+def find_guest(chat: Running) -> Any:
+    guests: Any = chat.runner.guests
+    return guests.catalog.find_graph("graph")
+
+
+def test_after_a_node_that_blocked_the_loop_the_graph_answers_on_another(tmp_path: Path) -> None:
+    body = f"""
+tries = []
+
+async def node(state):
+    tries.append(1)
+    time.sleep(600 if len(tries) == 1 else 0)
+{LATE}
+"""
+
+    async def story(chat: Running) -> None:
+        await chat.send("hello")
+        await chat.until(lambda: any(isinstance(each, GraphProgress) and each.nodes for each in chat.events))
+        await chat.runner.stop(chat.thread_id)
+        assert (await chat.say("again")).state is RunState.DONE
+        assert chat.said()[-1] == ("ai", "done", "late")
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_a_node_that_failed_is_tried_again_from_its_step(tmp_path: Path) -> None:
+    body = """
+tries = []
+
+def node(state):
+    tries.append(1)
+    if len(tries) == 1:
+        raise OSError("down")
+    return {"messages": [AIMessage(f"try {len(tries)}")]}
+"""
+
+    async def story(chat: Running) -> None:
+        assert (await chat.say("hello")).state is RunState.FAILED
+        run = await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
+        assert run.state is RunState.DONE
+        assert chat.said() == [("human", "done", "hello"), ("ai", "done", "try 2")]
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_messages_that_a_node_changes_or_removes_are_shown_as_they_are_then_and_undone(tmp_path: Path) -> None:
+    body = (
+        "def node(state):\n    if len(state['messages']) == 1:\n        state['messages'][0].content = 'changed'\n"
+        "        return {'messages': [AIMessage('one')]}\n"
+        "    return {'messages': [RemoveMessage(m.id) for m in state['messages'][:-1]] + [AIMessage('two')]}"
+    )
+
+    async def story(chat: Running) -> None:
+        await chat.say("hello")
+        before = chat.said()
+        assert before == [("human", "done", "changed"), ("ai", "done", "one")]
+        await chat.say("more")
+        assert chat.said() == [("human", "done", "more"), ("ai", "done", "two")]
+        chat.store.undo(chat.thread_id)
+        assert chat.said() == before
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_a_run_that_a_crash_cut_off_goes_on_from_its_last_state(tmp_path: Path) -> None:
+    body = "async def node(state):\n    await asyncio.sleep(600)"
+
+    async def story() -> None:
+        async with hosting(tmp_path, one_node(body)) as chat:
+            await chat.send("hello")
+            await chat.until(lambda: any(isinstance(each, GraphProgress) and each.nodes for each in chat.events))
+            database, thread_id = chat.store.database, chat.thread_id
+            chat.runs.interrupt_orphans()  # as the next start does
+            assert database is not None
+            await chat.runner.stop(thread_id)
+            guest = chat.runner.guests.catalog.find_graph("graph")  # type: ignore[union-attr]
+
+            async def answer(_: object) -> dict[str, object]:
+                return {"messages": [("ai", "here")]}
+
+            guest.entry.nodes["node"].bound.afunc = answer
+            run = await chat.end(await chat.runner.continue_answer(thread_id, caller=Caller()))
+            assert run.state is RunState.DONE
+            assert chat.said() == [("human", "done", "hello"), ("ai", "done", "here")]
+
+    asyncio.run(story())
+
+
+def test_the_log_gets_the_place_of_an_error_and_not_its_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("a secret")
+
+    play(tmp_path, story, one_node("def node(state):\n    raise ValueError(state['messages'][0].text)"))
+    assert "ValueError at " in caplog.text
+    assert "theirs.py:19" in caplog.text
+    assert "a secret" not in caplog.text

@@ -1,0 +1,96 @@
+"""The questions of guest graphs as cards: the schemas that people use, and whatever else."""
+
+from typing import Any
+
+import pytest
+
+from agent.run.questions import GraphQuestion
+from components.views.question_cards import (
+    MAX_LABEL_CHARS,
+    MAX_SHOWN_CHARS,
+    MAX_SHOWN_QUESTIONS,
+    QuestionView,
+    describe_questions,
+)
+
+
+def describe(value: Any, schema: dict[str, Any] | None = None) -> QuestionView:
+    (view,) = describe_questions([GraphQuestion("1", value, schema)], is_waiting=True)
+    return view
+
+
+def test_the_middleware_asks_about_calls_with_the_decisions_that_it_allows() -> None:
+    review = {"action_name": "send", "allowed_decisions": ["approve", "reject"]}
+    requests = [{"name": "send", "args": {"to": "Ada"}, "description": "A letter"}, {"name": "burn", "args": {}}]
+    view = describe({"action_requests": requests, "review_configs": [review]})
+    assert (view["style"], view["text"]) == ("middleware", "")
+    assert [(each["name"], each["description"], each["decisions"]) for each in view["actions"]] == [
+        ("send", "A letter", ["approve", "reject"]),
+        ("burn", "", ["approve", "edit", "reject"]),
+    ]
+    assert view["actions"][0]["arguments"] == '{\n  "to": "Ada"\n}'
+
+
+@pytest.mark.parametrize("in_list", [True, False])
+def test_agent_inbox_asks_about_one_action(in_list: bool) -> None:
+    request = {
+        "action_request": {"action": "send", "args": {"to": "Ada"}},
+        "config": {"allow_ignore": True, "allow_respond": True, "allow_edit": False, "allow_accept": True},
+        "description": "A letter",
+    }
+    view = describe([request] if in_list else request)
+    assert view["style"] == "inbox"
+    assert view["actions"][0]["decisions"] == ["approve", "respond", "reject"]
+
+
+def test_a_flat_schema_is_a_form() -> None:
+    properties = {
+        "name": {"type": "string", "title": "Your name"},
+        "age": {"type": "integer"},
+        "size": {"enum": ["S", "L"]},
+        "sure": {"type": "boolean"},
+    }
+    view = describe("Who?", {"type": "object", "properties": properties, "required": ["name"]})
+    assert view["style"] == "form"
+    assert [(each["label"], each["type"], each["options"], each["required"]) for each in view["fields"]] == [
+        ("Your name", "string", [], True),
+        ("age", "integer", [], False),
+        ("size", "string", ["S", "L"], False),
+        ("sure", "boolean", [], False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "style", "text"),
+    [
+        ("Your name?", None, "text", "Your name?"),
+        ({"options": [1]}, None, "json", '{\n  "options": [\n    1\n  ]\n}'),
+        (None, None, "json", "null"),
+        ({"action_requests": "all"}, None, "json", '{\n  "action_requests": "all"\n}'),
+        ([{"action_request": 1}], None, "json", None),
+        ({}, {"properties": {"list": {"type": "array"}}}, "json", "{}"),
+        ("Who?", {"properties": {"name": True}}, "text", "Who?"),
+    ],
+)
+def test_anything_else_is_answered_as_text_or_json(
+    value: Any, schema: dict[str, Any] | None, style: str, text: str | None
+) -> None:
+    view = describe(value, schema)
+    assert view["style"] == style
+    assert text in (None, view["text"])
+
+
+def test_a_graph_that_stops_without_a_question_is_let_go_on() -> None:
+    assert [view["style"] for view in describe_questions([], is_waiting=True)] == ["continue"]
+    assert describe_questions([], is_waiting=False) == []
+
+
+def test_long_and_many_questions_are_cut() -> None:
+    assert len(describe("x" * 100_000)["text"]) == MAX_SHOWN_CHARS + 1
+    (action,) = describe({"action_requests": [{"name": "n" * 1000, "args": {"text": "x" * 100_000}}]})["actions"]
+    assert (len(action["name"]), len(action["arguments"])) == (MAX_LABEL_CHARS, MAX_SHOWN_CHARS + 1)
+    assert action["decisions"] == ["approve", "reject"]
+    calls = describe({"action_requests": [{"name": "send"}] * 51})
+    assert (calls["style"], calls["actions"]) == ("json", [])
+    many = [GraphQuestion(str(n), "?") for n in range(100)]
+    assert len(describe_questions(many, is_waiting=True)) == MAX_SHOWN_QUESTIONS

@@ -1,0 +1,115 @@
+"""Somebody's own graph in the page: it answers, asks, and goes back with all its values."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.agent.guests.guests import AGENT, one_node
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+
+pytestmark = pytest.mark.e2e
+
+
+def write_graph(tmp_path: Path, text: str = AGENT) -> str:
+    path = tmp_path / "theirs.py"
+    path.write_text(text)
+    return f"{path}:graph"
+
+
+def question(page: Page) -> Locator:
+    return page.tab.get_by_test_id("question")
+
+
+def test_a_graph_answers_asks_and_is_restored_and_undone_with_its_values(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    expect(page.tab.get_by_test_id("model")).to_contain_text("graph:graph")
+    page.say("hello")
+    assert page.answer() == "1: hello"
+    expect(page.tab.get_by_test_id("model")).to_have_count(0)  # chosen for good
+    page.save("Greeted")
+    page.send("ask 7A")
+    expect(question(page)).to_contain_text('"seat": "7A"')
+    expect(page.threads.first).to_contain_text("waits for you")
+    page.reload()
+    other = visit(page.server, page.tab.url.removeprefix(page.server.origin))
+    question(other).get_by_role("button", name="Approve").click()
+    for each in (page, other):
+        expect(question(each)).to_have_count(0)
+        each.wait_for_answer()
+        assert each.answer() == "The tool says: approve 7A"
+    other.tab.close()
+    dialog = page.ask_to_restore("Greeted")
+    expect(dialog).to_contain_text("All values of the graph go back as well.")
+    page.confirm("Restore")
+    expect(page.notice).to_contain_text("Restored to Greeted")
+    page.undo()
+    page.say("more")
+    assert page.answer() == "3: more"
+    page.restore("Greeted")
+    page.say("other")
+    assert page.answer() == "2: other"
+
+
+def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.send("ask 7A")
+    question(page).get_by_role("button", name="Approve").click()
+    page.wait_for_answer()
+    page.tab.get_by_role("button", name="Undo last change").click()
+    expect(question(page)).to_be_visible()
+    expect_accessible(page, "a question of a graph")
+    question(page).get_by_role("button", name="Reject").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "The tool says: reject 7A"
+
+
+@pytest.mark.slow
+def test_a_question_of_any_schema_is_answered_as_text_or_json(start: Start, visit: Visit, tmp_path: Path) -> None:
+    body = (
+        "def node(state):\n    one = interrupt('Your name?')\n    two = interrupt({'options': [1, 2]})\n"
+        "    return {'messages': [AIMessage(f'{one} {two!r}')]}"
+    )
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    expect(question(page)).to_contain_text("Your name?")
+    question(page).get_by_role("textbox").fill("Ada")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_contain_text('"options"')
+    question(page).get_by_role("textbox").fill('{"picked": 2}')
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "Ada {'picked': 2}"
+
+
+@pytest.mark.slow
+def test_the_nodes_at_work_are_shown_over_a_reload_and_stop_ends_a_node_that_blocks(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    body = "async def node(state):\n    get_stream_writer()('looking')\n    await asyncio.sleep(0.3)\n    time.sleep(600)"
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    progress = page.tab.get_by_test_id("graph-progress")
+    expect(progress).to_contain_text("looking")
+    page.tab.wait_for_url("**/t/*")
+    page.reload()
+    expect(progress).to_contain_text("node")
+    page.stop_button.click()
+    expect(page.stop_button).to_have_count(0)
+    expect(page.tab.get_by_label("Status of the answer")).to_contain_text("cut off")
+
+
+@pytest.mark.slow
+def test_a_conversation_may_begin_with_the_built_in_agent_instead(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.tab.get_by_test_id("model").click()
+    page.tab.get_by_role("option", name="demo").click()
+    page.say("What is 6 * 7?")
+    assert "42" in page.answer()
+    page.new_conversation()
+    page.say("hello")
+    assert page.answer() == "1: hello"

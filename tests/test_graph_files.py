@@ -1,0 +1,92 @@
+"""The graphs that the settings name, and LangGraph's own file of them as its author wrote it."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config import Settings, SettingsError, load_settings
+from graph_files import list_graphs
+
+
+def write_project(tmp_path: Path, **content: Any) -> Path:
+    path = tmp_path / "langgraph.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_a_file_and_a_variable_are_a_graph_of_that_name() -> None:
+    found = list_graphs(Settings(graph="some/agents.py:research"))
+    assert [(each.name, each.path, each.variable) for each in found] == [
+        ("research", Path("some/agents.py").resolve(), "research")
+    ]
+
+
+def test_tables_name_graphs_after_that_of_the_environment(tmp_path: Path) -> None:
+    toml = tmp_path / "waymark.toml"
+    toml.write_text('[graphs.writer]\npath = "agents.py:make_writer"\ndescription = "writes"\n')
+    settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
+    assert [(each.name, each.variable, each.description) for each in list_graphs(settings)] == [
+        ("research", "research", ""),
+        ("writer", "make_writer", "writes"),
+    ]
+    toml.write_text('[graphs.research]\npath = "agents.py:other"\n')
+    settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
+    with pytest.raises(SettingsError, match=r"^\[graphs.research\] in waymark.toml has the name of a graph of GRAPH"):
+        list_graphs(settings)
+
+
+@pytest.mark.parametrize("value", ["agents.py", "agents:graph", "agents.py:1st", "project.json", "agents.py:"])
+def test_another_form_is_refused_by_its_key(value: str) -> None:
+    with pytest.raises(SettingsError, match=r"^GRAPH must be the path of a Python file, a colon .* or a langgraph.json\.$"):
+        load_settings({"GRAPH": value}, dotenv=Path("no.env"), tables=Path("no.toml"))
+
+
+def test_a_project_of_langgraph_is_read_and_the_rest_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_project(
+        tmp_path,
+        **{"$schema": "https://langgra.ph/schema.json", "dependencies": ["."], "python_version": "3.12", "env": ".env"},
+        graphs={"agent": "./src/agent/graph.py:graph", "critic": {"path": "critic.py:make", "description": "finds faults"}},
+    )
+    (tmp_path / ".env").write_text("THEIR_KEY=secret\nTAKEN=theirs\n")
+    environ = {"TAKEN": "ours"}
+    with caplog.at_level(logging.WARNING):
+        found = list_graphs(Settings(graph=str(path)), environ)
+    assert [(each.name, each.path, each.variable, each.description) for each in found] == [
+        ("agent", tmp_path / "src/agent/graph.py", "graph", ""),
+        ("critic", tmp_path / "critic.py", "make", "finds faults"),
+    ]
+    assert environ == {"THEIR_KEY": "secret", "TAKEN": "ours"}
+    assert caplog.messages == [f"{path}: ignored are dependencies, python_version."]
+
+
+def test_its_environment_may_stand_in_it(tmp_path: Path) -> None:
+    environ: dict[str, str] = {}
+    path = write_project(tmp_path, graphs={"a": "a.py:a"}, env={"THEIR_KEY": "secret"})
+    list_graphs(Settings(graph=str(path)), environ)
+    assert environ == {"THEIR_KEY": "secret"}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('{"graphs": {', r"langgraph.json, line 1, is not JSON"),
+        ('{"graphs": []}', r"langgraph.json names no graphs"),
+        ("[]", r"langgraph.json names no graphs"),
+        ('{"graphs": {"a": "a.js:graph"}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME"),
+        ('{"graphs": {"a": {"path": 1}}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME"),
+        ('{"graphs": {"a": "a.py:a"}, "env": "keys"}', r"langgraph.json names the environment 'keys', and there is no such"),
+    ],
+)
+def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "langgraph.json"
+    path.write_text(content)
+    with pytest.raises(SettingsError, match=f"^GRAPH: .*{sentence}"):
+        list_graphs(Settings(graph=str(path)), {})
+
+
+def test_a_missing_project_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"^GRAPH: there is no file .*langgraph.json\.$"):
+        list_graphs(Settings(graph=str(tmp_path / "langgraph.json")), {})
