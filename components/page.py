@@ -32,7 +32,7 @@ from components.panels import (
     undo_redo,
 )
 from components.properties import Properties
-from components.replies import to_json
+from components.replies import to_json, to_plain
 from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
@@ -101,7 +101,7 @@ class Page(Dash):
             @wraps(function)
             async def run_callback(*values: Any) -> Any:
                 try:
-                    return await function(*check_values(values))
+                    return to_plain(await function(*check_values(values)))
                 finally:
                     self.after_each()
 

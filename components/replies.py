@@ -16,6 +16,18 @@ def to_json(value: Any) -> bytes:
     return text.encode()
 
 
+def to_plain(value: Any) -> Any:
+    """Return a callback's values with components as plain objects.
+
+    The encoder that Dash uses looks for NumPy when it meets a component: importing it held the event loop for 70 ms.
+    """
+    if isinstance(value, Component):
+        return to_plain(value.to_plotly_json())  # type: ignore[no-untyped-call]
+    if isinstance(value, dict):
+        return {key: to_plain(each) for key, each in value.items()}
+    return type(value)(map(to_plain, value)) if type(value) in (list, tuple) else value
+
+
 def _convert_component(value: Any) -> Any:
     if not isinstance(value, Component):
         raise TypeError(f"{type(value).__name__} is neither plain JSON nor a component")

@@ -18,6 +18,7 @@ from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
 from tests.attachments import GIF, JPEG, PDF, WEBP, asking, png
 from tests.checkpoints.conversations import count, new, talked
+from tests.checkpoints.interchange.test_transfer import resealed
 
 Json = dict[str, Any]
 PICTURE = files.parse_file("a.png", png())
@@ -210,7 +211,7 @@ def test_a_forged_file_is_refused_by_the_field(memory_store: Store, forge: Calla
     made = json.loads(transfer.export(memory_store, conversation(memory_store)))
     forge(made)
     with pytest.raises(InvalidDocumentError, match=field):
-        reading.read_document(json.dumps(made))
+        reading.read_document(resealed(made))
 
 
 def test_an_export_that_would_be_too_large_says_to_leave_the_files_out(

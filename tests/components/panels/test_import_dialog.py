@@ -1,6 +1,7 @@
 """The import of a file through the page's callbacks, which carry the id of its upload only."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from app import App
 from checkpoints.interchange import reading, transfer
 from components import uploads
+from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
 from tests.components.test_uploads import run, upload
 from tests.test_app import JSON, post_callback
@@ -91,6 +93,16 @@ def test_the_preview_names_checkpoints_and_shows_answers_without_marks(tmp_path:
         assert "my **text**" in preview
         assert "An answer" in preview
         assert "Checkpoints" in preview
+
+    run(tmp_path, story)
+
+
+def test_dash_gets_no_component_to_encode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its encoder would import NumPy on the event loop."""
+    monkeypatch.setattr("dash._callback.to_json", json.dumps)
+
+    async def story(app: App, browser: httpx.AsyncClient) -> None:
+        assert "preview-heading" in await Tab(browser).choose(shapes.marked(["Here"]))
 
     run(tmp_path, story)
 
