@@ -17,6 +17,7 @@ export function useScrolling({ firstId, onNearTop }) {
   const column = useRef(null);
   const isAtEnd = useRef(true);
   const lastTop = useRef(0);
+  const lastHeight = useRef(0);
   const [isAway, setIsAway] = useState(false);
   const scrollTo = useCallback((top) => {
     scroller.current.scrollTop = top;
@@ -35,14 +36,17 @@ export function useScrolling({ firstId, onNearTop }) {
 
   const onScroll = useCallback(() => {
     const element = scroller.current;
-    // Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end.
+    // Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end. Text that
+    // shrinks, as when an answer becomes a card, moves it too.
     if (distanceToEnd(element) <= AT_END_PX) isAtEnd.current = true;
-    else if (element.scrollTop < lastTop.current - 1) isAtEnd.current = false;
+    else if (element.scrollTop < lastTop.current - 1 && element.scrollHeight === lastHeight.current) isAtEnd.current = false;
     lastTop.current = element.scrollTop;
+    lastHeight.current = element.scrollHeight;
     setIsAway(!isAtEnd.current);
     if (element.scrollTop < NEAR_TOP_PX) onNearTop();
   }, [onNearTop]);
   useResize([column, scroller], () => {
+    lastHeight.current = scroller.current.scrollHeight;
     if (isAtEnd.current) scrollToEnd();
     else setIsAway(distanceToEnd(scroller.current) > AT_END_PX);
   });
