@@ -30,6 +30,8 @@ def store_conversations(data: Path, lengths: Mapping[str, int]) -> dict[str, str
         for start in range(0, length, step):
             store.append(threads[name], [NewMessage(serde.to_body(message)) for message in talk[start : start + step]])
             store.save(threads[name], name=name_checkpoint(start + step))
+    while store.index_portion():  # else the server indexes large appends while it is measured
+        pass
     database.close()
     return threads
 

@@ -27,7 +27,8 @@ REMARKS = [
     "the server does meanwhile; pages are open before. *A turn*: its answer is two tokens.",
     "Streamlit and Gradio run as their guides write a chat: the conversation in `st.session_state`, the answer through "
     "`st.write_stream`; `gr.ChatInterface` with `save_history`, without its limit of one answer at a time. They keep no "
-    "conversation on the server: *reopen* shows them one from a file. “–”: no such thing, or not comparable.",
+    "conversation on the server: *reopen* shows them one from a file. The bare page has no messages above its field: "
+    "its *keystroke* is the browser's own part. “–”: no such thing, or not comparable.",
 ]
 
 

@@ -87,3 +87,41 @@ def test_the_model_is_chosen_below_the_field(start: Start, visit: Visit, openai_
     expect(names).to_have_count(0)
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(picker(page)).to_have_text("Model: openai:other-model")
+
+
+def read_height(page: Page) -> float:
+    return float(page.composer.evaluate("field => field.getBoundingClientRect().height"))
+
+
+def test_the_field_fits_its_text(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.composer.fill("one line")
+    one_line = read_height(page)
+    page.composer.press_sequentially(" that goes on")
+    assert read_height(page) == one_line
+    page.composer.press("Shift+Enter")
+    two_lines = read_height(page)
+    assert two_lines > one_line
+    page.composer.press("Shift+Enter")
+    assert read_height(page) > two_lines
+    page.composer.press("Backspace")
+    assert read_height(page) == two_lines
+    page.composer.fill("another text, longer than before, on one line")
+    assert read_height(page) == one_line
+    page.composer.fill("")
+    assert read_height(page) == one_line
+
+
+def test_a_key_lays_out_the_page_once(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.composer.fill("some")
+    session = page.tab.context.new_cdp_session(page.tab)
+    session.send("Performance.enable")
+
+    def count_layouts() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "LayoutCount"))
+
+    before, text = count_layouts(), "twenty letters of it"
+    page.composer.press_sequentially(text)
+    assert count_layouts() - before < 2 * len(text)  # the height was measured with two more for each key

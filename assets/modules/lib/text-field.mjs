@@ -1,6 +1,9 @@
 /** A text field that grows with its text. */
 const MAX_MEASURED_CHARS = 5000; // more than the field shows at its maximum height
 
+/** @type {WeakMap<HTMLTextAreaElement, {value: string, width: number}>} the text and the width that each field fits */
+const fitted = new WeakMap();
+
 /**
  * Fit the height of the field to its text.
  * @param {HTMLTextAreaElement} area
@@ -11,6 +14,16 @@ export function fitHeight(area, maxPx) {
     area.style.height = `${maxPx}px`; // measuring 60 kB without a space takes seconds
     return;
   }
-  area.style.height = "auto";
-  area.style.height = `${Math.min(area.scrollHeight, maxPx)}px`;
+  const { value, clientWidth: width } = area;
+  if (!isStillFitted(area, value, width)) {
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, maxPx)}px`;
+  }
+  fitted.set(area, { value, width });
+}
+
+/** Return whether a text that was only continued fits the height: most keys then lay out nothing outside of the field. */
+function isStillFitted(area, value, width) {
+  const before = fitted.get(area);
+  return before?.width === width && before.value !== "" && value.startsWith(before.value) && area.scrollHeight <= area.clientHeight;
 }
