@@ -76,6 +76,8 @@ def test_two_models_answer_side_by_side_and_the_conversation_goes_on_from_one(
     undo.click()  # the question with both answers
     page.expect_messages(0)
     expect(page.tab.get_by_test_id("candidate")).to_have_count(0)
+    page.tab.get_by_role("button", name="Redo", exact=True).click()
+    expect_states(page, "stopped", "done")
 
 
 @pytest.mark.slow
