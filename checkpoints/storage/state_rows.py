@@ -33,12 +33,14 @@ _numbered_query = STATE_QUERY.where(_state.number == sa.bindparam("of_number"))
 _insert_state = sa.insert(schema.state).returning(_state.number)
 _shape_query = sa.select(schema.state_shape.c.number).where(schema.state_shape.c.hash == sa.bindparam("of_hash"))
 _message = schema.message.c
+_is_at_rest = sa.or_(_state.run_id == _message.run_id, _state.run_id == _state.checkpoint_id)
 _found_query = (
     sa.select(_state.number)
     .join_from(schema.message, schema.state, _state.message_id == _message.id)
     .where(_message.segment == sa.bindparam("of_segment"), _message.depth <= sa.bindparam("last_depth"))
-    # At the same message, a later run may have begun and changed other channels: the state that its own run left is meant.
-    .order_by(_message.depth.desc(), sa.case((_state.run_id == _message.run_id, 0), else_=1), _state.number.desc())
+    # At the same message, a later run may have begun and changed other channels. Meant is a state that the message's own run
+    # left, or an update of the state after it, which is a run of one step.
+    .order_by(_message.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
     .limit(1)
 )
 

@@ -111,6 +111,33 @@ def test_a_message_that_is_restored_or_forked_from_has_the_state_of_its_own_run(
     assert read_channels(graph, "t") == {}
 
 
+def test_a_message_has_the_state_that_its_run_and_an_update_left_and_not_that_of_a_later_run(saver: WaymarkSaver) -> None:
+    def count_or_answer(state: Channels) -> Channels:
+        return answer(state) if state["messages"][-1].type == "human" else {"count": state["count"] + 1}
+
+    graph, store = make_graph(saver, count_or_answer), saver.store
+    ask(graph, "t", "one")
+    end = store.list_messages("t")[-1]
+    graph.invoke({"notes": ["no message"]}, make_config("t"))
+    ask(graph, "t", "two")
+    store.restore_message("t", end.id)
+    assert read_channels(graph, "t")["count"] == 1
+    graph.update_state(make_config("t"), {"count": 50}, as_node="look")
+    ask(graph, "t", "three")
+    store.restore_message("t", end.id)
+    assert read_channels(graph, "t")["count"] == 50
+
+
+def test_a_write_that_comes_after_the_state_that_holds_it_is_not_stored(saver: WaymarkSaver) -> None:
+    ask(make_graph(saver), "t", "one")
+    newest = next(saver.list(make_config("t")))
+    assert newest.parent_config is not None
+    saver.put_writes(newest.parent_config, [("notes", ["late"])], "task")
+    parent = saver.get_tuple(newest.parent_config)
+    assert parent is not None
+    assert parent.pending_writes == []
+
+
 def test_a_run_at_an_old_state_is_a_fork_and_undo_takes_it_back(saver: WaymarkSaver) -> None:
     graph = make_graph(saver)
     ask(graph, "t", "one")
