@@ -232,8 +232,10 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
         raise SettingsError(str(error)) from error
 
 
-def build_guest_driver(guests: "GuestCatalog", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns:
-    """Return the driver of the guest graphs, with the saver of their states."""
+def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns | None:
+    """Return the driver of the guest graphs, with the saver of their states; None without graphs."""
+    if guests is None:
+        return None
     from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
 

@@ -31,6 +31,7 @@ from agent.run.preparation import PreparedRun
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.run.requests import RunRequest
+from agent.settings import GraphOffer
 from agent.tools.approval import AwaitingDecision
 from checkpoints import MAIN, Runs, StateError, Store
 from checkpoints.limits import MAX_ANSWER_CHARS
@@ -83,6 +84,10 @@ class GuestDriver:
         recorder.drop_text()
         if result.output is not None:
             await recorder.commit(result.output)
+
+    @property
+    def offer(self) -> GraphOffer:
+        return self.catalog.offer
 
     def close(self) -> None:
         """End the loops of the graphs."""
