@@ -227,7 +227,7 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
     from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
 
     try:
-        return GuestCatalog.load(definitions, default=definitions[0].name if settings.graph else "")
+        return GuestCatalog.load_graphs(definitions, default=definitions[0].name if settings.graph else "")
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error
 

@@ -66,7 +66,7 @@ async def hosting(
     path = tmp_path / "theirs.py"
     path.write_text(text)
     database = database or Database.in_memory()
-    catalog = GuestCatalog.load([GraphDefinition("graph", path, "graph")], "graph")
+    catalog = GuestCatalog.load_graphs([GraphDefinition("graph", path, "graph")], "graph")
     pool = ThreadPoolExecutor(4)
     saver = WaymarkSaver(Store(database))
     make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, saver, BlockingPool(pool))  # noqa: E731

@@ -19,10 +19,10 @@ def test_nothing_is_written_for_a_run_that_has_ended(tmp_path: Path) -> None:
             tries.append("written")
             return []
 
-        await recorder.record(write)
+        await recorder.record_write(write)
         recorder.end_work(RunState.STOPPED)
         with pytest.raises(RunEndedError):
-            await recorder.record(write)
+            await recorder.record_write(write)
         assert tries == ["written"]
 
     play(tmp_path, story)
