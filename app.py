@@ -28,7 +28,6 @@ from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import build_runner
 from agent.run.titles import TitleWriter
-from agent.settings import NO_GRAPHS
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
@@ -156,8 +155,7 @@ def _build_services(
         on_time_travel=on_time_travel,
         followers=_build_followers(settings, store, runs, hub, models, blocking, tracer),
         agents=agents,
-        guests=factory.build_guest_driver(guests, store, hub, blocking) if guests else None,
-        graphs=guests.offer if guests else NO_GRAPHS,
+        guests=factory.build_guest_driver(guests, store, hub, blocking),
     )
     return Services(
         store,

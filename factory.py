@@ -227,13 +227,15 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
     from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
 
     try:
-        return GuestCatalog.load(definitions, default=definitions[0].name if settings.graph else "")
+        return GuestCatalog.load_graphs(definitions, default=definitions[0].name if settings.graph else "")
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error
 
 
-def build_guest_driver(guests: "GuestCatalog", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns:
-    """Return the driver of the guest graphs, with the saver of their states."""
+def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns | None:
+    """Return the driver of the guest graphs, with the saver of their states; None without graphs."""
+    if guests is None:
+        return None
     from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
 

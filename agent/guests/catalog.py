@@ -25,7 +25,7 @@ class GuestCatalog:
     offer: GraphOffer
 
     @classmethod
-    def load(cls, definitions: Sequence[GraphDefinition], default: str = "") -> Self:
+    def load_graphs(cls, definitions: Sequence[GraphDefinition], default: str = "") -> Self:
         """Import the file of each graph. Raises `GraphLoadError`, whose text names the graph."""
         graphs: dict[str, GuestGraph] = {}
         for each in definitions:

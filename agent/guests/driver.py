@@ -31,6 +31,7 @@ from agent.run.preparation import PreparedRun
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.run.requests import RunRequest
+from agent.settings import GraphOffer
 from agent.tools.approval import AwaitingDecision
 from checkpoints import MAIN, Runs, StateError, Store
 from checkpoints.limits import MAX_ANSWER_CHARS
@@ -73,16 +74,20 @@ class GuestDriver:
         saver = RunSaver(self.saver, states, self.blocking, loop, keeps_answers=is_same_turn)
         work = GuestRun(self.store, guest, saver, prepared.request, path, reporter, run.thread_id, run.id)
         try:
-            result = await guest.loop.run(work.answer)
+            result = await guest.loop.run_work(work.answer)
         except ThreadExitError as error:
             raise GraphFailedError(guest.definition, error.error) from error
-        reporter.deliver()
+        reporter.deliver_all()
         if result.is_waiting:
             raise AwaitingDecision
         recorder.forget_open_calls()  # it ended by itself, with the calls that its author left open
         recorder.drop_text()
         if result.output is not None:
             await recorder.commit(result.output)
+
+    @property
+    def offer(self) -> GraphOffer:
+        return self.catalog.offer
 
     def close(self) -> None:
         """End the loops of the graphs."""
@@ -118,7 +123,7 @@ class GuestRun:
     async def answer(self) -> GuestResult:
         config: RunnableConfig = {"configurable": {"thread_id": self.thread_id}, "metadata": {"run_id": self.run_id}}
         try:
-            async with self.guest.open(config) as made:
+            async with self.guest.open_graph(config) as made:
                 graph = adopt_graph(made, self.saver.with_allowlist(list_own_types(made)))
                 return await self._stream(graph, config)
         except StateError:
@@ -134,7 +139,7 @@ class GuestRun:
         reader = StreamReader(self.reporter)
         options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "durability": "sync", "version": "v2"}
         async for part in graph.astream(given, config, **options):
-            reader.read(part)
+            reader.read_part(part)
         reached = await graph.aget_state(config)
         if channel:
             self._check_last_message(await self._load_messages(channel))

@@ -33,7 +33,7 @@ class GuestLoop:
         self._name = name
         self._thread: _LoopThread | None = None
 
-    async def run(self, work: Work[T]) -> T:
+    async def run_work(self, work: Work[T]) -> T:
         """Return the result of a coroutine. When the caller is cancelled, it is cancelled and waited for."""
         if self._thread is None or self._thread.is_over:
             self._thread = _LoopThread(self._name)

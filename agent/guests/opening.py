@@ -28,7 +28,7 @@ class GuestGraph:
     loop: GuestLoop
 
     @asynccontextmanager
-    async def open(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
+    async def open_graph(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
         """Make the graph of one run, and release it afterwards. Raises `GraphLoadError`."""
         async with AsyncExitStack() as stack:
             made = self.entry if _is_graph(self.entry) else await self._make(config, stack)

@@ -12,7 +12,7 @@ DELIVERY_SECONDS = 0.05
 
 
 class Reporter:
-    """Collects the text and the progress of one run. `add_text` and `show` may be called on any thread."""
+    """Collects the text and the progress of one run. `add_text` and `show_progress` may be called on any thread."""
 
     def __init__(self, recorder: RunRecorder, publish: Callable[[Event], None], max_chars: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -32,13 +32,13 @@ class Reporter:
             self._chars_left -= len(self._texts[-1])
         self._schedule()
 
-    def show(self, progress: GraphProgress) -> None:
+    def show_progress(self, progress: GraphProgress) -> None:
         """Replace the progress that the pages show."""
         with self._lock:
             self._progress = progress
         self._schedule()
 
-    def deliver(self) -> None:
+    def deliver_all(self) -> None:
         """Publish all that was collected. Call it on the loop of the pages."""
         with self._lock:
             text, progress = "".join(self._texts), self._progress
@@ -61,4 +61,4 @@ class Reporter:
         self._loop.call_soon_threadsafe(self._deliver_in_time)
 
     def _deliver_in_time(self) -> None:
-        self._loop.call_later(max(0.0, self._next_at - self._loop.time()), self.deliver)
+        self._loop.call_later(max(0.0, self._next_at - self._loop.time()), self.deliver_all)

@@ -63,7 +63,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        return self._submit(self._states.put(config, checkpoint, metadata, new_versions)).result()
+        return self._submit(self._states.put_state(config, checkpoint, metadata, new_versions)).result()
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -85,7 +85,7 @@ class RunSaver(BaseCheckpointSaver[Any]):
     async def aput(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
-        return await asyncio.wrap_future(self._submit(self._states.put(config, checkpoint, metadata, new_versions)))
+        return await asyncio.wrap_future(self._submit(self._states.put_state(config, checkpoint, metadata, new_versions)))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

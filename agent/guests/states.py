@@ -31,17 +31,17 @@ class StateRecorder:
     def thread_id(self) -> str:
         return self.recorder.run.thread_id
 
-    async def put(self, config: RunnableConfig, *state: Any) -> RunnableConfig:
+    async def put_state(self, config: RunnableConfig, *state: Any) -> RunnableConfig:
         """Write a state, and publish the messages that it adds. Raises `RunEndedError` once the run has ended."""
         is_root = not config["configurable"].get("checkpoint_ns")
-        self.reporter.deliver()  # text that came before
+        self.reporter.deliver_all()  # text that came before
         before = self.head_id
 
         def write() -> Sequence[WrittenMessage]:
             self._config = self.saver.put(config, *state)
             return self._read_new_messages() if is_root else []
 
-        written = await self.recorder.record(write)
+        written = await self.recorder.record_write(write)
         if is_root and not written:
             self.recorder.drop_text()  # its node is done, and it became no message
             if self.head_id != before:
@@ -55,7 +55,7 @@ class StateRecorder:
             self.saver.put_writes(*writes)
             return []
 
-        await self.recorder.record(write)
+        await self.recorder.record_write(write)
 
     def _read_new_messages(self) -> list[WrittenMessage]:
         """Return the messages after the head that was known; none if the head went elsewhere."""

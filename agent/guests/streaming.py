@@ -24,7 +24,7 @@ class StreamReader:
         self._nodes: dict[str, str] = {}  # at work, by task
         self._lines: deque[str] = deque(maxlen=MAX_SHOWN_LINES)
 
-    def read(self, part: Mapping[str, Any]) -> None:
+    def read_part(self, part: Mapping[str, Any]) -> None:
         """Report a part. Text of a subgraph is not shown: only the root's messages stay in the conversation."""
         kind, namespace, data = part["type"], part["ns"], part["data"]
         if kind == "messages" and not namespace:
@@ -47,7 +47,7 @@ class StreamReader:
 
     def _show(self) -> None:
         nodes = list(dict.fromkeys(self._nodes.values()))[:MAX_SHOWN_NODES]
-        self._reporter.show(GraphProgress(tuple(nodes), tuple(self._lines)))
+        self._reporter.show_progress(GraphProgress(tuple(nodes), tuple(self._lines)))
 
 
 def format_line(value: object) -> str:

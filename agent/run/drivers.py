@@ -7,6 +7,7 @@ from agent.run.drafts import Drafts
 from agent.run.preparation import PreparedRun
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
+from agent.settings import GraphOffer
 from checkpoints import StateError
 
 
@@ -20,6 +21,9 @@ class Driver(Protocol):
 
 class GuestRuns(Driver, Protocol):
     """The driver of guest graphs, which may wait with questions of their own."""
+
+    @property
+    def offer(self) -> GraphOffer: ...
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions that wait where a conversation stands. Blocks."""

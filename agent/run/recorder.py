@@ -151,9 +151,9 @@ class RunRecorder:
         def write() -> list[WrittenMessage]:
             return [WrittenMessage(*self.writer.commit_message(new), message)]
 
-        return (await self.record(write))[0].stored.depth
+        return (await self.record_write(write))[0].stored.depth
 
-    async def record(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
+    async def record_write(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
         """Run a write to its end, then note and publish the messages that it has written."""
         # To its end even when the run is stopped meanwhile: otherwise a message on disk that is not noted here would be
         # written once more by `end_run`, as a partial message.

@@ -59,9 +59,13 @@ class Runner:
     followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
     conclusions: ConclusionWriter
-    graphs: GraphOffer
     guests: GuestRuns | None
     candidates: CandidateDriver
+
+    @property
+    def graphs(self) -> GraphOffer:
+        """Return the guest graphs that a new conversation may begin with."""
+        return self.guests.offer if self.guests else NO_GRAPHS
 
     async def send(
         self,
@@ -207,7 +211,6 @@ def build_runner(
     followers: Sequence[RunFollower] = (),
     agents: Agents | None = None,
     guests: GuestRuns | None = None,
-    graphs: GraphOffer = NO_GRAPHS,
 ) -> Runner:
     """Build a runner and join its parts."""
     sub_agents = agents or {}
@@ -240,5 +243,5 @@ def build_runner(
     conclusions = ConclusionWriter(store, catalog, blocking, limits)
     return Runner(
         *(store, catalog, inputs, starter, reruns, active_runs, watchdog, blocking),
-        *(all_followers, default_policy, conclusions, graphs, guests, candidates),
+        *(all_followers, default_policy, conclusions, guests, candidates),
     )

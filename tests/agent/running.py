@@ -28,7 +28,7 @@ from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner, build_runner
 from agent.run.titles import TitleWriter
-from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog
+from agent.settings import ModelCatalog
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.calculator import calculator
@@ -168,7 +168,6 @@ async def running(
     agents: Agents | None = None,
     database: Database | None = None,  # None: one in memory
     guests: Callable[[Store, RunHub], GuestRuns] | None = None,
-    graphs: GraphOffer = NO_GRAPHS,
     **limits: Any,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(POOL_THREADS)
@@ -186,7 +185,7 @@ async def running(
         followers.append(Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge))
     if titles is not None:
         followers.append(TitleWriter(store, runs, hub, offer, blocking, tracer, titles_model, max_seconds=titles))
-    moving |= {"followers": followers, "guests": guests(store, hub) if guests else None, "graphs": graphs}
+    moving |= {"followers": followers, "guests": guests(store, hub) if guests else None}
     runner = build_runner(store, runs, hub, graph, offer, blocking=blocking, limits=kept, tracer=tracer, **moving)
     thread_id = store.create_thread().id
     events: list[Event] = []

@@ -66,12 +66,12 @@ async def hosting(
     path = tmp_path / "theirs.py"
     path.write_text(text)
     database = database or Database.in_memory()
-    catalog = GuestCatalog.load([GraphDefinition("graph", path, "graph")], "graph")
+    catalog = GuestCatalog.load_graphs([GraphDefinition("graph", path, "graph")], "graph")
     pool = ThreadPoolExecutor(4)
     saver = WaymarkSaver(Store(database))
     make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, saver, BlockingPool(pool))  # noqa: E731
     try:
-        async with running(None, database=database, guests=make, graphs=catalog.offer, **limits) as chat:  # type: ignore[arg-type]
+        async with running(None, database=database, guests=make, **limits) as chat:  # type: ignore[arg-type]
             if thread_id is None:
                 chat.store.change_settings(chat.thread_id, {"graph": "graph"})
             chat.thread_id = thread_id or chat.thread_id

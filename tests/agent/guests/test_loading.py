@@ -34,7 +34,7 @@ def define(tmp_path: Path, text: str, variable: str = "graph") -> GraphDefinitio
 
 def run(definition: GraphDefinition) -> int:
     async def invoke() -> int:
-        async with load_guest(definition).open(CONFIG) as graph:
+        async with load_guest(definition).open_graph(CONFIG) as graph:
             found = await graph.ainvoke({"n": 1})
             return int(found["n"])
 

@@ -21,15 +21,15 @@ def test_a_flood_waits_for_the_next_delivery_and_the_newest_counts(monkeypatch: 
     async def story() -> None:
         recorder: Any = SimpleNamespace(append_text=texts.append, check_open=lambda: None)
         carried = Reporter(recorder, events.append, max_chars=6)
-        carried.show(GraphProgress(("first",)))
+        carried.show_progress(GraphProgress(("first",)))
         while not events:  # noqa: ASYNC110  (the delivery has no event of its own)
             await asyncio.sleep(0)
         for number in range(1_000):
-            carried.show(GraphProgress((str(number),)))
+            carried.show_progress(GraphProgress((str(number),)))
             carried.add_text("abcd")
             await asyncio.sleep(0)
         assert (texts, events) == ([], [GraphProgress(("first",))])
-        carried.deliver()
+        carried.deliver_all()
         assert (texts, events[1:]) == (["abcdab"], [GraphProgress(("999",))])
 
     asyncio.run(story())
@@ -42,10 +42,10 @@ def test_after_the_end_of_its_run_it_delivers_nothing() -> None:
     async def story() -> None:
         events: list[Event] = []
         recorder: Any = SimpleNamespace(append_text=refuse, check_open=refuse)
-        for use in (lambda late: late.add_text("late"), lambda late: late.show(GraphProgress(("late",)))):
+        for use in (lambda late: late.add_text("late"), lambda late: late.show_progress(GraphProgress(("late",)))):
             carried = Reporter(recorder, events.append, max_chars=6)
             use(carried)
-            carried.deliver()
+            carried.deliver_all()
         assert events == []
 
     asyncio.run(story())
@@ -58,12 +58,14 @@ class Unprintable:
 
 def test_lines_and_nodes_are_bounded_whatever_a_graph_streams() -> None:
     shown: list[GraphProgress] = []
-    carried: Any = SimpleNamespace(show=shown.append, add_text=None)
+    carried: Any = SimpleNamespace(show_progress=shown.append, add_text=None)
     reader = StreamReader(carried)
     for number in range(100):
-        reader.read({"type": "tasks", "ns": ("outer:1",), "data": {"id": str(number), "name": f"n{number}", "input": None}})
-        reader.read({"type": "custom", "ns": (), "data": {"text": "x" * 10_000}})
-    reader.read({"type": "custom", "ns": (), "data": Unprintable()})
+        reader.read_part(
+            {"type": "tasks", "ns": ("outer:1",), "data": {"id": str(number), "name": f"n{number}", "input": None}}
+        )
+        reader.read_part({"type": "custom", "ns": (), "data": {"text": "x" * 10_000}})
+    reader.read_part({"type": "custom", "ns": (), "data": Unprintable()})
     assert len(shown[-1].nodes) == MAX_SHOWN_NODES
     assert shown[-1].nodes[0] == "outer › n0"
     assert len(shown[-1].lines) == MAX_SHOWN_LINES
