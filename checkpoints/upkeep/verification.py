@@ -20,7 +20,7 @@ from ..operation import OperationKind
 from ..progress import Report, StepCounter, ignore_progress
 from ..storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from ..storage.database import Database
-from . import index_verification, state_verification, undo_reach
+from . import index_verification, state_verification, tag_verification, undo_reach
 from .verification_report import Damage, RowCounts, VerificationReport
 
 _message_columns, _segment_columns, _operation_columns = schema.message.c, schema.segment.c, schema.operation.c
@@ -57,7 +57,7 @@ def _find_damages(connection: sa.Connection, messages: StepCounter) -> Iterator[
         _check_sqlite,
         _check_strays,
         _check_attachments,
-        _check_tags,
+        tag_verification.check_tags,
         _check_channel_values,
         partial(_check_threads, messages=messages),
     ):
@@ -127,17 +127,6 @@ def _check_attachments(connection: sa.Connection) -> Iterator[Damage]:
     for row in connection.execute(query.where(file_rows.REFERENCES_FILE)):
         if files.find_file_hashes(row.body) - sound:
             yield Damage("has an attached file that is missing or damaged", row.thread_id, row.title, row.id, row.depth + 1)
-
-
-def _check_tags(connection: sa.Connection) -> Iterator[Damage]:
-    """Compare the index of tags with the tags of each conversation."""
-    known, indexed = set(connection.scalars(sa.select(schema.tag.c.id))), defaultdict[str, set[str]](set)
-    for tag_id, thread_id in connection.execute(sa.select(schema.thread_tag.c.tag_id, schema.thread_tag.c.thread_id)):
-        indexed[thread_id].add(tag_id)
-    table = schema.thread.c
-    for row in connection.execute(sa.select(table.id, table.title, table.tags)):
-        if known.intersection(thread_rows.parse_tags(row.tags)) != indexed[row.id]:
-            yield Damage("the list finds it by other tags than it has", row.id, row.title)
 
 
 def _check_threads(connection: sa.Connection, messages: StepCounter) -> Iterator[Damage]:

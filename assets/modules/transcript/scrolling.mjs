@@ -16,12 +16,11 @@ export function useScrolling({ firstId, onNearTop }) {
   const scroller = useRef(null);
   const column = useRef(null);
   const isAtEnd = useRef(true);
-  const lastTop = useRef(0);
-  const lastHeight = useRef(0);
+  const last = useRef({ scrollTop: 0, scrollHeight: 0 });
   const [isAway, setIsAway] = useState(false);
   const scrollTo = useCallback((top) => {
     scroller.current.scrollTop = top;
-    lastTop.current = scroller.current.scrollTop;
+    last.current.scrollTop = scroller.current.scrollTop;
   }, []);
   const scrollToEnd = useCallback(() => scrollTo(scroller.current.scrollHeight), [scrollTo]);
   const jumpToEnd = useCallback(() => {
@@ -39,14 +38,13 @@ export function useScrolling({ firstId, onNearTop }) {
     // Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end. Text that
     // shrinks, as when an answer becomes a card, moves it too.
     if (distanceToEnd(element) <= AT_END_PX) isAtEnd.current = true;
-    else if (element.scrollTop < lastTop.current - 1 && element.scrollHeight === lastHeight.current) isAtEnd.current = false;
-    lastTop.current = element.scrollTop;
-    lastHeight.current = element.scrollHeight;
+    else if (element.scrollTop < last.current.scrollTop - 1 && element.scrollHeight >= last.current.scrollHeight) isAtEnd.current = false;
+    last.current = { scrollTop: element.scrollTop, scrollHeight: element.scrollHeight };
     setIsAway(!isAtEnd.current);
     if (element.scrollTop < NEAR_TOP_PX) onNearTop();
   }, [onNearTop]);
   useResize([column, scroller], () => {
-    lastHeight.current = scroller.current.scrollHeight;
+    last.current.scrollHeight = scroller.current.scrollHeight;
     if (isAtEnd.current) scrollToEnd();
     else setIsAway(distanceToEnd(scroller.current) > AT_END_PX);
   });

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.run.answer_writer import RunWriter
 from agent.run.recorder import RunEndedError, RunRecorder, WrittenMessage
 from checkpoints import RunState
 from tests.agent.guests.test_driving import play
@@ -12,7 +13,8 @@ from tests.agent.running import Running
 
 def test_nothing_is_written_for_a_run_that_has_ended(tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
-        recorder = RunRecorder(await chat.say("hello"), chat.runs, chat.hub, chat.runner.blocking)
+        run = await chat.say("hello")
+        recorder = RunRecorder(run, RunWriter(run, chat.runs, chat.hub), chat.runner.blocking)
         tries: list[str] = []
 
         def write() -> list[WrittenMessage]:
