@@ -33,7 +33,7 @@ function Question({ question, act }) {
     "div",
     { className: "question", role: "group", "aria-labelledby": label, "data-testid": "question", "data-style": question.style },
     h("p", { id: label, className: "question-title" }, question.actions.length > 0 ? "The graph asks for your decision." : "The graph asks:"),
-    question.text !== "" && h("pre", { className: "question-text", tabIndex: 0 }, question.text),
+    question.text !== "" && h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
     h(PARTS[question.style], { question, isPending, answer }),
   );
 }
