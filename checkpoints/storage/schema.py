@@ -145,7 +145,6 @@ operation = sa.Table(
 )
 
 _ID_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # LangGraph's ids ascend byte by byte
-
 # The state of a graph's channels after one step, written once. It names the values of the channels: see graph_state.py.
 state = sa.Table(
     "state",
@@ -158,8 +157,7 @@ state = sa.Table(
     sa.Column("parent_id", sa.Text),  # LangGraph's id of a parent that is not stored
     sa.Column("parent_hash", sa.LargeBinary),  # of a parent that was erased
     sa.Column("message_id", sa.Text, index=True),  # the last one of its path, by which the state is found
-    sa.Column("run_id", sa.Text),
-    sa.Column("shape", sa.Integer, nullable=False),
+    *(sa.Column("run_id", sa.Text), sa.Column("shape", sa.Integer, nullable=False)),
     sa.Column("leaves", sa.Text, nullable=False),  # JSON
     sa.Column("hash", sa.LargeBinary, nullable=False),
     sa.Column("hidden", sa.Boolean, nullable=False, server_default=sa.false()),  # LangGraph's `prune` unlisted it
@@ -167,8 +165,7 @@ state = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# The names in a state, such as those of its channels: most states of a graph have the same.
-state_shape = sa.Table(
+state_shape = sa.Table(  # the names in states, such as those of channels: most states of a graph have the same
     "state_shape",
     metadata,
     sa.Column("number", sa.Integer, primary_key=True),
@@ -182,8 +179,7 @@ channel_value = sa.Table(
     metadata,
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("type", sa.Text, nullable=False),  # of the serializer
-    sa.Column("bytes", sa.LargeBinary, nullable=False),
-    sa.Column("hash", sa.LargeBinary, nullable=False),
+    *(sa.Column(name, sa.LargeBinary, nullable=False) for name in ("bytes", "hash")),
     sqlite_autoincrement=True,
 )
 
@@ -191,14 +187,9 @@ channel_value = sa.Table(
 state_write = sa.Table(
     "state_write",
     metadata,
-    sa.Column("thread_id", sa.Text, primary_key=True),
-    sa.Column("namespace", sa.Text, primary_key=True),
-    sa.Column("checkpoint_id", sa.Text, primary_key=True),
-    sa.Column("task_id", sa.Text, primary_key=True),
+    *(sa.Column(name, sa.Text, primary_key=True) for name in ("thread_id", "namespace", "checkpoint_id", "task_id")),
     sa.Column("position", sa.Integer, primary_key=True),  # negative for errors and interrupts
-    sa.Column("task_path", sa.Text, nullable=False),
-    sa.Column("channel", sa.Text, nullable=False),
-    sa.Column("type", sa.Text, nullable=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("task_path", "channel", "type")),
     sa.Column("bytes", sa.LargeBinary, nullable=False),
     sa.Column("resumed", sa.Boolean, nullable=False),  # written by a run that began at this state
 )
