@@ -104,6 +104,7 @@ def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visi
     page.save("Begin")
     page.say(SUM)
     page.edit(SUM, "Tell me about stocks")
+    page.alternatives("2 of 2").wait_for()
     page.wait_for_answer()
     alternative = page.tab.locator(".place-alternative")
     expect(alternative).to_contain_text("6 messages")

@@ -281,7 +281,7 @@ def test_chats_of_open_webui_become_conversations(server: Server, visit: Visit, 
     page = visit(server)
     page.choose_import(file)
     expect(page.dialog).to_contain_text("2 conversations:")
-    page.confirm(IMPORT)
+    page.confirm("As new conversations")
     page.expect_messages(1)
     assert sorted(page.thread_titles()) == ["One", "Two"]
 
