@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
@@ -22,7 +23,8 @@ from agent.events import (
 )
 from agent.run.hub import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, RunState, StateError, ThreadNotFoundError
+from agent.subagents.forking import is_final_answer
+from checkpoints import MAIN, Message, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
 from components.candidate_frames import CandidateFrames, is_text
 from components.live_answer import LiveAnswer
@@ -232,8 +234,14 @@ def _build_plain_frame(event: Event) -> Frame | None:
     return None
 
 
+async def _describe_added(services: Services, thread_id: str, message: Message) -> message_view.MessageView | None:
+    if message.agent == MAIN and is_final_answer(message):  # it shows nothing of other messages
+        return (await services.run_blocking(message_view.describe_messages, [message], _build_extras(services)))[0]
+    return await services.read_snapshot(_find_message_view, services, thread_id, message.id)
+
+
 async def _build_message(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
-    added = await services.read_snapshot(_find_message_view, services, thread_id, event.message.id)
+    added = await _describe_added(services, thread_id, event.message)
     if added is None:
         return None
     # Where the agent went back, the message is not at the end.
@@ -243,12 +251,18 @@ async def _build_message(services: Services, thread_id: str, event: MessageAdded
 
 async def _build_start(services: Services, event: RunStarted) -> Frame:
     message = event.message
-    extras = message_view.MessageExtras(run_state=RunState.RUNNING, to_html=services.renderer.page())
-    shown = await services.run_blocking(message_view.describe_messages, [message], extras) if message else [None]
+    describe, extras = message_view.describe_messages, _build_extras(services)
+    shown = await services.run_blocking(describe, [message], extras) if message else [None]
     after = message.parent_id if message else None  # an edited message is not at the end
     candidates = [{"number": each.number, "model": each.model} for each in event.candidates]
     parts = {"candidates": candidates} if candidates else {}
     return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown[0], "after": after, **parts}
+
+
+def _build_extras(services: Services) -> message_view.MessageExtras:
+    """Return the extras of messages that need nothing else of their conversation."""
+    to_html = services.renderer.page()
+    return message_view.MessageExtras(run_state=RunState.RUNNING, prices=services.prices, to_html=to_html)
 
 
 def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
@@ -257,13 +271,8 @@ def _find_message_view(services: Services, thread_id: str, message_id: str) -> m
     """
     path = load_last_turn(services.store, thread_id)
     is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)
-    extras = message_view.MessageExtras(
-        run_state=RunState.RUNNING,
-        prices=services.prices,
-        attempts=fork_attempts.read_attempts(services.store, thread_id, path),
-        to_html=services.renderer.page(),
-    )
-    shown = message_view.describe_messages(path, extras)
+    attempts = fork_attempts.read_attempts(services.store, thread_id, path)
+    shown = message_view.describe_messages(path, replace(_build_extras(services), attempts=attempts))
     if is_subagent_message:
         return shown[-1] if shown else None
     for view in shown[::-1]:

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -109,11 +108,15 @@ class _RefusedFiles:
     def __init__(self) -> None:
         self._hashes: defaultdict[str, set[str]] = defaultdict(set)
 
+    def get_hashes(self, model: ChosenModel) -> Collection[str]:
+        """Return the files to leave out of requests to a model."""
+        return self._hashes[model.spec]
+
     @contextmanager
-    def track_refusals(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[Collection[str]]:
-        """Return the files to leave out while these messages are sent to a model, and note its refusal."""
+    def track_refusals(self, model: ChosenModel, messages: Sequence[BaseMessage]) -> Iterator[None]:
+        """Note a refusal while these messages are sent to a model."""
         try:
-            yield self._hashes[model.spec]
+            yield
         except Exception as error:
             if refuses_files(error):
                 self._hashes[model.spec] |= {
@@ -152,17 +155,21 @@ class _ModelNode:
     ) -> dict[str, Any]:
         source = identify_source(model.spec, model.chat)
         max_tokens = find_window(model.chat, context.limits.max_window_tokens).max_request_tokens
-        # On a thread: a long path takes hundreds of milliseconds, and other conversations would wait.
-        request = await context.recorder.run_blocking(
-            partial(_fit_request, state["messages"], source, max_tokens, with_tools=bool(offered))
-        )
         is_numbered = self.numbers != "off" and any(tool.name in MOVE_NAMES for tool in offered)
-        messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
+        refused = self.refused_files.get_hashes(model)
+
+        def build() -> tuple[ModelRequest, Sequence[AnyMessage], list[AnyMessage]]:
+            """Return what fits, its messages with numbers, and those as providers take them."""
+            request = _fit_request(state["messages"], source, max_tokens, with_tools=bool(offered))
+            messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
+            return request, messages, load_attachments(messages, context.read_files, refused)
+
+        # On a thread: a long path takes hundreds of milliseconds, and other conversations would wait.
+        request, messages, sent = await context.recorder.run_blocking(build)
         # The requested model; the answer's metadata names the one that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
-        with self.refused_files.track_refusals(model, messages) as refused:
-            sent = await context.recorder.run_blocking(partial(load_attachments, messages, context.read_files, refused))
+        with self.refused_files.track_refusals(model, messages):
             sent = restore_reasoning(sent, source, model.chat)
             answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
         answer = _make_ids_unique(answer, context.recorder)

@@ -55,7 +55,7 @@ class RunDriver:
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
         """Answer, or write the summary that was requested. Raises whatever ends the run early."""
-        settings = await self.blocking.run(self.inputs.load_settings, prepared.run)
+        settings = prepared.settings
         if prepared.run.candidates:
             await self.candidates.answer_question(recorder, settings, self._build_context(prepared, recorder, None, "off"))
             return

@@ -32,8 +32,13 @@ class PreparedRun:
     decided_calls: Sequence[OpenCall]  # the calls that waited, where the run begins with a decision about one
     started: RunStarted
     trace: RunTrace
-    graph: str  # the guest that answers; empty: the built-in agent does
+    settings: ThreadSettings  # of the conversation; of a rerun, its own in their place
     usage: RunUsage  # of the budgets; after a decision, that of the run that waited and its successor together
+
+    @property
+    def graph(self) -> str:
+        """Return the guest that answers; empty: the built-in agent does."""
+        return self.settings.graph
 
     def build_messages(self) -> list[AnyMessage]:
         """Build the first request. A path that cannot be sent raises here, in the run and not before it."""
@@ -56,16 +61,17 @@ class RunPreparer:
 
         Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
-        graph = self._find_graph(request)
-        if graph and request.models:
-            raise ModelsForGraphError
-        if graph and request.message is not None and request.message.files:
-            raise FilesRefusedError
-        waiting_calls = self._load_waiting_calls(request, graph)
-        if not is_repeated:
-            _check_decision(request, waiting_calls)
-        usage = self._load_usage(request)
-        run = self._begin(request, waiting_calls, self._choose_closing_text(request, graph))
+        with self.store.database.begin_read():
+            graph = self._find_graph(request)
+            if graph and request.models:
+                raise ModelsForGraphError
+            if graph and request.message is not None and request.message.files:
+                raise FilesRefusedError
+            waiting_calls = self._load_waiting_calls(request, graph)
+            if not is_repeated:
+                _check_decision(request, waiting_calls)
+            usage, closing_text = self._load_usage(request), self._choose_closing_text(request, graph)
+        run = self._begin(request, waiting_calls, closing_text)
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
         kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
@@ -132,16 +138,15 @@ class RunPreparer:
     def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
         prompt, is_asked = self.inputs.load_system_prompt(), request.message is not None
         with self.store.database.begin_read():
-            thread = self.store.get_thread(run.thread_id)
-            graph = ThreadSettings.from_thread(thread).graph
-            path = load_last_turn(self.store, run.thread_id) if graph else self.inputs.load_recent_messages(run)
+            thread, settings = self.store.get_thread(run.thread_id), self.inputs.load_settings(run)
+            path = load_last_turn(self.store, run.thread_id) if settings.graph else self.inputs.load_recent_messages(run)
             system_text = self.inputs.load_system_text(prompt, run)
             start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         candidates = self.runs.list_candidates(run.id) if run.candidates else ()
         started = RunStarted(run.id, thread.version, path[-1] if is_asked else None, candidates)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
         convert = self.inputs.recent_messages.convert
-        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, graph, usage)
+        return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, settings, usage)
 
 
 def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:

@@ -83,6 +83,8 @@ async def _load_files(services: Services, action: Action) -> list[File]:
     A repeated request, whose first attempt has used the uploads, gets the files that this attempt stored.
     """
     named = [(each["name"], services.uploads.find(each["id"])) for each in action.fields.get("files") or []]
+    if not named:
+        return []
     found = [(name, upload.data) for name, upload in named if upload]
     if len(found) == len(named):
         return await services.run_blocking(_parse_files, found)

@@ -154,14 +154,6 @@ async def _change_each(
     return receipts
 
 
-async def _start_thread(_: Services, __: Action) -> Answer:
-    return Answer(page_state.build_update(go="/"))
-
-
-async def _open_thread(_: Services, action: Action) -> Answer:
-    return Answer(page_state.build_update(go=page_state.thread_address(action.fields["thread"])))
-
-
 async def _rename_thread(services: Services, action: Action) -> Answer:
     thread_id, title = action.fields["thread"], action.fields["title"]
     await services.apply_change(services.store.rename_thread, thread_id, title, caller=_without_version(action))
@@ -227,8 +219,6 @@ async def _restore_thread(services: Services, action: Action) -> Answer:
 
 ACTIONS: Mapping[str, Handlers] = {
     Ids.LIST: {
-        "new": _start_thread,
-        "open": _open_thread,
         "rename": _rename_thread,
         "pin": _pin_thread,
         "archive": _archive_threads,

@@ -5,6 +5,8 @@ import { useCommands } from "../lib/commands.mjs";
 import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { refreshPanels } from "../lib/page-requests.mjs";
+import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
@@ -33,8 +35,9 @@ export function Threads(props) {
   const names = useTagNames(data);
   const shown = useShownThreads(data, view, text, names.get(tag));
   const selection = useSelection(shown.threads, shown.query, shown.query.view === "listed" ? data : undefined);
-  const open = (type, fields) => {
-    act(type, fields);
+  const open = (thread) => {
+    if (thread === null) refreshPanels("/");
+    else showMessage(thread, null);
     closeSheets({ restoreFocus: false });
   };
   const now = useNow();
@@ -52,7 +55,7 @@ export function Threads(props) {
     h(PaneHead, { title: "Conversations", id: "threads-heading" }, !selection.ids && shown.threads.length > 0 && h("button", { type: "button", className: "text-button", onClick: selection.start }, "Select")),
     h(
       "button",
-      { type: "button", className: "new-thread", onClick: () => open("new") },
+      { type: "button", className: "new-thread", onClick: () => open(null) },
       icon("plus-lg"),
       h("span", null, "New conversation"),
     ),
@@ -124,8 +127,8 @@ function Selected({ selection, act, isArchive, onTags }) {
 /** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
-  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, thread: id, detail: formatAge(updated, now), run: () => open("open", { thread: id }) });
-  return [{ group: "Actions", name: "New conversation", word: "new", run: () => open("new") }, ...others.map(line)];
+  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, thread: id, detail: formatAge(updated, now), run: () => open(id) });
+  return [{ group: "Actions", name: "New conversation", word: "new", run: () => open(null) }, ...others.map(line)];
 }
 
 /** The scrolling part. */
@@ -150,7 +153,7 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
     });
   const isSearching = text.trim() !== "";
   const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" };
-  if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act, onBringBack: (thread) => open("bring-back", thread) }));
+  if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act, onBringBack: (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
   return h(
     "div",
     region,
@@ -189,7 +192,7 @@ function useRowActions(parts) {
   return useMemo(() => {
     const act = (type, fields) => latest.current.act(type, fields);
     return {
-      onOpen: (thread) => latest.current.open("open", { thread }),
+      onOpen: (id) => latest.current.open(id),
       onRename: (id) => latest.current.setRenamedId(id),
       onTitle: (thread, title) => act("rename", { thread, title }),
       onPin: ({ id, pinned }) => act("pin", { thread: id, pinned: !pinned }),
