@@ -15,6 +15,7 @@ const page = { pathname: location.pathname, update: null, window: null, begun: n
 let newestRead = 0;
 let shownRead = 0;
 let openReads = 0;
+let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
@@ -43,13 +44,20 @@ export async function sendAction(list, action) {
  */
 export async function readPanels(pathname, update, shownWindow) {
   Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null, begun: null });
-  newestRead += 1;
-  const number = newestRead;
-  openReads += 1;
-  const reply = await post("/api/panels", { ...describePage(), pathname }).finally(() => (openReads -= 1));
-  if (reply === null || number < shownRead || pathname !== page.pathname) return;
+  const isBegun = begunRead !== null && begunRead.pathname === pathname && begunRead.update.tick === update?.tick && begunRead.window === page.window;
+  const { number, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
+  if (isBegun) begunRead = null;
+  const read = await reply;
+  if (read === null || number < shownRead || pathname !== page.pathname) return;
   shownRead = number;
-  setProperties(reply);
+  setProperties(read);
+}
+
+function beginRead(pathname, update) {
+  newestRead += 1;
+  openReads += 1;
+  const reply = post("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
+  return { pathname, update, window: page.window, number: newestRead, reply };
 }
 
 /**
@@ -59,7 +67,9 @@ export async function readPanels(pathname, update, shownWindow) {
 export function refreshPanels(address) {
   const { fill, closed } = page.update ?? {};
   const kept = { ...(fill && { fill }), ...(closed && { closed }), ...(address && { go: address }) };
-  setProperties({ head: { data: { tick: Date.now() / 1000, ...kept } } });
+  const update = { tick: Date.now() / 1000, ...kept };
+  begunRead = beginRead(address ?? location.pathname, update); // at once: until Dash calls for it, two frames may pass
+  setProperties({ head: { data: update } });
 }
 
 /**
@@ -78,7 +88,7 @@ export function applyTurn({ properties, data }) {
 
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 
-const describePage = () => ({ pathname: page.begun ?? location.pathname, update: page.update && { ...page.update, toast: undefined }, window: page.window, list_seen: getListSeen() });
+const describePage = (update = page.update) => ({ pathname: page.begun ?? location.pathname, update: update && { ...update, toast: undefined }, window: page.window, list_seen: getListSeen() });
 
 /** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
 async function post(address, body, retry = null) {
