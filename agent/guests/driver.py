@@ -1,7 +1,7 @@
 """Driving a run of a guest graph: its input, its stream, and whether it waits for a person."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -93,6 +93,10 @@ class GuestDriver:
         """End the loops of the graphs."""
         for guest in self.catalog.graphs.values():
             guest.loop.close()
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        found = self.catalog.graphs.get(graph)
+        return found.channels if found else None
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         found = self.saver.get_tuple({"configurable": {"thread_id": thread_id}})

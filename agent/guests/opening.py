@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -37,6 +37,11 @@ class GuestGraph:
             if not isinstance(made, Pregel):
                 raise GraphLoadError(self._describe_wrong_type(made, "made"))
             yield made
+
+    @property
+    def channels(self) -> Collection[str] | None:
+        """The names of the graph's channels; None where a factory makes it for each run."""
+        return list(self.entry.channels) if _is_graph(self.entry) else None
 
     async def _make(self, config: RunnableConfig, stack: AsyncExitStack) -> Any:
         try:

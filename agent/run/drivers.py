@@ -1,5 +1,6 @@
 """Two drivers: the built-in agent answers, or the guest graph that its conversation began with."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +28,10 @@ class GuestRuns(Driver, Protocol):
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions that wait where a conversation stands. Blocks."""
+        ...
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        """Return the names of a graph's channels; None where they are not known before a run makes the graph."""
         ...
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The runner: one server-side task a run, from the committed user message to rest. Pages only watch."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,10 @@ class Runner:
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions of a guest graph that wait where its conversation stands. Blocks."""
         return self.guests.list_questions(thread_id) if self.guests else []
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        """Return the names of a guest graph's channels; None where they are not known."""
+        return self.guests.list_channels(graph) if self.guests and graph else None
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:
         """Begin to replace a part of the conversation with a summary (see compaction).

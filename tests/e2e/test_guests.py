@@ -43,6 +43,7 @@ def test_a_graph_answers_asks_and_is_restored_and_undone_with_its_values(start: 
     other.tab.close()
     dialog = page.ask_to_restore("Greeted")
     expect(dialog).to_contain_text("All values of the graph go back as well.")
+    expect(dialog).to_contain_text("turns: 2 → 1")
     page.confirm("Restore")
     expect(page.notice).to_contain_text("Restored to Greeted")
     page.undo()
@@ -66,6 +67,31 @@ def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, v
     expect(question(page)).to_have_count(0)
     page.wait_for_answer()
     assert page.answer() == "The tool says: reject 7A"
+
+
+def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.save("Greeted")
+    page.say("more")
+    page.select(page.checkpoint("Greeted")).get_by_test_id("state").click()
+    turns = page.tab.get_by_test_id("channel").filter(has_text="turns")
+    expect(turns).to_have_attribute("data-difference", "changed")
+    expect(turns.locator("summary")).to_contain_text("1 → 2")
+    notes = page.tab.get_by_test_id("channel").filter(has_text="notes")
+    notes.locator("summary").first.click()
+    expect(notes.locator("ins").filter(has_text="1").last).to_be_visible()
+    expect(notes.locator(".tree")).to_contain_text("1: hello0")
+    expect_accessible(page, "the state of a graph")
+    page.dialog.get_by_label("Difference to").select_option(label="(none)")
+    expect(turns).not_to_have_attribute("data-difference", "changed")
+    expect(turns.locator("summary")).to_have_text("turns1")
+    page.tab.keyboard.press("Escape")
+    expect(page.dialog).to_have_count(0)
+    page.tab.get_by_test_id("compare").click()
+    compared = page.dialog.get_by_test_id("channel")
+    expect(compared).to_have_count(2)  # the messages are compared as messages
+    expect(compared.last).to_contain_text("1 → 2")
 
 
 @pytest.mark.slow

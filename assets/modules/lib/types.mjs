@@ -63,7 +63,7 @@
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number, checkpoints: CheckpointView[],
  *   segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[], alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
- * @typedef {HistoryPortion & {save: {enabled: boolean, reason: string|null}}} HistoryData
+ * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}}} HistoryData
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[]}} ThreadItem  `tags`: ids
  * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], seen: string, current: string|null,
