@@ -156,6 +156,11 @@ def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) ->
     return connection.scalar(sa.select(chain.c.number).where(chain.c.number == ancestor)) is not None
 
 
+def place_state(connection: sa.Connection, number: int, message_id: str) -> None:
+    """Let a state belong to another message. Its hash does not cover that: it is an index."""
+    connection.execute(sa.update(schema.state).where(_state.number == number).values(message_id=message_id))
+
+
 def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
     """Unlist states. They stay for what stands on them, or may again after an undo."""
     connection.execute(sa.update(schema.state).where(*conditions).values(hidden=True))

@@ -158,7 +158,8 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
 
 
 def _describe_saving(thread: Thread) -> dict[str, Any]:
-    return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
+    is_enabled = thread.head_id is not None or thread.state_id is not None
+    return {"enabled": is_enabled, "reason": None if is_enabled else NOTHING_TO_SAVE}
 
 
 def _read_known_thread(store: Store, thread_id: str, portions: int, words: str, wanted: str | None = None) -> dict[str, Any]:
