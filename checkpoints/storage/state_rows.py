@@ -146,6 +146,15 @@ def find_state(connection: sa.Connection, path: Path) -> int | None:
     return None
 
 
+def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
+    """Return the graph's own states by number, without their content; `is_own`: of the run that wrote their message."""
+    is_own = _is_at_rest.label("is_own")
+    query = sa.select(_state.number, _state.parent, _state.message_id, is_own)
+    of_graph = sa.and_(_state.thread_id == thread_id, _state.namespace == "")
+    joined = query.outerjoin(schema.message, _message.id == _state.message_id).where(of_graph)
+    return list(connection.execute(joined.order_by(_state.number)))
+
+
 def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) -> bool:
     """Return whether a state is another one or above it. Numbers ascend from parents to children."""
     if number is None or ancestor > number:
