@@ -95,6 +95,19 @@ def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start,
     expect(compared.last).to_contain_text("1 → 2")
 
 
+def test_a_new_conversation_from_a_message_goes_on_with_the_values(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.say("more")
+    address = page.tab.url
+    page.ask_to_branch("1: hello").get_by_label("a new conversation").check()
+    page.confirm("Branch")
+    page.tab.wait_for_url(lambda url: url != address)
+    page.expect_messages(2)
+    page.say("other")
+    assert page.answer() == "2: other"
+
+
 def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path, TRIP)))
     form = page.tab.get_by_role("form", name="Inputs of the graph")
