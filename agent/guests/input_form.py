@@ -22,7 +22,7 @@ def read_form(entry: Any) -> InputForm | None:
     builder = entry if isinstance(entry, StateGraph) else getattr(entry, "builder", None)
     if not isinstance(builder, StateGraph):
         return None
-    schema = _read_schema(builder.input_schema)
+    schema = _read_json_schema(builder.input_schema)
     properties, required = schema.get("properties") or {}, schema.get("required") or ()
     fields = [
         _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, required=name in required)
@@ -35,7 +35,7 @@ def read_form(entry: Any) -> InputForm | None:
     return InputForm(fields, has_messages=MESSAGES_CHANNEL in properties, is_own=is_own)
 
 
-def _read_schema(kind: type[Any]) -> Mapping[str, Any]:
+def _read_json_schema(kind: type[Any]) -> Mapping[str, Any]:
     """Return the JSON schema of the author's type, or that of each of its fields: one may have none."""
     with suppress(Exception):  # the author's types; of Python before 3.12, every `typing.TypedDict`
         return TypeAdapter(kind).json_schema()
@@ -57,22 +57,25 @@ def _read_field_schema(hint: Any) -> Mapping[str, Any]:
 
 
 def _read_field(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any], *, required: bool) -> InputField:
-    content = _resolve(field, definitions)
+    content = _resolve_reference(field, definitions)
     options = content.get("enum")
     kind = _KINDS.get(str(content.get("type")), "json")
     if isinstance(options, list):
         is_choice = 0 < len(options) <= MAX_OPTIONS and all(isinstance(each, str) for each in options)
         kind, options = ("choice", options) if is_choice else ("json", [])
-    elif content.get("type") == "array" and _resolve(content.get("items") or {}, definitions).get("type") == "string":
+    elif (
+        content.get("type") == "array"
+        and _resolve_reference(content.get("items") or {}, definitions).get("type") == "string"
+    ):
         kind = "texts"
     label = str(field.get("title") or name.replace("_", " ").capitalize())[:MAX_LABEL_CHARS]
     description = str(field.get("description") or "")[:MAX_DESCRIPTION_CHARS]
     return InputField(name, kind, label, description, tuple(options or ()), required)
 
 
-def _resolve(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve_reference(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schema that a field names, and of an optional one that of its value."""
     if isinstance(reference := field.get("$ref"), str):
         return definitions.get(reference.removeprefix("#/$defs/")) or {}
     kinds = [each for each in field.get("anyOf") or () if each.get("type") != "null"]
-    return _resolve(kinds[0], definitions) if len(kinds) == 1 else field
+    return _resolve_reference(kinds[0], definitions) if len(kinds) == 1 else field

@@ -67,7 +67,7 @@ def _describe_channel(name: str, reference: Reference, sizes: Mapping[int, Any])
     return Channel(name, reference, identity, sum(sizes[number].size for number in numbers))
 
 
-def read_value(database: Database, thread_id: str, channel: Channel, max_items: int | None = None) -> Any:
+def read_plain_value(database: Database, thread_id: str, channel: Channel, max_items: int | None = None) -> Any:
     """Return the value of a channel, or the first items of its list, as plain JSON. Raises `DamagedStateError`."""
     numbers = list_numbers(channel.reference)[:max_items]
     if not numbers:

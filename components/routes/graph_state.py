@@ -74,7 +74,7 @@ def describe_states(store: Store, runner: Runner, thread_id: str, place: str, ot
     channels = [
         ChannelView(
             name=name,
-            difference=None if two is None else _compare(one.get(name), two.get(name)),
+            difference=None if two is None else _find_difference(one.get(name), two.get(name)),
             one=writers[0].describe(one.get(name)),
             other=writers[1].describe((two or {}).get(name)),
             is_unknown=known is not None and name not in known,
@@ -113,7 +113,7 @@ def format_channel(store: Store, thread_id: str, place: str, name: str) -> str:
         raise MessageNotFoundError(name)
     if channel.byte_count > MAX_WHOLE_CHARS:
         return f"({channel.byte_count:,} bytes: too many to be shown)"
-    return shorten_for_model(serde.format_indented(_read_value(store, thread_id, channel)), MAX_WHOLE_CHARS)
+    return shorten_for_model(serde.format_indented(_read_channel_value(store, thread_id, channel)), MAX_WHOLE_CHARS)
 
 
 class _SideWriter:
@@ -133,8 +133,8 @@ class _SideWriter:
         query = urlencode({"place": self._place, "name": channel.name})
         address = f"/api/threads/{quote(self._thread_id, safe='')}/channel?{query}"
         if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
-            return ChannelSide(summary=_describe_bytes(channel), tree=None, address=address)
-        value = _read_value(self._store, self._thread_id, channel, MAX_LEVEL_ITEMS)
+            return ChannelSide(summary=_describe_channel_size(channel), tree=None, address=address)
+        value = _read_channel_value(self._store, self._thread_id, channel, MAX_LEVEL_ITEMS)
         self._budget.is_cut = False
         tree = build_tree(value, self._budget)
         is_long = (channel.item_count or 0) > MAX_LEVEL_ITEMS
@@ -153,13 +153,13 @@ def _list_channels(store: Store, thread_id: str, number: int | None) -> Mapping[
     return list_channels(store.database, thread_id, number)
 
 
-def _read_value(store: Store, thread_id: str, channel: "Channel", max_items: int | None = None) -> object:
-    from checkpoints.graph_states.state_views import read_value  # noqa: PLC0415  (as above)
+def _read_channel_value(store: Store, thread_id: str, channel: "Channel", max_items: int | None = None) -> object:
+    from checkpoints.graph_states.state_views import read_plain_value  # noqa: PLC0415  (as above)
 
-    return read_value(store.database, thread_id, channel, max_items)
+    return read_plain_value(store.database, thread_id, channel, max_items)
 
 
-def _compare(one: "Channel | None", other: "Channel | None") -> Difference:
+def _find_difference(one: "Channel | None", other: "Channel | None") -> Difference:
     if one is None or other is None:
         return "added" if one is None else "removed"
     return "same" if one.identity == other.identity else "changed"
@@ -167,7 +167,7 @@ def _compare(one: "Channel | None", other: "Channel | None") -> Difference:
 
 def _differs(one: "Channel | None", other: "Channel | None") -> bool:
     has_messages = any(each is not None and each.has_messages for each in (one, other))
-    return not has_messages and _compare(one, other) != "same"
+    return not has_messages and _find_difference(one, other) != "same"
 
 
 def _list_known_channels(store: Store, runner: Runner, thread_id: str) -> Collection[str] | None:
@@ -192,10 +192,10 @@ def _describe_shortly(store: Store, thread_id: str, channel: "Channel | None") -
     if channel is None:
         return NOT_SET_TEXT
     if channel.byte_count > MAX_LINE_BYTES:
-        return _describe_bytes(channel)
-    return describe_on_line(_read_value(store, thread_id, channel))
+        return _describe_channel_size(channel)
+    return describe_on_line(_read_channel_value(store, thread_id, channel))
 
 
-def _describe_bytes(channel: "Channel") -> str:
+def _describe_channel_size(channel: "Channel") -> str:
     items = "" if channel.item_count is None else f"{pluralize(channel.item_count, 'item')}, "
     return f"{items}{channel.byte_count:,} bytes"

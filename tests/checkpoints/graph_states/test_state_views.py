@@ -10,7 +10,7 @@ from checkpoints import Database, Store
 from checkpoints.errors import DamagedStateError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.plain_values import read_plain
-from checkpoints.graph_states.state_views import Channel, list_channels, read_value
+from checkpoints.graph_states.state_views import Channel, list_channels, read_plain_value
 from checkpoints.storage import schema
 from tests.checkpoints.graph_states.graphs import ask, make_graph
 
@@ -31,11 +31,11 @@ def list_now(store: Store) -> dict[str, Channel]:
 def test_the_channels_of_a_state_are_read_as_json_and_not_those_of_langgraph(store: Store) -> None:
     channels = list_now(store)
     assert list(channels) == ["count", "files", "messages", "notes"]
-    values = {name: read_value(store.database, "t", channel) for name, channel in channels.items()}
+    values = {name: read_plain_value(store.database, "t", channel) for name, channel in channels.items()}
     assert values["count"] == 2
     assert values["notes"] == ["one" * 60, "two" * 60]
     assert list(values["files"]) == ["file-1", "file-2"]
-    assert read_value(store.database, "t", channels["notes"], 1) == ["one" * 60]
+    assert read_plain_value(store.database, "t", channels["notes"], 1) == ["one" * 60]
     assert (channels["messages"].has_messages, channels["messages"].item_count) == (True, 4)
     assert list_channels(store.database, "of another", store.get_thread("t").state_id) == {}
 
