@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from checkpoints import MAIN, Message
+from checkpoints import MAIN, Message, NewMessage
 from checkpoints.limits import to_number
 
 MoveKind = Literal["goto", "rewind"]
@@ -17,6 +17,7 @@ QUESTION_KEY = "asked"
 ATTEMPT_KEY = "fork"
 CHECKPOINT_KEY = "memory_checkpoint"
 EXCERPT_KEY = "excerpt"
+INPUTS_KEY = "graph_inputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,23 @@ class ExcerptMark:
         return {EXCERPT_KEY: entry}
 
 
-def _find_entry(message: Message, key: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class InputsMark:
+    """The mark of a user's message with further inputs for a guest graph, by their names."""
+
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, message: Message | NewMessage) -> Self | None:
+        """Read the mark of a message; None without one."""
+        entry = _find_entry(message, INPUTS_KEY) if message.body["type"] == "human" else {}
+        return cls(entry) if entry else None
+
+    def to_kwargs(self) -> dict[str, Any]:
+        return {INPUTS_KEY: self.values}
+
+
+def _find_entry(message: Message | NewMessage, key: str) -> dict[str, Any]:
     entry = (message.body["data"].get("additional_kwargs") or {}).get(key)
     return entry if isinstance(entry, dict) else {}
 

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from .model import ListPlace, Thread
 from .search.query import split_tags
-from .storage import schema, thread_lists, thread_rows
+from .storage import schema, state_rows, thread_lists, thread_rows
 from .storage.database import Database
 
 
@@ -51,6 +51,21 @@ class ThreadReader:
     def get_thread(self, thread_id: str) -> Thread:
         with self.database.begin_read() as connection:
             return thread_rows.select_thread(connection, thread_id)
+
+    def has_states(self, thread_id: str) -> bool:
+        """Return whether a graph has written states in this conversation."""
+        with self.database.begin_read() as connection:
+            return thread_rows.load_thread(connection, thread_id).has_states
+
+    def find_state(self, thread_id: str, message_id: str | None) -> int | None:
+        """Return the state of a graph that belongs to a message: where a restore to it would stand; None without one."""
+        with self.database.begin_read() as connection:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            if message_id == loaded.thread.head_id:
+                return loaded.thread.state_id
+            if message_id is None or not loaded.has_states:
+                return None
+            return state_rows.find_state(connection, thread_rows.load_path(connection, thread_id, message_id))
 
     def thread_exists(self, thread_id: str) -> bool:
         """Return whether the thread exists and is not deleted."""

@@ -56,6 +56,7 @@ class _Fields(TypedDict, total=False):
     number: Count | None  # of a candidate
     models: Annotated[list[str], Field(max_length=MAX_MODELS)] | None  # that answer at once
     choice: dict[str, Any] | None
+    inputs: dict[str, Any] | None  # of a guest graph, beside a message
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
     threads: Annotated[list[str], Field(max_length=MAX_SELECTED_THREADS)] | None

@@ -1,5 +1,7 @@
 """Who answers: the models and the graphs that a conversation may choose from, as the composer shows them."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, TypedDict
 
 from agent.settings import ThreadSettings
@@ -28,7 +30,15 @@ def describe_answerer(services: Services, thread: Thread | None) -> dict[str, An
         "models": [] if thread and settings.graph else list_models(services, with_graphs=thread is None),
         "default": usual,
         "can_connect": services.connector is not None,
+        "graph": settings.graph,
+        "forms": _describe_forms(services, [settings.graph] if thread else services.runner.graphs.names),
     }
+
+
+def _describe_forms(services: Services, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Describe the inputs of graphs beside messages, by the graph's name, of those that have any."""
+    forms = {name: services.runner.find_form(name) for name in names}
+    return {name: asdict(form) for name, form in forms.items() if form}
 
 
 def list_models(services: Services, *, with_graphs: bool) -> list[ModelItem]:

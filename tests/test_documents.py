@@ -32,9 +32,17 @@ from checkpoints.storage import path_search
 from command_line import parse_arguments
 from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
-from components.routes import agent_transcript, comparison, export_download, export_several, open_pages, thread_list
+from components.routes import (
+    agent_transcript,
+    comparison,
+    export_download,
+    export_several,
+    graph_state,
+    open_pages,
+    thread_list,
+)
 from components.services import MAX_READ_SECONDS
-from components.views import list_rows, question_cards, shown_text, word_differences
+from components.views import channels_view, list_rows, question_cards, shown_text, value_tree, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import PROVIDER_KEYS, Settings, load_settings
@@ -255,6 +263,11 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "in all calls of one answer",
         "Progress of a guest graph": f"{streaming.MAX_SHOWN_NODES} nodes, {streaming.MAX_SHOWN_LINES} lines of "
         f"{streaming.MAX_LINE_CHARS} characters, {1 / reporter.DELIVERY_SECONDS:g} times a second",
+        "Values of a graph that are shown": f"{channels_view.MAX_SHOWN_CHANNELS} channels; "
+        f"{value_tree.MAX_TREE_NODES:,} nodes and {value_tree.MAX_TREE_CHARS:,} characters of a place, "
+        f"{value_tree.MAX_LEVEL_ITEMS} items of a level, {value_tree.MAX_LEVELS} levels; "
+        f"{graph_state.MAX_TREE_BYTES:,} bytes of one as a tree, "
+        f"{graph_state.MAX_WHOLE_CHARS // 10**6} million characters as a text",
         "Questions of a guest graph": f"{question_cards.MAX_SHOWN_QUESTIONS} shown, "
         f"{question_cards.MAX_SHOWN_CHARS:,} characters of each",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,17 @@ def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: s
 def test_a_missing_project_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"^GRAPH: there is no file .*langgraph.json\.$"):
         list_graphs(Settings(graph=str(tmp_path / "langgraph.json")), {})
+
+
+def test_the_settings_of_waymark_do_not_become_the_environment_of_graphs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-of-waymark\n")
+    settings = load_settings({}, dotenv=tmp_path / ".env", tables=tmp_path / "none")
+    assert settings.openai_api_key is not None
+    path = write_project(tmp_path, graphs={"a": "a.py:graph"}, env={"THEIR_KEY": "theirs", "SET": "not this"})
+    environ = {"SET": "before"}
+    list_graphs(settings.model_copy(update={"graph": str(path)}), environ)
+    assert environ == {"SET": "before", "THEIR_KEY": "theirs"}
+    assert "OPENAI_API_KEY" not in os.environ

@@ -11,9 +11,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph.state import CompiledStateGraph
 
+from agent.guests.definitions import MESSAGES_CHANNEL
 from agent.guests.opening import AnyGraph
-
-MESSAGES_CHANNEL = "messages"
 
 
 def find_messages_channel(graph: AnyGraph) -> str | None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from checkpoints import StateError
 
+MESSAGES_CHANNEL = "messages"  # of the conversation's messages
+
 
 class GraphLoadError(StateError):
     """A graph that cannot be used. The text is one sentence that names its file, and the line where there is one."""

@@ -1,14 +1,13 @@
 """Driving a run of a guest graph: its input, its stream, and whether it waits for a person."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command
 
 from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types, read_messages
@@ -25,6 +24,7 @@ from agent.guests.run_saver import RunSaver
 from agent.guests.states import StateRecorder
 from agent.guests.streaming import STREAM_MODES, StreamReader
 from agent.run.blocking import BlockingPool
+from agent.run.graph_inputs import InputForm
 from agent.run.hub import RunHub
 from agent.run.outcome import OwnCodeError, locate_error
 from agent.run.preparation import PreparedRun
@@ -34,6 +34,7 @@ from agent.run.requests import RunRequest
 from agent.settings import GraphOffer
 from agent.tools.approval import AwaitingDecision
 from checkpoints import MAIN, Runs, StateError, Store
+from checkpoints.graph_states import WaymarkSaver
 from checkpoints.limits import MAX_ANSWER_CHARS
 
 
@@ -58,7 +59,7 @@ class GuestDriver:
     runs: Runs
     hub: RunHub
     catalog: GuestCatalog
-    saver: BaseCheckpointSaver[Any]
+    saver: WaymarkSaver
     blocking: BlockingPool
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
@@ -84,6 +85,7 @@ class GuestDriver:
         recorder.drop_text()
         if result.output is not None:
             await recorder.commit(result.output)
+            await self.blocking.run(self.saver.place_latest, run.thread_id)
 
     @property
     def offer(self) -> GraphOffer:
@@ -93,6 +95,14 @@ class GuestDriver:
         """End the loops of the graphs."""
         for guest in self.catalog.graphs.values():
             guest.loop.close()
+
+    def find_form(self, graph: str) -> InputForm | None:
+        found = self.catalog.graphs.get(graph)
+        return found.form if found else None
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        found = self.catalog.graphs.get(graph)
+        return found.channels if found else None
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         found = self.saver.get_tuple({"configurable": {"thread_id": thread_id}})
@@ -166,5 +176,6 @@ class GuestRun:
             return None
         new = self.path.list_after(known)
         if channel is None:
-            return read_input(graph, new)
-        return {channel: new} if new else None
+            is_begun = self.request.message is None and not is_at_rest  # another try: it has its input
+            return None if is_begun else read_input(graph, new)
+        return {**self.path.read_inputs(new), channel: new} if new else None

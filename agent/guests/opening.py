@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, get_type_hints
@@ -15,6 +15,8 @@ from langgraph.store.memory import InMemoryStore
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.guests.guest_loop import GuestLoop
 from agent.guests.importing import describe_error, find_line, import_variable
+from agent.guests.input_form import read_form
+from agent.run.graph_inputs import InputForm
 
 AnyGraph = Pregel[Any, Any, Any, Any]
 
@@ -26,6 +28,7 @@ class GuestGraph:
     definition: GraphDefinition
     entry: Any
     loop: GuestLoop
+    form: InputForm | None = None
 
     @asynccontextmanager
     async def open_graph(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
@@ -37,6 +40,11 @@ class GuestGraph:
             if not isinstance(made, Pregel):
                 raise GraphLoadError(self._describe_wrong_type(made, "made"))
             yield made
+
+    @property
+    def channels(self) -> Collection[str] | None:
+        """The names of the graph's channels; None where a factory makes it for each run."""
+        return list(self.entry.channels) if _is_graph(self.entry) else None
 
     async def _make(self, config: RunnableConfig, stack: AsyncExitStack) -> Any:
         try:
@@ -60,7 +68,8 @@ class GuestGraph:
 
 def load_guest(definition: GraphDefinition) -> GuestGraph:
     """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
-    guest = GuestGraph(definition, import_variable(definition), GuestLoop(definition.name))
+    entry = import_variable(definition)
+    guest = GuestGraph(definition, entry, GuestLoop(definition.name), read_form(entry) if _is_graph(entry) else None)
     if not _is_graph(guest.entry) and not callable(guest.entry):
         raise GraphLoadError(guest._describe_wrong_type(guest.entry, "is"))
     return guest

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from agent.marks import InputsMark
 from checkpoints import MAIN, Message, Store, serde
 
 
@@ -29,6 +31,11 @@ class GuestPath:
         """
         shared = len(known) if self._begins_with(known) else max(0, len(self.stored) - 1)
         return [_add_id(message) for message in self.stored[shared:]]
+
+    def read_inputs(self, new: Sequence[BaseMessage]) -> dict[str, Any]:
+        """Return the further inputs that the last of these messages brings."""
+        mark = InputsMark.of(self.stored[-1]) if new and self.stored else None
+        return dict(mark.values) if mark else {}
 
     def _begins_with(self, known: Sequence[BaseMessage]) -> bool:
         if len(known) > len(self.stored):

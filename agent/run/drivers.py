@@ -1,9 +1,11 @@
 """Two drivers: the built-in agent answers, or the guest graph that its conversation began with."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
 from agent.run.drafts import Drafts
+from agent.run.graph_inputs import InputForm
 from agent.run.preparation import PreparedRun
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
@@ -27,6 +29,14 @@ class GuestRuns(Driver, Protocol):
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions that wait where a conversation stands. Blocks."""
+        ...
+
+    def find_form(self, graph: str) -> InputForm | None:
+        """Return the inputs of a graph beside messages; None without any, or where they are not known."""
+        ...
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        """Return the names of a graph's channels; None where they are not known before a run makes the graph."""
         ...
 
     def close(self) -> None:

@@ -9,8 +9,16 @@ from agent.context.request import UNKNOWN_RESULT_TEXT, build_request
 from agent.events import RunStarted
 from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
+from agent.marks import InputsMark
 from agent.run.inputs import RunInputs
-from agent.run.requests import FilesRefusedError, ModelsForGraphError, NewRerun, NothingToDecideError, RunRequest
+from agent.run.requests import (
+    FilesRefusedError,
+    InputsRefusedError,
+    ModelsForGraphError,
+    NewRerun,
+    NothingToDecideError,
+    RunRequest,
+)
 from agent.settings import ThreadSettings
 from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
 from agent.tools.approval import NOT_APPROVED_TEXT, make_refusal
@@ -67,6 +75,8 @@ class RunPreparer:
                 raise ModelsForGraphError
             if graph and request.message is not None and request.message.files:
                 raise FilesRefusedError
+            if not graph and request.message is not None and InputsMark.of(request.message):
+                raise InputsRefusedError
             waiting_calls = self._load_waiting_calls(request, graph)
             if not is_repeated:
                 _check_decision(request, waiting_calls)

@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
+from agent.marks import InputsMark
 from agent.run.compaction import SummaryScope
 from agent.tools.approval import Decision
 from checkpoints import (
@@ -43,6 +44,13 @@ class ModelsForGraphError(StateError, ValueError):
 
     def __init__(self) -> None:
         super().__init__("A graph answers here, and it chooses its models itself: send the message to it alone.")
+
+
+class InputsRefusedError(StateError, ValueError):
+    """Inputs of a graph were sent where none answers."""
+
+    def __init__(self) -> None:
+        super().__init__("The built-in agent answers here, and takes no inputs of a graph.")
 
 
 class EndDelayedError(RunActiveError):
@@ -105,12 +113,13 @@ class RunRequest:
 
 
 def replace_text(message: Message, text: str) -> NewMessage:
-    """Return a user's message with another text and the same files. The files of a damaged message are unknown.
+    """Return a user's message with another text, the same files and inputs. Those of a damaged message are unknown.
 
     Raises `MessageTooLongError`.
     """
     content = files.build_content(clean_message_text(text), files.find_file_parts(message.body["data"].get("content")))
-    return NewMessage(serde.to_body(HumanMessage(content)))
+    inputs = InputsMark.of(message)
+    return NewMessage(serde.to_body(HumanMessage(content, additional_kwargs=inputs.to_kwargs() if inputs else {})))
 
 
 def make_title(text: str) -> str:
@@ -123,6 +132,11 @@ def clean_message_text(text: str) -> str:
     if len(text) > MAX_MESSAGE_CHARS:
         raise MessageTooLongError(len(text))
     return serde.sanitize_text(text)
+
+
+def check_inputs(inputs: Mapping[str, Any]) -> None:
+    """Check further inputs for a guest graph. Raises `MessageTooLongError` and the errors of arguments."""
+    _check_json(dict(inputs))
 
 
 def check_answers(answers: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The runner: one server-side task a run, from the committed user message to rest. Pages only watch."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.graph.state import AgentGraph, Limits
+from agent.marks import InputsMark
 from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
 from agent.run.background import RunFollower
@@ -19,6 +20,7 @@ from agent.run.conclusions import ConclusionWriter
 from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
 from agent.run.drivers import Drivers, GuestRuns
+from agent.run.graph_inputs import InputForm
 from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
 from agent.run.preparation import RunPreparer
@@ -28,6 +30,7 @@ from agent.run.requests import (
     RunRequest,
     check_answers,
     check_decision,
+    check_inputs,
     clean_message_text,
     make_title,
     replace_text,
@@ -76,15 +79,19 @@ class Runner:
         chosen_settings: Mapping[str, str] | None = None,
         attachments: Sequence[File] = (),
         models: Sequence[str] = (),
+        inputs: Mapping[str, Any] | None = None,
     ) -> Run:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk.
 
-        `chosen_settings` are for the new thread. Several `models` answer at once (see candidates).
+        `chosen_settings` are for the new thread. Several `models` answer at once (see candidates). `inputs` are for a guest
+        graph, beside the message.
         Raises `InvalidSettingsError` and `MessageTooLongError`.
         """
         text = clean_message_text(text)
         content = files.build_content(text, list(map(files.make_file_part, attachments)))
-        message = NewMessage(serde.to_body(HumanMessage(content)), files=tuple(attachments))
+        check_inputs(inputs or {})
+        mark = InputsMark(serde.sanitize_json(dict(inputs))).to_kwargs() if inputs else {}
+        message = NewMessage(serde.to_body(HumanMessage(content, additional_kwargs=mark)), files=tuple(attachments))
         chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
         settings = ThreadSettings().with_changes(chosen, self.catalog, self.graphs).changes_since(ThreadSettings())
         title, several = make_title(text or attachments[0].name), check_models(models, self.catalog)
@@ -133,6 +140,14 @@ class Runner:
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions of a guest graph that wait where its conversation stands. Blocks."""
         return self.guests.list_questions(thread_id) if self.guests else []
+
+    def find_form(self, graph: str) -> InputForm | None:
+        """Return the inputs of a guest graph beside messages; None without any, or where they are not known."""
+        return self.guests.find_form(graph) if self.guests and graph else None
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        """Return the names of a guest graph's channels; None where they are not known."""
+        return self.guests.list_channels(graph) if self.guests and graph else None
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:
         """Begin to replace a part of the conversation with a summary (see compaction).

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from langchain_core.messages import SystemMessage
+
 from .. import serde
 from ..errors import NothingRemovedError, NothingToSaveError
 from ..limits import MAX_DESCRIPTION_CHARS
@@ -10,8 +12,10 @@ from ..model import Checkpoint, Json, NewMessage, Node
 from ..names import clean_name
 from ..operation import OperationKind
 from ..operation_detail import OperationDetail
-from ..storage import checkpoint_rows, message_rows, thread_rows, tree_rows
+from ..storage import checkpoint_rows, message_rows, state_rows, thread_rows, tree_rows
 from .transaction import Transaction
+
+_STATE_NOTE = NewMessage(serde.to_body(SystemMessage("The state of the graph was saved here.")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +37,27 @@ class NewState:
 
 
 def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | None) -> str:
-    """Save a checkpoint of the head, which first moves to a new state. Raises `NothingToSaveError` without messages."""
+    """Save a checkpoint of the head, which first moves to a new state. Raises `NothingToSaveError` without messages.
+
+    A checkpoint is at a message. A graph that writes none gets a note for each of its checkpoints.
+    """
     if state is not None:
         _move_to_state(transaction, state)
+    elif transaction.state_id is not None and _has_only_notes(transaction):
+        (note,) = transaction.add_messages(transaction.head, [_STATE_NOTE])
+        state_rows.place_state(transaction.connection, transaction.state_id, note.id)
+        transaction.stand_at(note, transaction.state_id)
     if transaction.head is None:
         raise NothingToSaveError
     return _add_checkpoint(transaction, new, transaction.head)
+
+
+def _has_only_notes(transaction: Transaction) -> bool:
+    """Return whether a conversation has no message but notes of its checkpoints."""
+    if transaction.head is None:
+        return True
+    newest = message_rows.select_messages(transaction.connection, transaction.trace_current_path(), last=1)
+    return [each.body for each in newest] == [_STATE_NOTE.body]
 
 
 def save_message(transaction: Transaction, new: NewCheckpoint, message_id: str) -> str:

@@ -1,9 +1,12 @@
 """The content of a new conversation that begins as a path of another one."""
 
+from collections.abc import Mapping
+
 from ..history import Path
 from ..model import Node, Thread
 from ..operation_detail import OperationDetail
-from ..storage import checkpoint_rows, copies, message_rows, search_index
+from ..storage import checkpoint_rows, copies, message_rows, search_index, state_rows, thread_rows
+from .state_fork import StateFork
 from .transaction import Transaction
 
 
@@ -13,8 +16,13 @@ def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
     Equal paths have equal hashes: nothing is read or hashed here. A damaged message has a damaged copy.
     """
     nodes = _copy_messages(transaction, path) if path.length else []
-    _copy_checkpoints(transaction, source, path, nodes)
-    transaction.move_head(nodes[-1] if nodes else None)
+    states = StateFork(transaction, source, path, nodes)
+    head_state = _find_head_state(transaction, source, path)
+    saved = checkpoint_rows.select_checkpoint_states(transaction.connection, source.id)
+    if nodes:
+        states.copy_states({number for number in (head_state, *saved.values()) if number is not None})
+    _copy_checkpoints(transaction, source, path, nodes, {each: states.find_copy(number) for each, number in saved.items()})
+    transaction.stand_at(nodes[-1] if nodes else None, states.find_copy(head_state))
     if source.tags:
         transaction.update_row("thread", transaction.thread.id, tags=list(source.tags))
     transaction.detail = OperationDetail(subject="thread", name=source.title)
@@ -32,19 +40,29 @@ def _copy_messages(transaction: Transaction, path: Path) -> list[Node]:
     return nodes
 
 
-def _copy_checkpoints(transaction: Transaction, source: Thread, path: Path, nodes: list[Node]) -> None:
+def _find_head_state(transaction: Transaction, source: Thread, path: Path) -> int | None:
+    """Return the state where the source stands, or would after a restore to the end of the path."""
+    head = thread_rows.select_node(transaction.connection, source.head_id, source.id)
+    if head is not None and head in path and head.depth + 1 == path.length:
+        return source.state_id
+    return state_rows.find_state(transaction.connection, path)
+
+
+def _copy_checkpoints(
+    transaction: Transaction, source: Thread, path: Path, nodes: list[Node], states: Mapping[str, int | None]
+) -> None:
     places = checkpoint_rows.select_checkpoint_places(transaction.connection, source.id)
     shown = [(checkpoint_id, depth) for checkpoint_id, segment, depth in places if depth <= path.last.get(segment, -1)]
     if not shown:
         return
     first = transaction.reserve_positions(len(shown))
     listed = [
-        (checkpoint_id, transaction.new_id(), position, nodes[depth].id)
+        (checkpoint_id, transaction.new_id(), position, nodes[depth].id, states.get(checkpoint_id))
         for position, (checkpoint_id, depth) in enumerate(shown, first)
     ]
     thread = transaction.thread
     own = {"thread_id": thread.id, "branch_id": thread.branch_id, "segment": nodes[0].segment}
-    common = {**own, "detached": False, "state_id": None}
+    common = {**own, "detached": False}
     copies.copy_checkpoints(transaction.connection, listed, common)
-    for _, new_id, _, _ in listed:
+    for _, new_id, *_ in listed:
         transaction.record_insert("checkpoint", new_id)

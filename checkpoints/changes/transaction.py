@@ -139,7 +139,7 @@ class Transaction:
         if not self.loaded.has_states or node is None:
             return None
         place = self._added_after.get(node.id, node)  # new messages have no state yet
-        if place == self.head:
+        if self.head in (node, place):
             return self.state_id
         return state_rows.find_state(self.connection, self.trace_path(place))
 

@@ -20,7 +20,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ..storage import write_rows
+from ..storage import state_rows, thread_rows, write_rows
 from ..storage.database import Database, retry_contended
 from ..storage.state_rows import StoredState
 from ..storage.write_rows import StateKey, Write
@@ -106,6 +106,17 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
         return mark_latest(found, is_latest=not get_checkpoint_id(config))
+
+    @retry_contended
+    def place_latest(self, thread_id: str) -> None:
+        """Let the state where a conversation stands belong to its last message, which was written after it.
+
+        The messages of a graph without a channel for them are the page's: a question before its states, an answer after.
+        """
+        with self.store.database.begin_write(thread_id) as connection:
+            thread = thread_rows.select_thread(connection, thread_id)
+            if thread.state_id is not None and thread.head_id is not None:
+                state_rows.place_state(connection, thread.state_id, thread.head_id)
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

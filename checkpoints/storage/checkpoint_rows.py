@@ -205,6 +205,13 @@ def select_checkpoint_places(connection: sa.Connection, thread_id: str) -> list[
     return [(each, segment, depth) for each, segment, depth in connection.execute(_places_query, {"thread_id": thread_id})]
 
 
+def select_checkpoint_states(connection: sa.Connection, thread_id: str) -> dict[str, int]:
+    """Return the states that the thread's checkpoints name, by the checkpoint's id."""
+    table = schema.checkpoint.c
+    query = sa.select(table.id, table.state_id).where(table.thread_id == thread_id, table.state_id.is_not(None))
+    return {row.id: row.state_id for row in connection.execute(query)}
+
+
 def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
     """Return whether a checkpoint of the thread has this name, on whatever branch."""
     return connection.execute(_named_query, {"thread_id": thread_id, "name": name}).first() is not None

@@ -34,10 +34,10 @@ def copy_messages(connection: sa.Connection, thread_id: str, originals: Sequence
 
 
 def copy_checkpoints(
-    connection: sa.Connection, copies: Sequence[tuple[str, str, int, str]], common: Mapping[str, Any]
+    connection: sa.Connection, copies: Sequence[tuple[str, str, int, str, int | None]], common: Mapping[str, Any]
 ) -> None:
-    """Copy checkpoints, listed as (id, new id, new position, new message's id), with these columns common to all copies."""
-    _copy_rows(connection, schema.checkpoint, ("id",), ("id", "position", "message_id"), copies, common)
+    """Copy checkpoints, listed as (id, new id, new position, new message, new state), with these columns common to all."""
+    _copy_rows(connection, schema.checkpoint, ("id",), ("id", "position", "message_id", "state_id"), copies, common)
 
 
 def _copy_rows(

@@ -146,6 +146,15 @@ def find_state(connection: sa.Connection, path: Path) -> int | None:
     return None
 
 
+def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
+    """Return the graph's own states by number, without their content; `is_own`: of the run that wrote their message."""
+    is_own = _is_at_rest.label("is_own")
+    query = sa.select(_state.number, _state.parent, _state.message_id, is_own)
+    of_graph = sa.and_(_state.thread_id == thread_id, _state.namespace == "")
+    joined = query.outerjoin(schema.message, _message.id == _state.message_id).where(of_graph)
+    return list(connection.execute(joined.order_by(_state.number)))
+
+
 def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) -> bool:
     """Return whether a state is another one or above it. Numbers ascend from parents to children."""
     if number is None or ancestor > number:
@@ -154,6 +163,11 @@ def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) ->
     parents = sa.select(_state.number, _state.parent).where(_state.number == above.c.parent, _state.number >= ancestor)
     chain = above.union_all(parents)
     return connection.scalar(sa.select(chain.c.number).where(chain.c.number == ancestor)) is not None
+
+
+def place_state(connection: sa.Connection, number: int, message_id: str) -> None:
+    """Let a state belong to another message. Its hash does not cover that: it is an index."""
+    connection.execute(sa.update(schema.state).where(_state.number == number).values(message_id=message_id))
 
 
 def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:

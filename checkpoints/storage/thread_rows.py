@@ -93,7 +93,7 @@ _segment_parents_query = sa.select(schema.segment.c.id, schema.segment.c.parent,
 )
 _branch = schema.branch.c
 _branch_heads_query = (
-    sa.select(_branch.id, _branch.name, _branch.head_id, _head.segment, _head.depth)
+    sa.select(_branch.id, _branch.name, _branch.head_id, _branch.state_id, _head.segment, _head.depth)
     .outerjoin(schema.message, _head.id == _branch.head_id)
     .where(_branch.thread_id == sa.bindparam("thread_id"), _branch.deleted_at.is_(None))
     .order_by(_branch.position)
@@ -275,9 +275,10 @@ def select_branch_heads(connection: sa.Connection, thread_id: str) -> BranchHead
     known: dict[str, BranchHeads] | None = connection.get_execution_options().get("branch_heads")
     if known is not None and thread_id in known:
         return known[thread_id]
+    rows = connection.execute(_branch_heads_query, {"thread_id": thread_id})
     found = [
-        (Branch(identifier, thread_id, name, head_id), None if segment is None else Node(head_id, segment, depth))
-        for identifier, name, head_id, segment, depth in connection.execute(_branch_heads_query, {"thread_id": thread_id})
+        (Branch(id_, thread_id, name, head_id, state_id), None if segment is None else Node(head_id, segment, depth))
+        for id_, name, head_id, state_id, segment, depth in rows
     ]
     if known is not None:
         known[thread_id] = found

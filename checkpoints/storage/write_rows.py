@@ -29,6 +29,7 @@ _delete_special = sa.delete(schema.state_write).where(
     *_is_of_state, _write.task_id == sa.bindparam("of_task"), _write.position == sa.bindparam("at_position")
 )
 _special = schema.state_write.alias("special")
+_COPIED_AT_ONCE = 200
 _RESUME_POSITION = -4  # as LangGraph numbers its special channels
 _is_interrupted = sa.exists().where(
     _special.c.thread_id == sa.bindparam("of_thread"),
@@ -116,6 +117,17 @@ def select_writes(
     for writes in found.values():
         writes.sort(key=lambda each: (each.task_path, each.task_id, each.position))
     return found
+
+
+def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:
+    """Copy the writes of states of a conversation, named by namespace and LangGraph's id, as those of another one."""
+    columns = {column.name: column for column in schema.state_write.c}
+    query = sa.select(*(columns | {"thread_id": sa.literal(thread_id)}).values()).where(_write.thread_id == source_id)
+    of_states = sa.tuple_(_write.namespace, _write.checkpoint_id)
+    keys = list(states)
+    for start in range(0, len(keys), _COPIED_AT_ONCE):
+        some = query.where(of_states.in_(keys[start : start + _COPIED_AT_ONCE]))
+        connection.execute(sa.insert(schema.state_write).from_select(list(columns), some))
 
 
 def delete_applied_writes(

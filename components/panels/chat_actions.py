@@ -72,6 +72,7 @@ async def _send_prompt(services: Services, action: Action) -> Run:
     if thread_id is not None and not is_shown and not await services.read_snapshot(services.store.thread_exists, thread_id):
         thread_id = None
     chosen: dict[str, Any] = {"chosen_settings": fields.get("choice"), "models": fields.get("models", ())}
+    chosen["inputs"] = fields.get("inputs")
     attached = await _load_files(services, action)
     caller = caller if thread_id else Caller(request_id=caller.request_id)
     return await services.runner.send(thread_id, fields["text"], caller=caller, attachments=attached, **chosen)

@@ -22,6 +22,7 @@ PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" a
 NO_HISTORY: Mapping[str, Any] = {
     **{"thread": None, "version": 0, "branch_count": 0, "checkpoint_count": 0, "removed": None},
     **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves", "alternatives")},
+    "has_states": False,
 }
 NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
 
@@ -54,7 +55,9 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
-    change: DataChange = {"fields": {"version": turn.thread.version, "save": _describe_saving(turn.thread)}}
+    has_states = services.store.has_states(turn.thread.id)
+    saving = _describe_saving(turn.thread)
+    change: DataChange = {"fields": {"version": turn.thread.version, "save": saving, "has_states": has_states}}
     if turn.thread.version > turn.base_version and turn.messages:  # the head is at a new message
         head = turn.messages[-1]
         place = {"segment": head.segment, "messages": head.depth + 1, "message": head.id}
@@ -150,11 +153,13 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = None
     if thread is None:
         return {**NO_HISTORY, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
-    return {**_describe_portion(store, thread, 1), "save": _describe_saving(thread)}
+    marks = {"save": _describe_saving(thread), "has_states": store.has_states(thread.id)}
+    return {**_describe_portion(store, thread, 1), **marks}
 
 
 def _describe_saving(thread: Thread) -> dict[str, Any]:
-    return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
+    is_enabled = thread.head_id is not None or thread.state_id is not None
+    return {"enabled": is_enabled, "reason": None if is_enabled else NOTHING_TO_SAVE}
 
 
 def _read_known_thread(store: Store, thread_id: str, portions: int, words: str, wanted: str | None = None) -> dict[str, Any]:

@@ -16,8 +16,10 @@ from components import dialog, page_state
 from components.actions import Action, Answer
 from components.panel import Panel
 from components.properties import set_properties
+from components.routes.graph_state import describe_changes, find_place_state
 from components.services import Services
 from components.views import operations
+from components.views.channels_view import NO_CHANGES, ChannelChanges
 from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 
@@ -25,6 +27,7 @@ GUEST_TEXT = (
     "All values of the graph go back as well. What its tools did in the world stays, and so does its long-term memory "
     "(LangGraph's Store)."
 )
+UNKNOWN_CHANNEL_TEXT = " (the graph has no such value any more)"
 MAX_QUOTE_CHARS = 120  # of the message that the dialog names
 
 
@@ -42,6 +45,12 @@ class RestoreTarget:
     checkpoint_id: str | None = None
     message_id: str | None = None
     is_asked_again: bool = False  # the user's message goes as well, and returns to the field
+
+    def find_state(self, store: Store, thread_id: str) -> int | None:
+        """Return the state of a graph where the conversation would stand; None without one."""
+        if self.checkpoint_id is not None:
+            return find_place_state(store, thread_id, f"checkpoint:{self.checkpoint_id}")
+        return store.find_state(thread_id, self.message_id)
 
     def preview_removal(self, store: Store, thread_id: str) -> Removal:
         if self.checkpoint_id is not None:
@@ -68,9 +77,14 @@ def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> Rest
 
 
 def build_restore_question(
-    target: RestoreTarget, removal: Removal, *, running: bool, is_guest: bool = False
+    target: RestoreTarget,
+    removal: Removal,
+    *,
+    running: bool,
+    is_guest: bool = False,
+    channels: ChannelChanges = NO_CHANGES,
 ) -> list[Component]:
-    """Describe the effect of restoring, in numbers from the store; of a guest graph also what stays as it is."""
+    """Describe the effect of restoring: in numbers from the store, and the values of a graph that change or stay."""
     loss = (
         f"{operations.describe_removal(removal)} will be removed from the conversation."
         if removal.messages or removal.checkpoints
@@ -83,9 +97,28 @@ def build_restore_question(
         html.P(loss, className="loss"),
         *([html.P("The running answer will be stopped and removed as well.")] if running else []),
         *([html.P("Your message returns to the field, if that is empty.")] if target.is_asked_again else []),
+        *_list_channel_changes(channels),
         *([html.P(GUEST_TEXT)] if is_guest else []),
         html.P("Restoring can be undone, also after a reload.", className="quiet"),
     ]
+
+
+def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
+    """Describe the values of a graph before and after."""
+    if not channels["changes"]:
+        return [html.P(channels["problem"])] if channels["problem"] else []
+    rows = [
+        html.Li(
+            [
+                html.Code(each["name"]),
+                f": {each['before']} → {each['after']}",
+                *([UNKNOWN_CHANNEL_TEXT] if each["is_unknown"] else []),
+            ]
+        )
+        for each in channels["changes"]
+    ]
+    rest = [html.P(f"… and {pluralize(channels['more'], 'other value')}.")] if channels["more"] else []
+    return [html.P("These values of the graph change:"), html.Ul(rows, className="channel-changes"), *rest]
 
 
 def register(app: Dash, services: Services) -> None:
@@ -107,13 +140,14 @@ def register(app: Dash, services: Services) -> None:
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     thread_id = action.thread_id
     target, removal = await services.read_snapshot(_read_target, services.store, thread_id, action.fields)
+    channels = await services.read_snapshot(_read_channel_changes, services, thread_id, target)
     running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
     title = "Restore this checkpoint?" if target.checkpoint_id else "Restore to this message?"
     set_properties(f"{Ids.DIALOG}-title", {"children": title})
     set_properties(Ids.KEEP_BRANCH, {"value": False})
     thread = await services.read_snapshot(services.store.get_thread, thread_id)
     is_guest = bool(ThreadSettings.from_thread(thread).graph)
-    question = build_restore_question(target, removal, running=running, is_guest=is_guest)
+    question = build_restore_question(target, removal, running=running, is_guest=is_guest, channels=channels)
     dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()
 
@@ -121,6 +155,12 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
 def _read_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> tuple[RestoreTarget, Removal]:
     target = find_target(store, thread_id, fields)
     return target, target.preview_removal(store, thread_id)
+
+
+def _read_channel_changes(services: Services, thread_id: str, target: RestoreTarget) -> ChannelChanges:
+    store = services.store
+    before, after = store.get_thread(thread_id).state_id, target.find_state(store, thread_id)
+    return describe_changes(store, services.runner, thread_id, before, after)
 
 
 _HANDLERS = {"restore": _open_restore_dialog}

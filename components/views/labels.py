@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 
 from agent.context.request import WITHOUT_TOOLS_KEY
-from agent.marks import ExcerptMark, MoveMark, QuestionMark
+from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
 from checkpoints import MAIN, Message, pluralize
+from checkpoints.text import shorten_line
 from components.views.tool_cards import list_sources
+from components.views.value_tree import describe_on_line
 
 WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
+MAX_INPUTS_CHARS = 300
 
 
 def build_label(stored: Message, *, is_note: bool) -> str | None:
@@ -16,6 +19,9 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
         return _build_move_label(mark)
     if (excerpt := ExcerptMark.of(stored)) is not None:
         return f"note from {excerpt.origin}{_name_sources(excerpt.sources)}"
+    if (inputs := InputsMark.of(stored)) is not None:
+        values = [f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items()]
+        return shorten_line(f"with {' · '.join(values)}", MAX_INPUTS_CHARS)
     if is_note:
         return "note"
     if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:

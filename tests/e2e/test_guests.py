@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.agent.guests.guests import AGENT, one_node
+from tests.agent.guests.test_inputs import TALK, TRIP
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
@@ -43,6 +44,7 @@ def test_a_graph_answers_asks_and_is_restored_and_undone_with_its_values(start: 
     other.tab.close()
     dialog = page.ask_to_restore("Greeted")
     expect(dialog).to_contain_text("All values of the graph go back as well.")
+    expect(dialog).to_contain_text("turns: 2 → 1")
     page.confirm("Restore")
     expect(page.notice).to_contain_text("Restored to Greeted")
     page.undo()
@@ -66,6 +68,90 @@ def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, v
     expect(question(page)).to_have_count(0)
     page.wait_for_answer()
     assert page.answer() == "The tool says: reject 7A"
+
+
+def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.save("Greeted")
+    page.say("more")
+    page.select(page.checkpoint("Greeted")).get_by_test_id("state").click()
+    turns = page.tab.get_by_test_id("channel").filter(has_text="turns")
+    expect(turns).to_have_attribute("data-difference", "changed")
+    expect(turns.locator("summary")).to_contain_text("1 → 2")
+    notes = page.tab.get_by_test_id("channel").filter(has_text="notes")
+    notes.locator("summary").first.click()
+    expect(notes.locator("ins").filter(has_text="1").last).to_be_visible()
+    expect(notes.locator(".tree")).to_contain_text("1: hello0")
+    expect_accessible(page, "the state of a graph")
+    page.dialog.get_by_label("Difference to").select_option(label="(none)")
+    expect(turns).not_to_have_attribute("data-difference", "changed")
+    expect(turns.locator("summary")).to_have_text("turns1")
+    page.tab.keyboard.press("Escape")
+    expect(page.dialog).to_have_count(0)
+    page.tab.get_by_test_id("compare").click()
+    compared = page.dialog.get_by_test_id("channel")
+    expect(compared).to_have_count(2)  # the messages are compared as messages
+    expect(compared.last).to_contain_text("1 → 2")
+
+
+def test_a_new_conversation_from_a_message_goes_on_with_the_values(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.say("more")
+    address = page.tab.url
+    page.ask_to_branch("1: hello").get_by_label("a new conversation").check()
+    page.confirm("Branch")
+    page.tab.wait_for_url(lambda url: url != address)
+    page.expect_messages(2)
+    page.say("other")
+    assert page.answer() == "2: other"
+
+
+def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TRIP)))
+    form = page.tab.get_by_role("form", name="Inputs of the graph")
+    form.get_by_role("button", name="Run").click()
+    assert form.get_by_label("City").evaluate("element => element.validity.valueMissing")
+    form.get_by_label("City").fill("Rome")
+    form.get_by_label("Days").fill("2")
+    form.get_by_label("Stops").fill("a\nb")
+    form.get_by_label("Mood").select_option("quick")
+    form.get_by_label("Fast").select_option("yes")
+    form.get_by_label("Seat").fill("{row")
+    form.get_by_role("button", name="Run").click()
+    expect(form).to_contain_text("This is not JSON.")
+    expect_accessible(page, "the form of a graph")
+    form.get_by_label("Seat").fill('{"row": 1}')
+    form.get_by_role("button", name="Run").click()
+    page.wait_for_answer()
+    assert '"Rome 2"' in page.messages()[-1].text
+    assert (
+        page.messages()[0].text == '{"city":"Rome","days":2,"fast":true,"stops":["a","b"],"mood":"quick","seat":{"row":1}}'
+    )
+    page.save("Rome")
+    form.get_by_label("City").fill("Oslo")
+    form.get_by_role("button", name="Run").click()
+    expect(page.message("Oslo 2")).to_have_count(1)
+    page.wait_for_answer()
+    page.restore("Rome")
+    form.get_by_label("City").fill("Bonn")
+    form.get_by_role("button", name="Run").click()
+    expect(page.message('"Bonn 2"')).to_have_count(1)
+    assert "Oslo" not in page.answer()
+
+
+def test_other_inputs_go_with_the_next_message(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    page.tab.locator("summary", has_text="Inputs of the graph").click()
+    page.tab.get_by_label("Days").fill("3")
+    expect(page.tab.locator(".graph-inputs summary")).to_contain_text("1 input for the next message")
+    page.say("go")
+    assert page.answer() == "go 3 []"
+    expect(page.message("go").first).to_contain_text("with days: 3")
+    expect(page.tab.locator(".graph-inputs summary")).not_to_contain_text("for the next message")
+    page.say("on")
+    assert page.answer() == "on 3 []"
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
+import { findInputProblem, GraphInputs } from "./graph-inputs.mjs";
 import { MessageField, useMessageField } from "./message-field.mjs";
 import { Meter, WindowNotice } from "./meter.mjs";
 import { PasteNotice } from "./pasting.mjs";
@@ -33,10 +34,10 @@ export function Composer(props) {
   const data = { ...serverData, ...useKeptChoice(serverData.thread) };
   const thread = serverData.thread ?? null;
   const field = useMessageField(thread);
-  const { sending, isSending, isRunning, queue, send, summarise } = useMessages(props, serverData, field);
+  const { sending, isSending, isRunning, queue, send, submit } = useMessages(props, serverData, field);
   const slash = useSlash(field, sending.refuse);
   useCommands("composer", () => [
-    { group: "Actions", name: SUMMARISE_COMMAND, word: "compact", hint: "what to keep", offReason: thread === null ? "There is nothing to summarise yet." : null, run: summarise },
+    { group: "Actions", name: SUMMARISE_COMMAND, word: "compact", hint: "what to keep", offReason: thread === null ? "There is nothing to summarise yet." : null, run: (focus = "") => submit(`/compact ${focus}`.trim()) },
     ...listPromptCommands(field.getText(), field.insertText),
   ]);
   useFilledText(data.fill, field);
@@ -44,18 +45,18 @@ export function Composer(props) {
   const { pending } = sending;
   const { attachments } = field;
   useEscapeToStop(isRunning && pending?.type !== "stop", sending.stop);
-  const retry = () => (pending?.type === "stop" ? sending.stop() : send());
   return h(
     "section",
     { id: props.id, className: "composer", "aria-label": "Write a message" },
     h(
       "div",
       { className: "composer-column" },
-      h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: retry }),
+      h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: () => (pending?.type === "stop" ? sending.stop() : send()) }),
       queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       h(Tip, { name: "field" }),
+      h(GraphInputs, { data, onRun: submit }),
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
         MessageField,
@@ -120,8 +121,8 @@ function useMessages(props, data, field) {
   const send = () => {
     if (field.attachments.isReading) return;
     if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
-    const { length } = field.getText();
-    if (length > data.max_chars) return sending.refuse(describeExcess(length, data.max_chars));
+    const problem = findExcess(field.getText(), data.max_chars) ?? findInputProblem(thread);
+    if (problem !== null) return sending.refuse(problem);
     const isRepeated = sending.repeat();
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = field.takeMessage();
@@ -129,14 +130,15 @@ function useMessages(props, data, field) {
     if (isRepeated || isBusy()) queue.addToQueue(message, !isRunning && !isRepeated);
     else sending.send(message);
   };
-  const summarise = (focus = "") => { // the files of the field stay there
-    const message = { text: `/compact ${focus}`.trim(), files: [] };
+  const submit = (text) => { // what is in the field stays there
+    const message = { text, files: [] };
     if (isBusy()) queue.addToQueue(message, !isRunning);
     else sending.send(message);
   };
-  return { sending, isSending, isRunning, queue, send, summarise };
+  return { sending, isSending, isRunning, queue, send, submit };
 }
 
+const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);
 const describeExcess = (length, most) => `This text has ${length.toLocaleString("en")} characters. A message has at most ${most.toLocaleString("en")}: shorten it, or attach it as a file.`;
 
 function SendProblem({ problem, onRetry }) {

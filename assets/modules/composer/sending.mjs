@@ -5,6 +5,7 @@ import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
+import { returnInputs, takeInputs } from "./graph-inputs.mjs";
 import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
@@ -37,7 +38,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     setProblem(ok ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
     if (!ok && sent.thread === null) expectThread(null);
-    if (!ok && !wasLate) pickTarget(sent).putBack(sent);
+    if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
     if (ok && wasLate) pickTarget(sent).removeMessage(sent);
     if (ok && sent.thread === null && thread === null) (begun.await(sent.op), drafts.expectThread());
     acceptedWith.current = ok && sent.thread === thread ? sent.data : null;
@@ -57,7 +58,7 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (sent.type === "send") rememberSent(sent, thread, op);
     request.start({ ...sent, op, thread, data });
   };
-  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread), ...takeModels(thread) });
+  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
   const finishStop = () => {
     setProblem(null);

@@ -5,13 +5,14 @@ import { formatCount } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { Prose, runProseTool } from "../message/prose.mjs";
+import { Channels } from "./channels.lazy.mjs";
 import { ComparedTurns } from "./compared-turns.lazy.mjs";
 import { FiguresLine } from "./figures-line.lazy.mjs";
+import { CURRENT_POSITION, namePlace, PositionSelect } from "./position-select.lazy.mjs";
 
 const { Fragment, createElement: h, useId, useState } = window.React;
 
 const GONE_TEXT = "One of them no longer exists.";
-const CURRENT_POSITION = "";
 const SIDE_LABELS = { one: "First position", other: "Second position" };
 
 loadStyle(new URL("./compare.lazy.css", import.meta.url));
@@ -47,6 +48,7 @@ export function Compare({ data, place, act, onBring, onClose }) {
     { title: "Compare", size: "xl", className: "compare", onClose },
     h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(content)), content?.common && h("blockquote", null, h(Prose, { html: content.common }))),
     h("div", { className: "compare-sides" }, head("one", one, setOne), head("other", other, setOther)),
+    content && data.has_states && h("section", { className: "compare-channels" }, h("h3", null, "Values of the graph"), h(Channels, { data, one, other, isBrief: true })),
     content && h("div", { onClick: (event) => runProseTool(event, showToast) }, h(ComparedTurns, { names: { one: namePlace(data, one), other: namePlace(data, other) }, comparison: content })),
   );
 }
@@ -77,28 +79,6 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
     side?.length > 0 && h(FiguresLine, { figures: side.figures }),
     side?.length > 0 && place !== CURRENT_POSITION && h("p", { className: "compare-bring" }, h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, "Bring home …")),
     side?.counted < side?.length && h("p", { className: "quiet" }, `The figures are those of the first ${formatCount(side.counted, "message")}.`),
-  );
-}
-
-/** Return the name of a place, as its list shows it. */
-function namePlace({ branches, checkpoints }, place) {
-  const [kind, id] = place.split(":");
-  const named = kind === "branch" ? branches : checkpoints;
-  return place === CURRENT_POSITION ? "Current position" : (named.find((each) => each.id === id)?.name ?? "Selected place");
-}
-
-function PositionSelect({ id, data, place, onChoose }) {
-  const branches = data.branches.filter(({ current }) => !current);
-  const option = (value, name) => h("option", { key: value, value }, name);
-  const known = [CURRENT_POSITION, ...branches.map(({ id }) => `branch:${id}`), ...data.checkpoints.map(({ id }) => `checkpoint:${id}`)];
-  return h(
-    "select",
-    { id, className: "form-select", value: place, onChange: (event) => onChoose(event.target.value) },
-    option(CURRENT_POSITION, "Current position"),
-    !known.includes(place) && option(place, place.startsWith("message:") ? "Selected place" : "(no longer exists)"),
-    branches.length > 0 && h("optgroup", { label: "Branches" }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
-    data.checkpoints.length > 0 &&
-      h("optgroup", { label: "Checkpoints" }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),
   );
 }
 

@@ -26,7 +26,7 @@ const { createPortal } = window.ReactDOM;
 
 const EMPTY_HISTORY = {
   ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
-  ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, save: { enabled: false, reason: null } },
+  ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, has_states: false, save: { enabled: false, reason: null } },
 };
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 const CURRENT_POSITION = "";
@@ -35,6 +35,7 @@ const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
 const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", "The dialog could not be loaded. Please try again.");
 const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain", "The dialog could not be loaded. Please try again.");
+const GraphState = lazy(() => import("./graph-state.lazy.mjs"), "GraphState", "The state could not be shown. Please try again.");
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
 
 /**
@@ -51,13 +52,14 @@ export function History(props) {
   const comparing = useOpenPlace(data.thread);
   const bringing = useOpenPlace(data.thread);
   const rerunning = useOpenPlace(data.thread);
+  const inspecting = useOpenPlace(data.thread);
   const selection = useSelection(layout, data.thread);
   const form = useForm(data);
   useBranchName(data);
   useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
   useHistoryRequests(opening.open, form.open, ({ place }) => comparing.start(place));
-  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, rerunning.start, portion));
+  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, rerunning.start, inspecting.start, portion));
   return h(
     "div",
     { id: props.id, className: "history" },
@@ -66,10 +68,11 @@ export function History(props) {
     h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
-    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start, onBring: bringing.start, onRunAgain: rerunning.start }),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start, onBring: bringing.start, onRunAgain: rerunning.start, onState: data.has_states ? inspecting.start : null }),
     comparing.place !== null &&
       createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onBring: bringing.start, onClose: comparing.end }), document.body),
     bringing.place !== null && createPortal(h(BringHome, { key: bringing.place, data, place: bringing.place, onClose: bringing.end }), document.body),
+    inspecting.place !== null && createPortal(h(GraphState, { key: inspecting.place, data, place: inspecting.place, onClose: inspecting.end }), document.body),
     rerunning.place !== null && createPortal(h(RunAgain, { thread: data.thread, place: rerunning.place, onClose: rerunning.end }), document.body),
   );
 }
@@ -81,7 +84,7 @@ function useBranchName({ branches }) {
 }
 
 /** The rows and the card of the selected one. */
-function Places({ data, layout, filter, saving, act, selection, opening, portion, onCompare, onBring, onRunAgain }) {
+function Places({ data, layout, filter, saving, act, selection, opening, portion, onCompare, onBring, onRunAgain, onState }) {
   const { rows } = layout;
   const latest = useRef(null);
   const onShow = (row) => {
@@ -106,7 +109,7 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
   ];
   return [
     h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
-    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onClose: opening.close }),
+    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose: opening.close }),
   ];
 }
 
@@ -146,7 +149,7 @@ function SaveControl({ data, form, saving }) {
 }
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listHistoryCommands({ checkpoints, branches, save }, act, onOpenForm, onSave, onCompare, onRunAgain, { hidden, showEarlier }) {
+function listHistoryCommands({ checkpoints, branches, save, has_states: hasStates }, act, onOpenForm, onSave, onCompare, onRunAgain, onState, { hidden, showEarlier }) {
   const newest = [...checkpoints].reverse();
   const head = branches.find(({ current }) => current)?.message;
   const others = branches.filter(({ current }) => !current);
@@ -162,6 +165,7 @@ function listHistoryCommands({ checkpoints, branches, save }, act, onOpenForm, o
     { group: "Actions", name: "Switch to a branch", word: "switch", offReason: switches.length > 0 ? null : "There is no other branch.", choices: () => switches },
     { group: "Actions", name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE, run: () => onRunAgain(CURRENT_POSITION) },
     ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
+    ...(hasStates ? [{ group: "Actions", name: "State of the graph", word: "state", run: () => onState(CURRENT_POSITION) }] : []),
     ...restorable,
     ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
     ...switches,

@@ -3,10 +3,11 @@
 /**
  * @param {import("./layout.mjs").HistoryRow} row @param {import("./layout.mjs").HistoryRow[]} rows @param {Function} act
  * @param {(place: string) => void} onCompare @param {(place: string) => void} [onBring] @param {(place: string) => void} [onRunAgain]
- * @returns {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null, again: Function|null, switchTo: {name: string, run: Function}|null}}
+ * @param {((place: string) => void)|null} [onState] null: the conversation has no graph with states
+ * @returns {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null, again: Function|null, state: Function|null, switchTo: {name: string, run: Function}|null}}
  *   null: the action is not for this place
  */
-export function listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain) {
+export function listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain, onState) {
   const { kind, item, message } = row;
   const own = kind === "checkpoint" && !item.isElsewhere ? item.value.id : null;
   const isHere = item?.isHere || (message !== null && message === rows.find((each) => each.item?.isHere)?.message);
@@ -19,6 +20,7 @@ export function listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain)
     compare: place && !isHere ? () => onCompare(place) : null,
     bring: kind === "branch" && !item.value.current ? () => onBring(place) : null,
     again: place ? () => onRunAgain(place) : null,
+    state: place && onState ? () => onState(place) : null,
     switchTo: chosen ?? (branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) }),
   };
 }

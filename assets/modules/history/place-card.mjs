@@ -20,9 +20,9 @@ const MAX_BRANCH_NAME_CHARS = 120;
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData, act: Function,
  *   onShow: (row: object) => void, onCompare: (place: string) => void, onBring: (place: string) => void,
- *   onRunAgain: (place: string) => void, onClose: () => void}} props
+ *   onRunAgain: (place: string) => void, onState: ((place: string) => void)|null, onClose: () => void}} props
  */
-export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onClose }) {
+export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose }) {
   const card = useRef(null);
   const renaming = useRenaming(row, card, act);
   const name = nameRow(row, data.branch_count > 1);
@@ -45,7 +45,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
     h(Description, { row }),
     h(Figures, { row }),
     row.kind === "checkpoint" && !row.item.isElsewhere && h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
-    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain), onRename: renaming.start }),
+    h(Buttons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain, onState), onRename: renaming.start }),
   );
 }
 
@@ -104,7 +104,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   const { kind, item } = row;
   const makeButton = (text, testId, onClick, label, className = "btn btn-secondary") =>
     onClick && h("button", { type: "button", className, "data-testid": testId, "aria-label": label, onClick }, text);
-  const { restore, fork, compare, bring, again, switchTo } = actions;
+  const { restore, fork, compare, bring, again, state, switchTo } = actions;
   return h(
     "div",
     { className: "card-buttons" },
@@ -115,6 +115,7 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
     makeButton("Show", "show", () => onShow(row), `Show ${name}`),
     makeButton("Branch", "fork", fork, `Branch from ${name}`),
     makeButton("Compare", "compare", compare, `Compare ${kind === "branch" ? "branch " : ""}${name} with the current position`),
+    makeButton("State", "state", state, `State of the graph at ${name}`),
     makeButton("Bring home", "bring", bring, `Bring a note from ${name} home`),
     makeButton("Run again", "run-again", again, `Run the questions of ${name} again`),
     h(Tools, { row, name, data, act, onRename }),

@@ -51,7 +51,7 @@
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, fill: {key: string, text: string}|null,
  *   model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean, meter: MeterView|null,
- *   max_chars: number}} ComposerData
+ *   max_chars: number, graph: string, forms: Record<string, {fields: object[], has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
  *
  * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment; null: at the beginning
  * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system",
@@ -63,7 +63,7 @@
  * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number, checkpoints: CheckpointView[],
  *   segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[], alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
- * @typedef {HistoryPortion & {save: {enabled: boolean, reason: string|null}}} HistoryData
+ * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}}} HistoryData
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[]}} ThreadItem  `tags`: ids
  * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], seen: string, current: string|null,

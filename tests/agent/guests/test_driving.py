@@ -198,7 +198,7 @@ def test_a_conversation_copied_from_a_message_goes_on_by_itself(tmp_path: Path) 
         chat.thread_id = str(chat.store.fork_thread(first, second).operation.thread_id)
         await chat.send("other")
         await chat.until(lambda: not chat.runs.list_running_threads())
-        assert [text for _, _, text in chat.said()][:3] == ["one", "1: one", "other"]
+        assert [text for _, _, text in chat.said()] == ["one", "1: one", "other", "2: other"]
         chat.thread_id = first
         assert [text for _, _, text in chat.said()] == ["one", "1: one", "two", "2: two"]
         assert read_channels(chat)["turns"] == 2

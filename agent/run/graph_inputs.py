@@ -1,0 +1,28 @@
+"""The inputs of a guest graph beside the conversation's messages, as values: the page makes a form of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+FieldKind = Literal["text", "number", "integer", "boolean", "choice", "texts", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputField:
+    """One input. `label` and `description` are its author's."""
+
+    name: str
+    kind: FieldKind
+    label: str
+    description: str = ""
+    options: Sequence[str] = ()  # of a choice
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputForm:
+    """The inputs of a graph. Without messages, they are all that it begins with."""
+
+    fields: Sequence[InputField]
+    has_messages: bool
+    is_own: bool = True  # False: the graph names no inputs apart from its state, so that they are seldom meant

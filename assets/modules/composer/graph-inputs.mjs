@@ -1,0 +1,79 @@
+/** The inputs of a guest graph beside the message: typed into a form, and sent with the next message of its conversation. */
+import { lazy } from "../lib/lazy.mjs";
+
+const { createElement: h, useEffect, useSyncExternalStore } = window.React;
+
+const NOTHING = {};
+const NO_INPUTS = { thread: null, fields: [], texts: NOTHING };
+const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", "The form could not be loaded. Please try again.");
+
+/** @type {{thread: string|null, fields: InputField[], texts: Record<string, string|boolean>}} as typed, for the conversation that has them */
+let typed = NO_INPUTS;
+let sent = NO_INPUTS;
+const listeners = new Set();
+
+const subscribe = (listener) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+function keepInputs(next) {
+  typed = next;
+  for (const listener of listeners) listener();
+}
+
+/** Read what was typed. An empty field is no input. @returns {object} @throws {SyntaxError} in a field of JSON */
+export function readInputs({ fields, texts }) {
+  const given = fields.filter(({ name }) => texts[name] !== undefined && texts[name] !== "");
+  return Object.fromEntries(given.map(({ name, kind }) => [name, READERS[kind](texts[name])]));
+}
+
+const READERS = {
+  ...{ text: String, choice: String, boolean: Boolean, number: Number, integer: Number },
+  texts: (text) => text.split("\n").filter((line) => line.trim() !== ""),
+  json: (text) => JSON.parse(text),
+};
+
+/** @returns {string|null} why the inputs cannot be sent */
+export function findInputProblem(thread) {
+  const unreadable = typed.thread !== thread ? undefined : typed.fields.find((field) => isUnreadable(field, typed.texts));
+  return unreadable ? `The input ${unreadable.label} is not JSON.` : null;
+}
+
+function isUnreadable(field, texts) {
+  try {
+    readInputs({ fields: [field], texts });
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** @returns {{inputs?: object}} fields to send with a message; the form is empty afterwards */
+export function takeInputs(thread) {
+  if (typed.thread !== thread || findInputProblem(thread) !== null) return {};
+  const inputs = readInputs(typed);
+  if (Object.keys(inputs).length === 0) return {};
+  sent = typed;
+  keepInputs(NO_INPUTS);
+  return { inputs };
+}
+
+/** Return the inputs of a message that was refused to the form. */
+export function returnInputs(thread) {
+  if (sent.thread === thread && sent !== NO_INPUTS) keepInputs(sent);
+}
+
+/** @param {{data: import("../lib/types.mjs").ComposerData, onRun: (text: string) => void}} props `onRun` begins a graph without messages */
+export function GraphInputs({ data, onRun }) {
+  const thread = data.thread ?? null;
+  const form = data.forms?.[data.choice?.graph ?? data.graph];
+  const texts = useSyncExternalStore(subscribe, () => (typed.thread === thread ? typed.texts : NOTHING));
+  useEffect(() => {
+    if (thread !== null && typed.thread === null && typed !== NO_INPUTS) keepInputs({ ...typed, thread }); // its first message has begun it
+  }, [thread]);
+  if (!form) return null;
+  const { fields, has_messages: hasMessages } = form;
+  const onChange = (name, value) => keepInputs({ thread, fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
+  return h(Form, { key: thread, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs({ fields, texts }))) });
+}

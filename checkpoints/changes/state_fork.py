@@ -1,0 +1,101 @@
+"""The states of a graph in a conversation that begins as a path of another one.
+
+Values are shared, since states name them by number. Messages have other ids in the copy, so each state is written anew.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..graph_state import Reference, list_paths, read_kind
+from ..history import Path
+from ..model import Node, Thread
+from ..storage import schema, state_rows, thread_rows, write_rows
+from ..storage.state_rows import StateDraft, StoredState
+from .transaction import Transaction
+
+_state = schema.state.c
+
+
+@dataclass
+class StateFork:
+    """Copies the states that a path's messages and checkpoints stand on, those above them, and those of their subgraphs."""
+
+    transaction: Transaction
+    source: Thread
+    path: Path
+    nodes: Sequence[Node]  # of the copy, by depth
+    _copied: dict[int, StoredState] = field(default_factory=dict)  # by the number of the original
+    _message_ids: dict[str, str] = field(default_factory=dict)  # of the copies, by the originals
+
+    def copy_states(self, named: Collection[int]) -> None:
+        """Copy the states of the path, and these. A damaged state is left out, and so is one that names other messages."""
+        connection = self.transaction.connection
+        outline = state_rows.select_outline(connection, self.source.id)
+        if not outline:
+            return
+        self._map_messages({row.message_id for row in outline if row.message_id})
+        chosen: dict[str, Any] = {}  # of each message the state that a restore to it finds: the copies know no runs
+        for row in outline:
+            if row.message_id in self._message_ids and (row.is_own or not getattr(chosen.get(row.message_id), "is_own", 0)):
+                chosen[row.message_id] = row
+        placed = {row.number: self._message_ids[message_id] for message_id, row in chosen.items()}
+        wanted = _add_parents({*placed, *named}, {row.number: row.parent for row in outline})
+        roots: set[str] = set()
+        of_thread = state_rows.STATE_QUERY.where(_state.thread_id == self.source.id).order_by(_state.number)
+        for row in connection.execute(of_thread).all():
+            if (row.number in wanted or row.namespace) and state_rows.is_intact(row):
+                self._copy_state(state_rows.parse_state(row), placed.get(row.number), roots)
+        keys = [(each.namespace, each.checkpoint_id) for each in self._copied.values()]
+        write_rows.copy_writes(connection, self.source.id, self.transaction.thread.id, keys)
+
+    def find_copy(self, number: int | None) -> int | None:
+        """Return the copy of a state."""
+        found = None if number is None else self._copied.get(number)
+        return found.number if found else None
+
+    def _map_messages(self, message_ids: set[str]) -> None:
+        """Find the copies of those of these messages that are on the path."""
+        found = thread_rows.select_nodes(self.transaction.connection, message_ids - self._message_ids.keys())
+        self._message_ids |= {each: self.nodes[node.depth].id for each, node in found.items() if node in self.path}
+
+    def _copy_state(self, state: StoredState, message_id: str | None, roots: set[str]) -> None:
+        connection, body = self.transaction.connection, state.body
+        if state.namespace and body["metadata"].get("parents", {}).get("") not in roots:
+            return
+        named = {each for each, _ in list_paths(body["values"]) if each is not None}
+        self._map_messages(named)
+        if not named <= self._message_ids.keys():
+            return
+        values = {name: self._rename(reference) for name, reference in body["values"].items()}
+        parent = None if state.parent is None else self._copied.get(state.parent)
+        place = (self.transaction.thread.id, state.namespace, state.checkpoint_id)
+        draft = StateDraft(*place, parent, None if parent else state.parent_id, state.run_id, message_id)
+        number = state_rows.insert_state(connection, draft, {**body, "values": values})
+        copy = state_rows.select_numbered_state(connection, number)
+        assert copy is not None
+        self._copied[state.number] = copy
+        if not state.namespace:
+            roots.add(state.checkpoint_id)
+
+    def _rename(self, reference: Reference) -> Any:
+        match read_kind(reference):
+            case "d":
+                return ["d", self._rename(reference[1])]
+            case "m":
+                return ["m", self._message_ids.get(reference[1]), reference[2]]
+        return reference
+
+
+def _add_parents(numbers: Collection[int], parents: Mapping[int, int | None]) -> set[int]:
+    """Return these states and all above them."""
+
+    def iterate_above(number: int | None) -> Iterator[int]:
+        while number is not None and number not in found:
+            yield number
+            number = parents.get(number)
+
+    found: set[int] = set()
+    for each in numbers:
+        found.update([*iterate_above(each)])
+    return found

@@ -1,0 +1,201 @@
+"""The values of a graph's channels at a place: as trees, beside those of another place, and what differs in a few words."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+from fastapi import FastAPI
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from agent.run.runner import Runner
+from agent.settings import ThreadSettings
+from checkpoints import MessageNotFoundError, Store, pluralize, serde
+from checkpoints.errors import DamagedStateError
+from checkpoints.text import shorten_for_model
+from components.routes.comparison import find_place_end
+from components.services import Services
+from components.views.channels_view import (
+    MAX_NAMED_CHANGES,
+    MAX_SHOWN_CHANNELS,
+    NO_CHANGES,
+    NOT_SET_TEXT,
+    ChannelChange,
+    ChannelChanges,
+    ChannelSide,
+    ChannelView,
+    Difference,
+    StatesView,
+)
+from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, make_digest
+
+if TYPE_CHECKING:
+    from checkpoints.graph_states.state_views import Channel
+
+MAX_TREE_BYTES = 500_000  # of a stored value that is shown as a tree
+MAX_LINE_BYTES = 10_000  # of one that is described by what it holds, and not by its size
+MAX_WHOLE_CHARS = 2_000_000  # of the text of a whole value
+NO_PLACE = "-"  # instead of a second place
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    @server.get("/api/threads/{thread_id}/state")
+    async def get_states(thread_id: str, place: str = "", other: str = NO_PLACE) -> Response:
+        """Return the channels at a place, beside those at another one if it is named. The guard has checked the request."""
+        view = await services.read_snapshot(describe_states, services.store, services.runner, thread_id, place, other)
+        return JSONResponse(view)
+
+    @server.get("/api/threads/{thread_id}/channel")
+    async def get_channel(thread_id: str, name: str, place: str = "") -> Response:
+        """Return the whole value of a channel at a place, as indented JSON. The guard has checked the request."""
+        return PlainTextResponse(await services.read_snapshot(format_channel, services.store, thread_id, place, name))
+
+
+def find_place_state(store: Store, thread_id: str, place: str) -> int | None:
+    """Return the state at a place, in the notation of comparisons; None without one. Raises `NotFoundError`."""
+    kind, _, identifier = place.partition(":")
+    if not place:
+        return store.get_thread(thread_id).state_id
+    end = find_place_end(store, thread_id, place)
+    if kind == "checkpoint" and (saved := store.get_checkpoint(thread_id, identifier).state_id) is not None:
+        return saved
+    if kind == "branch":
+        return next(each.state_id for each, _ in store.list_branches(thread_id) if each.id == identifier)
+    return store.find_state(thread_id, end)
+
+
+def describe_states(store: Store, runner: Runner, thread_id: str, place: str, other: str) -> StatesView:
+    """Describe the channels at one or two places. Raises `NotFoundError` and `DamagedStateError`."""
+    number = find_place_state(store, thread_id, place)
+    one = _list_channels(store, thread_id, number)
+    two = None if other == NO_PLACE else _list_channels(store, thread_id, find_place_state(store, thread_id, other))
+    known = _list_known_channels(store, runner, thread_id)
+    names = sorted(one.keys() | (two or {}).keys())
+    writers = [_SideWriter(store, thread_id, each) for each in (place, other)]
+    channels = [
+        ChannelView(
+            name=name,
+            difference=None if two is None else _find_difference(one.get(name), two.get(name)),
+            one=writers[0].describe(one.get(name)),
+            other=writers[1].describe((two or {}).get(name)),
+            is_unknown=known is not None and name not in known,
+        )
+        for name in names[:MAX_SHOWN_CHANNELS]
+    ]
+    return StatesView(channels=channels, more=len(names) - len(channels), has_state=number is not None)
+
+
+def describe_changes(store: Store, runner: Runner, thread_id: str, before: int | None, after: int | None) -> ChannelChanges:
+    """Name the channels that differ in two states. Messages are left out: they are told as messages."""
+    if before == after:
+        return NO_CHANGES
+    try:
+        return _name_changes(store, thread_id, (before, after), _list_known_channels(store, runner, thread_id))
+    except DamagedStateError as error:
+        return {**NO_CHANGES, "problem": str(error)}
+
+
+def _name_changes(
+    store: Store, thread_id: str, numbers: Sequence[int | None], known: Collection[str] | None
+) -> ChannelChanges:
+    sides = [_list_channels(store, thread_id, number) for number in numbers]
+    names = sorted(name for name in sides[0].keys() | sides[1].keys() if _differs(sides[0].get(name), sides[1].get(name)))
+    changes = [
+        _describe_change(store, thread_id, name, *(side.get(name) for side in sides), known=known)
+        for name in names[:MAX_NAMED_CHANGES]
+    ]
+    return ChannelChanges(changes=changes, more=len(names) - len(changes), problem="")
+
+
+def format_channel(store: Store, thread_id: str, place: str, name: str) -> str:
+    """Format the whole value of a channel. Raises `NotFoundError` and `DamagedStateError`."""
+    channel = _list_channels(store, thread_id, find_place_state(store, thread_id, place)).get(name)
+    if channel is None or channel.has_messages:
+        raise MessageNotFoundError(name)
+    if channel.byte_count > MAX_WHOLE_CHARS:
+        return f"({channel.byte_count:,} bytes: too many to be shown)"
+    return shorten_for_model(serde.format_indented(_read_channel_value(store, thread_id, channel)), MAX_WHOLE_CHARS)
+
+
+class _SideWriter:
+    """Describes the channels of one place, with a budget for all their trees."""
+
+    def __init__(self, store: Store, thread_id: str, place: str) -> None:
+        self._store = store
+        self._thread_id = thread_id
+        self._place = place
+        self._budget = TreeBudget()
+
+    def describe(self, channel: "Channel | None") -> ChannelSide | None:
+        if channel is None:
+            return None
+        if channel.has_messages:
+            return ChannelSide(summary=pluralize(channel.item_count or 0, "message"), tree=None, address=None)
+        query = urlencode({"place": self._place, "name": channel.name})
+        address = f"/api/threads/{quote(self._thread_id, safe='')}/channel?{query}"
+        if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
+            return ChannelSide(summary=_describe_channel_size(channel), tree=None, address=address)
+        value = _read_channel_value(self._store, self._thread_id, channel, MAX_LEVEL_ITEMS)
+        self._budget.is_cut = False
+        tree = build_tree(value, self._budget)
+        is_long = (channel.item_count or 0) > MAX_LEVEL_ITEMS
+        if is_long:  # only its first items were read
+            tree["count"], tree["digest"] = channel.item_count or 0, make_digest(str(channel.identity))
+        is_cut = self._budget.is_cut or is_long
+        summary = pluralize(channel.item_count or 0, "item") if is_long else describe_on_line(value)
+        return ChannelSide(summary=summary, tree=tree, address=address if is_cut else None)
+
+
+def _list_channels(store: Store, thread_id: str, number: int | None) -> Mapping[str, "Channel"]:
+    if number is None:
+        return {}
+    from checkpoints.graph_states.state_views import list_channels  # noqa: PLC0415  (LangGraph: few conversations have states)
+
+    return list_channels(store.database, thread_id, number)
+
+
+def _read_channel_value(store: Store, thread_id: str, channel: "Channel", max_items: int | None = None) -> object:
+    from checkpoints.graph_states.state_views import read_plain_value  # noqa: PLC0415  (as above)
+
+    return read_plain_value(store.database, thread_id, channel, max_items)
+
+
+def _find_difference(one: "Channel | None", other: "Channel | None") -> Difference:
+    if one is None or other is None:
+        return "added" if one is None else "removed"
+    return "same" if one.identity == other.identity else "changed"
+
+
+def _differs(one: "Channel | None", other: "Channel | None") -> bool:
+    has_messages = any(each is not None and each.has_messages for each in (one, other))
+    return not has_messages and _find_difference(one, other) != "same"
+
+
+def _list_known_channels(store: Store, runner: Runner, thread_id: str) -> Collection[str] | None:
+    return runner.list_channels(ThreadSettings.from_thread(store.get_thread(thread_id)).graph)
+
+
+def _describe_change(
+    store: Store,
+    thread_id: str,
+    name: str,
+    one: "Channel | None",
+    other: "Channel | None",
+    *,
+    known: Collection[str] | None,
+) -> ChannelChange:
+    before, after = (_describe_shortly(store, thread_id, each) for each in (one, other))
+    shown = f"{after}, with other content" if before == after else after
+    return ChannelChange(name=name, before=before, after=shown, is_unknown=known is not None and name not in known)
+
+
+def _describe_shortly(store: Store, thread_id: str, channel: "Channel | None") -> str:
+    if channel is None:
+        return NOT_SET_TEXT
+    if channel.byte_count > MAX_LINE_BYTES:
+        return _describe_channel_size(channel)
+    return describe_on_line(_read_channel_value(store, thread_id, channel))
+
+
+def _describe_channel_size(channel: "Channel") -> str:
+    items = "" if channel.item_count is None else f"{pluralize(channel.item_count, 'item')}, "
+    return f"{items}{channel.byte_count:,} bytes"

@@ -1,0 +1,97 @@
+"""Values of a graph's channels as the page shows them: a tree of bounded size, or one short line. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Literal, TypedDict
+
+from checkpoints import serde
+from checkpoints.text import pluralize, shorten, shorten_line
+
+MAX_TREE_NODES = 2_000  # of all values of a view
+MAX_TREE_CHARS = 200_000  # likewise
+MAX_LEVEL_ITEMS = 100  # of one object or list
+MAX_LEVELS = 12
+MAX_TEXT_CHARS = 500  # of one text
+MAX_KEY_CHARS = 200
+MAX_LINE_CHARS = 60  # of a value on one line
+
+
+class TreeNode(TypedDict):
+    """A value. `count` is the number of its items, or of a text's characters: more than are shown where it is cut.
+
+    `digest` of a value that is cut tells it from another one that begins in the same way; otherwise it is empty.
+    """
+
+    kind: Literal["object", "list", "text", "other"]
+    text: str
+    count: int
+    items: list[tuple[str, "TreeNode"]]
+    digest: str
+
+
+class TreeBudget:
+    """The nodes and characters that the trees of a view may still have. `is_cut` tells whether a value had more."""
+
+    def __init__(self) -> None:
+        self.nodes = MAX_TREE_NODES
+        self.chars = MAX_TREE_CHARS
+        self.is_cut = False
+
+    def take_text(self, text: str, max_chars: int) -> str:
+        room = min(max_chars, self.chars)
+        self.is_cut = self.is_cut or len(text) > room
+        shown = text[:room]
+        self.chars -= len(shown)
+        return shown
+
+
+def build_tree(value: Any, budget: TreeBudget, level: int = 0) -> TreeNode:
+    """Build the tree of plain JSON, as far as the budget goes."""
+    budget.nodes -= 1
+    if not isinstance(value, dict | list):
+        whole = value if isinstance(value, str) else serde.format_indented(value)
+        text = budget.take_text(whole, MAX_TEXT_CHARS)
+        digest = make_digest(value) if len(text) < len(whole) else ""
+        return TreeNode(
+            kind="text" if isinstance(value, str) else "other", text=text, count=len(whole), items=[], digest=digest
+        )
+    kind: Literal["object", "list"] = "object" if isinstance(value, dict) else "list"
+    items = [] if level == MAX_LEVELS else _build_items(value, budget, level)
+    is_cut = len(items) < len(value)
+    budget.is_cut = budget.is_cut or is_cut
+    return TreeNode(kind=kind, text="", count=len(value), items=items, digest=make_digest(value) if is_cut else "")
+
+
+def make_digest(value: Any) -> str:
+    """Return a text that two values have in common only if they are equal."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+
+
+def _build_items(value: Mapping[str, Any] | list[Any], budget: TreeBudget, level: int) -> list[tuple[str, TreeNode]]:
+    items: list[tuple[str, TreeNode]] = []
+    for key, below in islice(_list_pairs(value), MAX_LEVEL_ITEMS):
+        if budget.nodes <= 0 or budget.chars <= 0:
+            break
+        items.append((budget.take_text(key, MAX_KEY_CHARS), build_tree(below, budget, level + 1)))
+    return items
+
+
+def _list_pairs(value: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any]]:
+    return iter(value.items()) if isinstance(value, Mapping) else ((str(n), each) for n, each in enumerate(value))
+
+
+def describe_on_line(value: Any) -> str:
+    """Describe a value in a few words: the whole of a small one, the size of a large one."""
+    if isinstance(value, str):
+        size = f" ({len(value):,} characters)" if len(value) > MAX_LINE_CHARS else ""
+        return f"“{shorten_line(value, MAX_LINE_CHARS)}”{size}"
+    if not isinstance(value, dict | list):
+        return shorten(serde.format_indented(value), MAX_LINE_CHARS)
+    text = "" if len(value) > MAX_LINE_CHARS else json.dumps(value, ensure_ascii=False)
+    return text if 0 < len(text) <= MAX_LINE_CHARS else describe_size(value)
+
+
+def describe_size(value: Mapping[str, Any] | list[Any]) -> str:
+    return pluralize(len(value), "item") if isinstance(value, list) else pluralize(len(value), "field")

@@ -1,0 +1,77 @@
+"""The channels of a state as people read them: no class of their authors is imported for it."""
+
+import ormsgpack
+import pytest
+import sqlalchemy as sa
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+from checkpoints import Database, Store
+from checkpoints.errors import DamagedStateError
+from checkpoints.graph_states import WaymarkSaver
+from checkpoints.graph_states.plain_values import read_plain
+from checkpoints.graph_states.state_views import Channel, list_channels, read_plain_value
+from checkpoints.storage import schema
+from tests.checkpoints.graph_states.graphs import ask, make_graph
+
+
+@pytest.fixture
+def store() -> Store:
+    store = Store(Database.in_memory())
+    graph = make_graph(WaymarkSaver(store))
+    for text in ("one", "two"):
+        ask(graph, "t", text)
+    return store
+
+
+def list_now(store: Store) -> dict[str, Channel]:
+    return list_channels(store.database, "t", store.get_thread("t").state_id)
+
+
+def test_the_channels_of_a_state_are_read_as_json_and_not_those_of_langgraph(store: Store) -> None:
+    channels = list_now(store)
+    assert list(channels) == ["count", "files", "messages", "notes"]
+    values = {name: read_plain_value(store.database, "t", channel) for name, channel in channels.items()}
+    assert values["count"] == 2
+    assert values["notes"] == ["one" * 60, "two" * 60]
+    assert list(values["files"]) == ["file-1", "file-2"]
+    assert read_plain_value(store.database, "t", channels["notes"], 1) == ["one" * 60]
+    assert (channels["messages"].has_messages, channels["messages"].item_count) == (True, 4)
+    assert list_channels(store.database, "of another", store.get_thread("t").state_id) == {}
+
+
+def test_equal_values_are_known_without_reading_them(store: Store) -> None:
+    before = list_now(store)
+    update = {"count": 7, "files": {"file-1": "own" * 100}}  # as long as it was
+    make_graph(WaymarkSaver(store)).update_state({"configurable": {"thread_id": "t"}}, update, as_node="answer")
+    after = list_now(store)
+    assert [name for name in before if before[name].identity != after[name].identity] == ["count", "files"]
+
+
+def test_a_missing_value_is_damage(store: Store) -> None:
+    with store.database.begin_write() as connection:
+        connection.execute(sa.delete(schema.channel_value))
+    with pytest.raises(DamagedStateError):
+        list_now(store)
+
+
+class Seat:
+    def __init__(self, row: int) -> None:
+        raise AssertionError("constructed")
+
+
+def test_an_object_is_shown_by_its_class_and_fields_and_never_constructed() -> None:
+    planted = ormsgpack.packb(("tests.checkpoints.graph_states.test_state_views", "Seat", {"row": 1}))
+    value = {"seat": ormsgpack.Ext(2, planted), 3: b"xyz", "gone": ormsgpack.Ext(0, b"\xc1")}
+    data = ormsgpack.packb(value, option=ormsgpack.OPT_NON_STR_KEYS)
+    assert read_plain("msgpack", data) == {"seat": {"Seat": {"row": 1}}, "3": "(3 bytes)", "gone": "(1 bytes)"}
+    assert read_plain("pickle", b"cos\nsystem\n") == "(11 bytes)"
+
+
+def test_the_values_that_langgraph_stores_as_extensions_are_plain() -> None:
+    kind, data = JsonPlusSerializer().dumps_typed({"set": {1}, "message": AIMessage("hi", id="1")})
+    value = read_plain(kind, data)
+    assert value["set"] == [1]
+    assert value["message"]["AIMessage"]["content"] == "hi"
+    assert read_plain("null", b"") is None
+    assert read_plain("json", b'{"a": "\\ud800"}') == {"a": "\ufffd"}
