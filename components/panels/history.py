@@ -16,6 +16,7 @@ from components.services import Services
 from components.turns import DataChange, Turn, TurnChanges
 from components.views import history_tree, list_rows
 from components.widgets import HISTORY_ID, History
+from words import N_, _, arrange
 
 PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
 PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
@@ -23,7 +24,7 @@ NO_HISTORY: Mapping[str, Any] = {
     **{"thread": None, "version": 0, "branch_count": 0, "checkpoint_count": 0, "removed": None},
     **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves", "alternatives")},
 }
-NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
+NOTHING_TO_SAVE = N_("There is nothing to save yet: start a conversation first.")
 
 
 class Ids(StrEnum):
@@ -36,13 +37,18 @@ def layout() -> Component:
 
 
 def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this checkpoint?", "Delete")]
+    return [dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this checkpoint?"), _("Delete"))]
 
 
 def build_checkpoint_deletion(checkpoint: Checkpoint) -> list[Component]:
     return [
-        html.P(["“", html.Strong(checkpoint.name), "” will be removed. The messages and all other checkpoints stay."]),
-        html.P("You can undo this.", className="quiet"),
+        html.P(
+            arrange(
+                _("“{name}” will be removed. The messages and all other checkpoints stay."),
+                name=html.Strong(checkpoint.name),
+            )
+        ),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 
@@ -149,12 +155,12 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     if thread is None:
-        return {**NO_HISTORY, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
+        return {**NO_HISTORY, "save": {"enabled": False, "reason": _(NOTHING_TO_SAVE)}}
     return {**_describe_portion(store, thread, 1), "save": _describe_saving(thread)}
 
 
 def _describe_saving(thread: Thread) -> dict[str, Any]:
-    return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else NOTHING_TO_SAVE}
+    return {"enabled": thread.head_id is not None, "reason": None if thread.head_id else _(NOTHING_TO_SAVE)}
 
 
 def _read_known_thread(store: Store, thread_id: str, portions: int, words: str, wanted: str | None = None) -> dict[str, Any]:
