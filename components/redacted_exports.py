@@ -19,7 +19,7 @@ from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.model import Json
 from checkpoints.progress import Progress, Report
-from checkpoints.sentence import sentence
+from checkpoints.sentence import Sentence, sentence
 from components.worker_process import WorkerProcess
 from words import N_
 
@@ -129,7 +129,7 @@ class RedactedExports:
         def redact(kind: str, content: Any) -> Any:
             answer = ask([kind, content])
             if "refused" in answer:
-                raise ExportTooLargeError(answer["refused"])
+                raise ExportTooLargeError(Sentence(*answer["refused"]))
             return answer["redacted"]
 
         ask([self._max_seconds, redaction.tool_results, redaction.patterns, redaction.files])
