@@ -30,8 +30,8 @@ from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
 from server.request_rate import RequestRate
 from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
-from words import _
-from words.requests import choose_language, set_language
+from words import _, set_language
+from words.requests import choose_language
 
 MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")

@@ -54,6 +54,16 @@ def use_catalogue(catalogue: Catalogue | None) -> None:
     _current.set(catalogue)
 
 
+def set_language(language: str) -> None:
+    """Use a language in the current context. The catalogues are not loaded for English."""
+    if language == SOURCE_LANGUAGE:
+        use_catalogue(None)
+        return
+    from words.catalogues import load_catalogue  # noqa: PLC0415  (Babel takes time and memory that English does not need)
+
+    use_catalogue(load_catalogue(language))
+
+
 def _(message: str, /, **values: object) -> str:
     """Translate a text, and fill in its values: `_("Go to {place}", place=name)`."""
     catalogue = _current.get()

@@ -4,21 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from starlette.datastructures import Headers
 
-from words import LANGUAGES, SOURCE_LANGUAGE, use_catalogue
+from words import LANGUAGES, SOURCE_LANGUAGE
 
 COOKIE = "waymark_language"  # written by assets/modules/lib/language.lazy.mjs
 HEADER = "waymark-language"  # of the page's requests: they are answered in its language, whatever was chosen since
 MAX_HEADER_CHARS = 1_000
-
-
-def set_language(language: str) -> None:
-    """Use a language in the current context. The catalogues are not loaded for English."""
-    if language == SOURCE_LANGUAGE:
-        use_catalogue(None)
-        return
-    from words.catalogues import load_catalogue  # noqa: PLC0415  (Babel takes time and memory that English does not need)
-
-    use_catalogue(load_catalogue(language))
 
 
 def choose_language(headers: Headers) -> str:
