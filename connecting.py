@@ -16,6 +16,7 @@ from agent.models.connections import MODEL, Connection, ConnectionField, list_co
 from agent.models.errors import ModelConfigurationError, describe_model_error
 from agent.models.replaceable import ReplaceableModels
 from checkpoints.limits import MAX_SETTING_CHARS
+from checkpoints.sentence import sentence
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from config import SettingsError, load_settings
 
@@ -43,7 +44,7 @@ class EnvFileConnector:
     async def connect(self, provider: str, values: Mapping[str, str]) -> str:
         connection = next((each for each in list_connections() if each.id == provider), None)
         if connection is None:
-            raise ConnectionRefusedError("There is no such provider.")
+            raise ConnectionRefusedError(sentence("There is no such provider."))
         async with self._lock:
             changes = self._choose_changes(connection, values)
             spec = changes[MODEL]
@@ -55,7 +56,9 @@ class EnvFileConnector:
                 except (SettingsError, ModelConfigurationError) as error:
                     raise ConnectionRefusedError(str(error)) from None
                 except OSError as error:
-                    raise ConnectionRefusedError(f"{self._path} cannot be written: {error.strerror}.") from error
+                    raise ConnectionRefusedError(
+                        sentence("{path} cannot be written: {strerror}.", path=self._path, strerror=error.strerror)
+                    ) from error
                 except Exception as error:
                     raise ConnectionRefusedError(describe_model_error(error)) from error
             self._models.current = models
@@ -79,12 +82,14 @@ class EnvFileConnector:
                     field.name, ""
                 )  # a key goes to no other address than the one it was given for
             if field.is_required and not chosen[field.name]:
-                raise ConnectionRefusedError(f"Fill in: {field.label}.")
+                raise ConnectionRefusedError(sentence("Fill in: {label}.", label=field.label))
         chosen[MODEL] = connection.make_spec(chosen)
         changes = {name: value for name, value in chosen.items() if value != given.get(name, "")} | {MODEL: chosen[MODEL]}
         if fixed := [name for name in changes if os.environ.get(name, "").strip() not in ("", changes[name])]:
             raise ConnectionRefusedError(
-                f"{fixed[0]} is set in the server's environment, which comes before .env. Change it there."
+                sentence(
+                    "{fixed} is set in the server's environment, which comes before .env. Change it there.", fixed=fixed[0]
+                )
             )
         dropped = None if is_same_server else connection.prefix
         return changes | {MODELS_OFFERED: ",".join(self._list_offered(changes[MODEL], dropped))}
@@ -130,5 +135,7 @@ def _check_value(field: ConnectionField, value: str) -> str:
     """Return a value as it is written. Raises `ConnectionRefusedError`."""
     value = value.strip()
     if len(value) > MAX_SETTING_CHARS or not value.isprintable():
-        raise ConnectionRefusedError(f"{field.label} must be one line of at most {MAX_SETTING_CHARS:,} characters.")
+        raise ConnectionRefusedError(
+            sentence("{label} must be one line of at most {limit:,} characters.", label=field.label, limit=MAX_SETTING_CHARS)
+        )
     return value

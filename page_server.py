@@ -1,6 +1,7 @@
 """The page's server: its routes, Dash with the panels, and the guard before them."""
 
 from dataclasses import replace
+from functools import cache
 
 from dash import Dash
 from fastapi import FastAPI
@@ -44,6 +45,7 @@ from server.layers import serve_page_at
 from server.sign_in import SignIn
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
+from words import get_language
 
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 ROUTES = (
@@ -133,6 +135,12 @@ def format_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+@cache
+def _build_index(_language: str, files: str) -> str:
+    """Build the page's frame in the current language, once for each."""
+    return page.build_index(load_frame(), files)
+
+
 def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> Dash:
     errors.add_error_responses(server)
     page.add_route(server, services)
@@ -149,6 +157,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         enable_mcp=False,
         on_error=page_requests.report_error,
     )
+    dash.build_index = lambda: _build_index(get_language(), page_files.root)
     dash.layout = page.layout()
     page.register(dash, services)
     for route in ROUTES:

@@ -16,6 +16,7 @@ from agent.models.parameters import DEFAULT_PARAMETERS, InvalidParameterError, M
 from agent.time_travel.policy import POLICIES, Policy
 from checkpoints import StateError, Thread, serde
 from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
+from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -58,7 +59,11 @@ class ModelUnavailableError(StateError):
 
     def __init__(self, spec: str) -> None:
         super().__init__(
-            f"The model of this conversation, {spec}, cannot be used any more; choose another in the conversation settings."
+            sentence(
+                "The model of this conversation, {spec}, cannot be used any more; "
+                "choose another in the conversation settings.",
+                spec=spec,
+            )
         )
 
 
@@ -95,15 +100,17 @@ class ThreadSettings:
             self, **{key: serde.sanitize_text(str(value or "")).strip() for key, value in _filter_settings(values)}
         )
         if chosen.model not in ("", self.model, *catalog.specs):
-            raise InvalidSettingsError(f"There is no model {chosen.model[:80]!r} to choose.")
+            raise InvalidSettingsError(sentence("There is no model {model!r} to choose.", model=chosen.model[:80]))
         if chosen.graph != self.graph and graphs is None:
-            raise InvalidSettingsError("A conversation keeps the graph that it began with.")
+            raise InvalidSettingsError(sentence("A conversation keeps the graph that it began with."))
         if graphs is not None and chosen.graph not in ("", *graphs.names):
-            raise InvalidSettingsError(f"There is no graph {chosen.graph[:80]!r} to choose.")
+            raise InvalidSettingsError(sentence("There is no graph {graph!r} to choose.", graph=chosen.graph[:80]))
         if len(chosen.instructions) > MAX_INSTRUCTIONS_CHARS:
-            raise InvalidSettingsError(f"The instructions are longer than {MAX_INSTRUCTIONS_CHARS:,} characters.")
+            raise InvalidSettingsError(
+                sentence("The instructions are longer than {limit:,} characters.", limit=MAX_INSTRUCTIONS_CHARS)
+            )
         if chosen.time_travel not in ("", *POLICIES):
-            raise InvalidSettingsError("Going back can be asked for, allowed or off.")
+            raise InvalidSettingsError(sentence("Going back can be asked for, allowed or off."))
         chosen.read_parameters()
         return chosen
 

@@ -42,6 +42,7 @@
       return early;
     }
     var headers = new Headers((options || {}).headers);
+    headers.set("Waymark-Language", root.lang); // of this page, whatever was chosen since
     try {
       headers.set("X-Waymark-Page-Key", localStorage.getItem("waymark.page-key") || "");
     } catch (error) {

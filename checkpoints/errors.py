@@ -37,6 +37,13 @@ StateError
 The text of each is one sentence that may be shown to the user.
 """
 
+from .sentence import sentence
+
+_NOTHING_TEXTS = {
+    "undo": sentence("There is nothing to undo."),
+    "redo": sentence("There is nothing to redo."),
+}
+
 
 class StateError(Exception):
     """The common ancestor; never raised itself."""
@@ -45,37 +52,39 @@ class StateError(Exception):
 class NotFoundError(StateError, KeyError):
     """The thing does not exist, or belongs to another owner."""
 
-    noun = "thing"
+    template = sentence("There is no thing {identifier!r}.")
 
     def __init__(self, identifier: str) -> None:
         super().__init__(identifier)
         self.identifier = identifier
 
     def __str__(self) -> str:
-        return f"There is no {self.noun} {self.identifier!r}."
+        return sentence(self.template, identifier=self.identifier)
 
 
 class ThreadNotFoundError(NotFoundError):
-    noun = "conversation"
+    template = sentence("There is no conversation {identifier!r}.")
 
 
 class CheckpointNotFoundError(NotFoundError):
-    noun = "checkpoint"
+    template = sentence("There is no checkpoint {identifier!r}.")
 
 
 class MessageNotFoundError(NotFoundError):
-    noun = "message"
+    template = sentence("There is no message {identifier!r}.")
 
 
 class BranchNotFoundError(NotFoundError):
-    noun = "branch"
+    template = sentence("There is no branch {identifier!r}.")
 
 
 class ConflictError(StateError):
     """Another caller changed the thread: `expected` is the version that this caller saw, `actual` the current one."""
 
     def __init__(self, thread_id: str, expected: int, actual: int) -> None:
-        super().__init__("This conversation was changed elsewhere in the meantime. Nothing was done; please look again.")
+        super().__init__(
+            sentence("This conversation was changed elsewhere in the meantime. Nothing was done; please look again.")
+        )
         self.thread_id = thread_id
         self.expected = expected
         self.actual = actual
@@ -85,7 +94,7 @@ class RunActiveError(ConflictError):
     """A run has locked the thread."""
 
     def __init__(self, thread_id: str, run_id: str) -> None:
-        StateError.__init__(self, "An answer is being written in this conversation. Stop it or wait for it first.")
+        StateError.__init__(self, sentence("An answer is being written in this conversation. Stop it or wait for it first."))
         self.thread_id = thread_id
         self.run_id = run_id
 
@@ -94,7 +103,9 @@ class RequestReusedError(ConflictError):
     """An earlier call of the same request carried another text."""
 
     def __init__(self, thread_id: str) -> None:
-        StateError.__init__(self, "Another text was sent with this request before. Nothing was done; please send it again.")
+        StateError.__init__(
+            self, sentence("Another text was sent with this request before. Nothing was done; please send it again.")
+        )
         self.thread_id = thread_id
 
 
@@ -102,40 +113,50 @@ class StaleWriterError(ConflictError):
     """A graph's run goes on from a state where the conversation does not stand any more."""
 
     def __init__(self, thread_id: str) -> None:
-        StateError.__init__(self, "Another run or a change in time has moved this conversation. Nothing was written.")
+        StateError.__init__(
+            self, sentence("Another run or a change in time has moved this conversation. Nothing was written.")
+        )
         self.thread_id = thread_id
 
 
 class NothingToSaveError(StateError, ValueError):
     def __init__(self) -> None:
-        super().__init__("There is nothing to save yet: start a conversation first.")
+        super().__init__(sentence("There is nothing to save yet: start a conversation first."))
 
 
 class NothingToUndoError(StateError):
     def __init__(self, verb: str) -> None:
-        super().__init__(f"There is nothing to {verb}.")
+        super().__init__(_NOTHING_TEXTS[verb])
 
 
 class CurrentBranchError(StateError):
     def __init__(self) -> None:
-        super().__init__("The branch that the conversation stands on cannot be deleted. Switch to another one first.")
+        super().__init__(
+            sentence("The branch that the conversation stands on cannot be deleted. Switch to another one first.")
+        )
 
 
 class TooManyAlternativesError(StateError, ValueError):
     def __init__(self, limit: int) -> None:
-        super().__init__(f"There are {limit} alternatives at this place already, the most that there may be.")
+        super().__init__(
+            sentence("There are {limit} alternatives at this place already, the most that there may be.", limit=limit)
+        )
 
 
 class TooManyValuesError(StateError, ValueError):
     def __init__(self, noun: str, limit: int) -> None:
-        super().__init__(f"A {noun} holds more than {limit:,} values, which is too many.")
+        super().__init__(sentence("A {noun} holds more than {limit:,} values, which is too many.", noun=noun, limit=limit))
 
 
 class DamagedMessageError(StateError):
     """A message's bytes do not fit its hash. `depth` is its position on its path, from 0."""
 
     def __init__(self, thread_id: str, message_id: str, depth: int) -> None:
-        super().__init__(f"Message {depth + 1:,} of this conversation is damaged: its content does not fit its hash.")
+        super().__init__(
+            sentence(
+                "Message {depth:,} of this conversation is damaged: its content does not fit its hash.", depth=depth + 1
+            )
+        )
         self.thread_id = thread_id
         self.message_id = message_id
         self.depth = depth
@@ -145,7 +166,9 @@ class DamagedStateError(StateError):
     """A state of a graph cannot be read. `name` is LangGraph's id of it, or a value that it names."""
 
     def __init__(self, thread_id: str, name: str) -> None:
-        super().__init__(f"A state of this conversation's graph is damaged: {name} does not fit its hash.")
+        super().__init__(
+            sentence("A state of this conversation's graph is damaged: {name} does not fit its hash.", name=name)
+        )
         self.thread_id = thread_id
         self.name = name
 
@@ -154,14 +177,16 @@ class DamagedOperationError(StateError):
     """The record of a change cannot be read, or names missing rows. `version` is the thread's version that it made."""
 
     def __init__(self, thread_id: str, version: int) -> None:
-        super().__init__(f"Change {version:,} of this conversation cannot be taken back: its record is damaged.")
+        super().__init__(
+            sentence("Change {version:,} of this conversation cannot be taken back: its record is damaged.", version=version)
+        )
         self.thread_id = thread_id
         self.version = version
 
 
 class NothingRemovedError(StateError):
     def __init__(self) -> None:
-        super().__init__("The removed messages are not shown here any more. Undo brings them back.")
+        super().__init__(sentence("The removed messages are not shown here any more. Undo brings them back."))
 
 
 class InvalidPromptError(StateError):
@@ -169,7 +194,7 @@ class InvalidPromptError(StateError):
 
 
 class PromptNotFoundError(NotFoundError):
-    noun = "prompt"
+    template = sentence("There is no prompt {identifier!r}.")
 
 
 class InvalidTagError(StateError):
@@ -177,7 +202,7 @@ class InvalidTagError(StateError):
 
 
 class TagNotFoundError(NotFoundError):
-    noun = "tag"
+    template = sentence("There is no tag {identifier!r}.")
 
 
 class InvalidFileError(StateError, ValueError):
@@ -188,7 +213,7 @@ class DamagedFileError(StateError):
     """An attached file is missing, or its bytes do not fit its hash."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"The attached file {name} is damaged: its content does not fit its hash.")
+        super().__init__(sentence("The attached file {name} is damaged: its content does not fit its hash.", name=name))
 
 
 class ExportTooLargeError(StateError):
@@ -207,7 +232,7 @@ class InvalidDocumentError(StateError, ValueError):
     """An import was refused. `field` is the path of the field in the document, and the subject of the reason."""
 
     def __init__(self, reason: str, field: str = "") -> None:
-        super().__init__(f"{field} {reason}" if field else reason)
+        super().__init__(sentence("{field} {reason}", field=field, reason=reason) if field else reason)
         self.field = field
 
 
@@ -215,12 +240,12 @@ class ContendedError(StateError):
     """The database gave up this change for another; the driver's error is the `__cause__`."""
 
     def __init__(self) -> None:
-        super().__init__("Others changed the same at the same time. Nothing was done; please try again.")
+        super().__init__(sentence("Others changed the same at the same time. Nothing was done; please try again."))
 
 
 class TakesTooLongError(StateError):
     def __init__(self) -> None:
-        super().__init__("Reading this took too long and was given up. Nothing was changed.")
+        super().__init__(sentence("Reading this took too long and was given up. Nothing was changed."))
 
 
 class StoreUnavailableError(StateError):
@@ -231,9 +256,17 @@ class StoreBusyError(StoreUnavailableError):
     """Another change of this process, such as an import, holds the database for too long. The database is no outage."""
 
     def __init__(self) -> None:
-        super().__init__("Waymark is still saving something else, such as an import. Nothing was done; please try again.")
+        super().__init__(
+            sentence("Waymark is still saving something else, such as an import. Nothing was done; please try again.")
+        )
 
 
 class StoreInUseError(StoreUnavailableError):
     def __init__(self, name: str, setting: str = "DATA_DIR") -> None:
-        super().__init__(f"{name} is in use by another Waymark process. Stop that one, or choose another {setting}.")
+        super().__init__(
+            sentence(
+                "{name} is in use by another Waymark process. Stop that one, or choose another {setting}.",
+                name=name,
+                setting=setting,
+            )
+        )

@@ -23,19 +23,21 @@ from .limits import (
     MAX_PIXELS,
     MAX_TEXT_FILE_BYTES,
 )
+from .sentence import sentence
 
 FilePart = dict[str, Any]
 TEXT_TYPE, PDF_TYPE = "text/plain", "application/pdf"
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 PART_KEYS = frozenset({"type", "file", "name", "mime_type", "size"})
 _FILE_REFERENCE = re.compile(r'"file":"(sha256:[0-9a-f]{64})"')
+_IMAGE_NOUN, _PDF_NOUN, _TEXT_NOUN = sentence("an image"), sentence("a PDF"), sentence("a text")
 _KIND_BY_SUFFIX = {
-    "png": "an image",
-    "jpg": "an image",
-    "jpeg": "an image",
-    "gif": "an image",
-    "webp": "an image",
-    "pdf": "a PDF",
+    "png": _IMAGE_NOUN,
+    "jpg": _IMAGE_NOUN,
+    "jpeg": _IMAGE_NOUN,
+    "gif": _IMAGE_NOUN,
+    "webp": _IMAGE_NOUN,
+    "pdf": _PDF_NOUN,
 }
 _PIECE_CHARS = 400_000  # of base64, whole groups of four
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]")  # never part of a text, apart from the escapes of logs
@@ -56,16 +58,22 @@ def parse_file(name: str, data: bytes) -> File:
     name = clean_file_name(name)
     media_type = _detect_media_type(data)
     if not data:
-        raise InvalidFileError(f"{name} is empty.")
+        raise InvalidFileError(sentence("{name} is empty.", name=name))
     if media_type is None:
-        raise InvalidFileError(f"{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.")
+        raise InvalidFileError(
+            sentence("{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.", name=name)
+        )
     max_bytes = MAX_TEXT_FILE_BYTES if media_type == TEXT_TYPE else MAX_BINARY_FILE_BYTES
     if len(data) > max_bytes:
-        kind = "an image" if media_type in IMAGE_TYPES else "a PDF" if media_type == PDF_TYPE else "a text"
-        raise InvalidFileError(f"{name} is larger than {max_bytes // 1_000_000} MB, the most for {kind}.")
+        kind = _IMAGE_NOUN if media_type in IMAGE_TYPES else _PDF_NOUN if media_type == PDF_TYPE else _TEXT_NOUN
+        raise InvalidFileError(
+            sentence(
+                "{name} is larger than {limit} MB, the most for {kind}.", name=name, limit=max_bytes // 1_000_000, kind=kind
+            )
+        )
     named_kind = _KIND_BY_SUFFIX.get(name.rpartition(".")[2].lower())
     if media_type == TEXT_TYPE and named_kind:
-        raise InvalidFileError(f"{name} is not {named_kind}, as its name says.")
+        raise InvalidFileError(sentence("{name} is not {named_kind}, as its name says.", name=name, named_kind=named_kind))
     if media_type in IMAGE_TYPES:
         _check_pixels(name, media_type, data)
     return File(hash_bytes(data), name, media_type, data)
@@ -88,9 +96,11 @@ def clean_file_name(name: str) -> str:
 def parse_files(contents: Sequence[tuple[str, bytes]]) -> list[File]:
     """Check that these files, by their names, can be attached to one message. Raises `InvalidFileError`."""
     if len(contents) > MAX_FILES:
-        raise InvalidFileError(f"A message takes at most {MAX_FILES} files.")
+        raise InvalidFileError(sentence("A message takes at most {limit} files.", limit=MAX_FILES))
     if sum(len(data) for _, data in contents) > MAX_FILES_BYTES:
-        raise InvalidFileError(f"The files of one message may have {MAX_FILES_BYTES // 1_000_000} MB together.")
+        raise InvalidFileError(
+            sentence("The files of one message may have {limit} MB together.", limit=MAX_FILES_BYTES // 1_000_000)
+        )
     return [parse_file(name, data) for name, data in contents]
 
 
@@ -146,6 +156,8 @@ def _detect_media_type(data: bytes) -> str | None:
 def _check_pixels(name: str, media_type: str, data: bytes) -> None:
     size = image_header.read_image_size(media_type, data)
     if size is None or min(size) < 1:
-        raise InvalidFileError(f"{name} is a damaged image.")
+        raise InvalidFileError(sentence("{name} is a damaged image.", name=name))
     if size[0] * size[1] > MAX_PIXELS:
-        raise InvalidFileError(f"{name} has more than {MAX_PIXELS // 1_000_000} million pixels.")
+        raise InvalidFileError(
+            sentence("{name} has more than {limit} million pixels.", name=name, limit=MAX_PIXELS // 1_000_000)
+        )

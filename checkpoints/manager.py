@@ -19,6 +19,7 @@ from .interchange import reading, transfer
 from .limits import MAX_SAVED_VALUES, has_more_values
 from .model import Checkpoint, Json, NewMessage, State
 from .operation import Caller
+from .sentence import sentence
 from .storage.database import Database
 from .store import Store
 
@@ -52,7 +53,7 @@ class CheckpointManager:
         if not messages:
             raise NothingToSaveError
         extra = serde.require_exact({key: value for key, value in state.items() if key != "messages"})
-        _check_values(extra, "state")
+        _check_values(extra, sentence("state"))
         while True:
             kept = self._shared_prefix_length(messages)
             new = [NewMessage(_to_checked_body(message)) for message in messages[kept:]]
@@ -145,7 +146,7 @@ class CheckpointManager:
 
 def _to_checked_body(message: BaseMessage) -> Json:
     body = serde.to_body(message)
-    _check_values(body, "message")
+    _check_values(body, sentence("message"))
     return body
 
 

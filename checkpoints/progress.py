@@ -20,7 +20,7 @@ class Progress:
     done: int = 0
     total: int | None = None
     noun: str = ""
-    detail: str = ""  # the progress of the current step, in words
+    detail: "Progress | None" = None  # of the current step
 
     def __str__(self) -> str:
         if self.total is None:
@@ -67,4 +67,4 @@ def count_steps(items: Collection[T], report: Report, phase: str, noun: str) -> 
 
 def report_within(report: Report, outer: Progress) -> Report:
     """Return a report for one step of `outer`: its progress becomes the detail."""
-    return lambda inner: report(replace(outer, detail=str(inner)))
+    return lambda inner: report(replace(outer, detail=inner))

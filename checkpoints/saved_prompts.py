@@ -11,6 +11,7 @@ from . import serde
 from .errors import InvalidPromptError, PromptNotFoundError
 from .limits import MAX_LABEL_CHARS, MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
 from .names import clean_name
+from .sentence import sentence
 from .storage import schema
 from .storage.database import retry_contended
 from .storage.thread_rows import from_time
@@ -79,16 +80,18 @@ class SavedPrompts:
             raise PromptNotFoundError(prompt_id)  # of another owner
         count = sa.select(sa.func.count()).where(_prompt.owner == self._owner)
         if (connection.scalar(count) or 0) >= MAX_SAVED_PROMPTS:
-            raise InvalidPromptError(f"There are {MAX_SAVED_PROMPTS} prompts already. Delete one first.")
+            raise InvalidPromptError(
+                sentence("There are {limit} prompts already. Delete one first.", limit=MAX_SAVED_PROMPTS)
+            )
 
 
 def _check_prompt(prompt_id: str, name: str, text: str) -> SavedPrompt:
     """Return a prompt that can be stored. Raises `InvalidPromptError`."""
     cleaned, clean_text = clean_name(name), serde.sanitize_text(text)
     if not cleaned or not clean_text.strip():
-        raise InvalidPromptError("A prompt needs a name and a text.")
+        raise InvalidPromptError(sentence("A prompt needs a name and a text."))
     if len(clean_text) > MAX_SAVED_PROMPT_CHARS:
-        raise InvalidPromptError(f"A prompt has at most {MAX_SAVED_PROMPT_CHARS:,} characters.")
+        raise InvalidPromptError(sentence("A prompt has at most {limit:,} characters.", limit=MAX_SAVED_PROMPT_CHARS))
     if not 0 < len(prompt_id) <= MAX_LABEL_CHARS or not prompt_id.isascii():
-        raise InvalidPromptError("This prompt has no usable id.")
+        raise InvalidPromptError(sentence("This prompt has no usable id."))
     return SavedPrompt(prompt_id, cleaned, clean_text)

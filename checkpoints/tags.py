@@ -5,6 +5,7 @@ version or another place in the list. The opposite call is the undo.
 """
 
 from .errors import InvalidTagError
+from .sentence import sentence
 from .storage import tag_rows
 from .storage.database import retry_contended
 from .store import Store
@@ -32,7 +33,7 @@ class Tags:
     def rename_tag(self, tag_id: str, name: str) -> None:
         """Rename a tag on all conversations. Raises `InvalidTagError`, `TagNotFoundError`."""
         if not (cleaned := clean_tag(name)):
-            raise InvalidTagError("A tag needs a name.")
+            raise InvalidTagError(sentence("A tag needs a name."))
         with self._store.database.begin_write() as connection:
             tag = tag_rows.select_tag(connection, self._owner, tag_id)
             tag_rows.write_name(connection, self._owner, tag_id, cleaned, is_removed=tag.is_removed)

@@ -18,6 +18,7 @@ from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, check_shape
+from words import say
 
 _NULL_FIELDS = ("version", "good", "choice", "files")  # in which null has a meaning, or means nothing
 
@@ -108,7 +109,7 @@ class Action:
 
     def refuse(self, reason: object) -> dict[str, Any]:
         """Return the reply that keeps the user's text and gives the reason."""
-        return {"op": self.fields["op"], "ok": False, "text": str(reason)}
+        return {"op": self.fields["op"], "ok": False, "text": say(reason)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,24 +59,24 @@ class WaitingFrames:
 
 
 class Broadcasts:
-    """The broadcasts that some page follows, by conversation."""
+    """The broadcasts that some page follows, by conversation and language."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Broadcast] = {}
 
     @asynccontextmanager
-    async def follow(self, thread_id: str, create_source: Callable[[], FrameSource]) -> AsyncIterator[WaitingFrames]:
+    async def follow(self, key: str, create_source: Callable[[], FrameSource]) -> AsyncIterator[WaitingFrames]:
         """Follow a conversation until the block ends. Its first page begins the broadcast, its last one ends it."""
-        broadcast = self._running.get(thread_id)
+        broadcast = self._running.get(key)
         if broadcast is None or broadcast.has_ended:
-            broadcast = self._running[thread_id] = _Broadcast(create_source())
+            broadcast = self._running[key] = _Broadcast(create_source())
         page = broadcast.add_page()
         try:
             yield page
         finally:
             if broadcast.remove_page(page):
-                if self._running.get(thread_id) is broadcast:
-                    del self._running[thread_id]
+                if self._running.get(key) is broadcast:
+                    del self._running[key]
                 await broadcast.stop()
 
 

@@ -10,6 +10,7 @@ from components.broadcasts import Frame
 from components.candidates import describe_candidate
 from components.live_answer import LiveAnswer
 from components.services import Services
+from words import say_error
 
 
 def is_text(progress: CandidateProgress) -> bool:
@@ -27,7 +28,7 @@ class _LiveCandidate:
         shown = {"number": number, "model": self.model, **self.answer.describe_text()}
         if self.end is None:
             return {**shown, "state": "running", "error": None, "details": None}
-        return {**shown, "state": self.end.state, "error": self.end.error, "details": self.end.details}
+        return {**shown, "state": self.end.state, "error": say_error(self.end.error), "details": self.end.details}
 
 
 class CandidateFrames:
@@ -97,7 +98,7 @@ class CandidateFrames:
         if answer is None:
             return None
         end = live.end
-        shown = {**answer, **({"state": end.state, "error": end.error, "details": end.details} if end else {})}
+        shown = {**answer, **({"state": end.state, "error": say_error(end.error), "details": end.details} if end else {})}
         version = {"version": event.version} if event.version else {}  # 0: the database does not have the end yet
         return {"kind": "answer", "answer": shown, **version}
 

@@ -7,6 +7,7 @@ from typing import TypedDict
 from checkpoints import MAIN, Candidate, Message, MessageNotFoundError, Run, RunState, Store, Thread
 from components.services import Services
 from components.views.message_view import MessageExtras, MessageView, UsageView, describe_messages
+from words import say_error
 
 FIRST_READ_MESSAGES = 30  # of an answer; more are read if the question is not among them
 
@@ -68,7 +69,7 @@ def _describe(services: Services, thread: Thread, candidate: Candidate, extras: 
         "number": candidate.number,
         "model": candidate.model,
         "state": candidate.state,
-        "error": candidate.error,
+        "error": say_error(candidate.error),
         "details": candidate.error_details,
         "head": path[-1].id if path else None,
         "current": candidate.branch_id == thread.branch_id,

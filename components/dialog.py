@@ -15,6 +15,7 @@ from components.actions import ActionFields
 from components.properties import set_properties
 from components.services import read_caller
 from components.shapes import Count, check_arguments, check_shape
+from words import _
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
 def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
     """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
     buttons = [
-        Button("Cancel", id=f"{identifier}-cancel", color="secondary", outline=True),
+        Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True),
         Button(confirm, id=f"{identifier}-confirm", color=color),
     ]
     body = ModalBody([html.Div(id=f"{identifier}-body"), *options])

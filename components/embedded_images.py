@@ -7,6 +7,7 @@ from typing import Any
 from checkpoints import Store, files
 from checkpoints.files import FilePart
 from checkpoints.image_header import detect_image_type, read_image_size
+from words import _
 
 
 class EmbeddedImages:
@@ -24,10 +25,10 @@ class EmbeddedImages:
     def _write_file(self, part: FilePart) -> str:
         name = escape(part["name"])
         if part["type"] != "image":
-            return f"<p class='file'>Attached: {name}</p>"
+            return f"<p class='file'>{_('Attached: {name}', name=name)}</p>"
         image = self._write_image(part["file"], name)
         if image is None:
-            return f"<p class='file'>Attached: {name} (left out of this file)</p>"
+            return f"<p class='file'>{_('Attached: {name} (left out of this file)', name=name)}</p>"
         return f"<figure class='file'>{image}<figcaption>{name}</figcaption></figure>"
 
     def _write_image(self, file_hash: str, name: str) -> str | None:

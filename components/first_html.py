@@ -5,15 +5,20 @@ from html import escape
 from typing import Any
 
 from components.widgets import BranchChip, Icon, ImportButton, PaneButton, SettingsButton
+from words import N_, _
 
 EARLY_SCRIPTS = ("/deps/react@", "/deps/react-dom@")  # scripts that the page's own modules need
-_MENU_ITEMS = {SettingsButton: ("sliders", "Conversation settings"), ImportButton: ("upload", "Import")}  # of our own
+_MENU_ITEMS = {
+    SettingsButton: ("sliders", N_("Conversation settings")),
+    ImportButton: ("upload", N_("Import")),
+}  # of our own
 _PANE_ICONS = {
     "threads": (("layout-sidebar", ""),),
     "history": (("layout-sidebar-reverse", "when-wide"), ("diamond-fill", "when-narrow")),
 }
 _ATTRIBUTES = {"className": "class"}
 _SOURCE = re.compile(r'<script src="([^"]+)"></script>')
+_THEME_NAMES = {"light": N_("Theme: light"), "dark": N_("Theme: dark"), "system": N_("Theme: system")}
 _THEME_ICONS = (("sun", "light"), ("moon-stars", "dark"), ("circle-half", "system"))
 
 
@@ -46,7 +51,7 @@ def _render_widget(part: Any, files: str) -> str:
     if isinstance(part, PaneButton):
         return _render_pane_button(part.name, files)  # type: ignore[attr-defined]
     icon, name = _MENU_ITEMS[type(part)]
-    return f'<button class="menu-item">{_render_icon(icon, files)}<span>{name}</span></button>'
+    return f'<button class="menu-item">{_render_icon(icon, files)}<span>{escape(_(name))}</span></button>'
 
 
 def _render_pane_button(name: str, files: str) -> str:
@@ -58,7 +63,7 @@ def _render_icon(name: str, files: str) -> str:
     if name == "theme":
         shown = "".join(
             _render_icon_as(icon, files, f"icon theme-{choice}")
-            + f'<span class="visually-hidden theme-{choice}">Theme: {choice}</span>'
+            + f'<span class="visually-hidden theme-{choice}">{escape(_(_THEME_NAMES[choice]))}</span>'
             for icon, choice in _THEME_ICONS
         )
         return f'<span class="theme-icons">{shown}</span>'

@@ -8,11 +8,12 @@ from functools import cache, partial
 from html import escape
 from pathlib import Path
 
-from checkpoints import MAIN, Message, Store, pluralize
+from checkpoints import MAIN, Message, Store
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
 from checkpoints.progress import Report, StepCounter
+from checkpoints.sentence import sentence
 from components.embedded_images import EmbeddedImages
 from components.rendering import Renderer
 from components.views import history_svg
@@ -20,6 +21,7 @@ from components.views.message_html import write_message
 from components.views.message_view import MessageExtras, MessageView, describe_messages
 from components.views.shown_text import UncutBudget
 from components.views.subagent_work import WorkView
+from words import N_, _, get_language, ngettext
 
 MAX_HTML_CHARS = 50_000_000  # of a file; a larger one is refused
 MAX_IMAGES_CHARS = 20_000_000  # of the images of a file, beside its texts; those beyond them are named
@@ -45,7 +47,7 @@ def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXP
             if chars - images.chars > MAX_HTML_CHARS:
                 limit = MAX_HTML_CHARS // 1_000_000
                 raise ExportTooLargeError(
-                    f"As HTML this export would have over {limit} million characters. Choose Markdown."
+                    sentence("As HTML this export would have over {limit} million characters. Choose Markdown.", limit=limit)
                 )
             pieces.append(piece)
     finally:
@@ -69,12 +71,13 @@ def _write_document(
     rows = history_svg.lay_out(labels, conversation.forks)
     count = len(conversation.messages)
     yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1>"
-    exported = f"Exported from Waymark at {escape(time[:16].replace('T', ' '))} UTC."
-    yield f"<p>{pluralize(count, 'message')} of the current branch. {exported}</p>"
+    exported = _("Exported from Waymark at {value} UTC.", value=time[:16].replace("T", " "))
+    counted = ngettext("{count:,} message of the current branch.", "{count:,} messages of the current branch.", count)
+    yield f"<p>{escape(counted)} {escape(exported)}</p>"
     is_open = " open" if len(rows) <= _MAX_OPEN_ROWS else ""
-    yield f"<details{is_open}><summary>History</summary>{history_svg.draw(rows)}</details></header><main>\n"
+    yield f"<details{is_open}><summary>{escape(_('History'))}</summary>{history_svg.draw(rows)}</details></header><main>\n"
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
-    counter = StepCounter(report, "Writing", count, "messages")
+    counter = StepCounter(report, N_("Writing"), count, "messages")
     for portion in _split_turns(conversation.messages):
         yield from _write_portion(portion, extras, images, marks)
         counter.add(len(portion))
@@ -87,7 +90,8 @@ def _write_head(title: str) -> str:
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     metas = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
     metas += '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{metas}<title>{escape(title)}</title><style>{style}</style></head>'
+    head = f"{metas}<title>{escape(title)}</title><style>{style}</style>"
+    return f'<!DOCTYPE html>\n<html lang="{get_language()}"><head>{head}</head>'
 
 
 def _find_anchors(conversation: ReadableConversation) -> dict[int, str]:

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import StateError
 from checkpoints.progress import Progress, Report, ignore_progress
+from checkpoints.sentence import sentence
 
 HEADER = "waymark-request"
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -24,7 +25,7 @@ class RequestCancelledError(StateError):
     """The user has cancelled the request. Nothing of its current change is written."""
 
     def __init__(self) -> None:
-        super().__init__("It was cancelled.")
+        super().__init__(sentence("It was cancelled."))
 
 
 @dataclass

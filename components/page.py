@@ -1,7 +1,9 @@
 """The page: the layout of the panels. No other module knows them all."""
 
+import re
 from collections.abc import Awaitable, Callable
 from functools import partial, wraps
+from html import escape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,11 +39,13 @@ from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
 from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item
+from words import N_, SOURCE_LANGUAGE, _, get_language
 
+MARKED_TEXT = re.compile(r"\{_(.+?)_\}")  # in the frame
 META_TAGS = [{"name": "viewport", "content": "width=device-width, initial-scale=1, interactive-widget=resizes-content"}]
 UNUSED_SCRIPTS = ("/deps/polyfill@", "/dash_table/")  # scripts: for browsers older than modules, and for tables
-SUMMARISE_COMMAND = "Summarise the conversation"  # of the palette: assets/modules/lib/commands.mjs
-RUN_AGAIN_COMMAND = "Run again"  # likewise
+SUMMARISE_COMMAND = N_("Summarise the conversation")  # of the palette: assets/modules/lib/commands.mjs
+RUN_AGAIN_COMMAND = N_("Run again")  # likewise
 PANELS: tuple[Panel, ...] = (
     threads.PANEL,
     history.PANEL,
@@ -86,6 +90,15 @@ class Page(Dash):
     """
 
     after_each: Callable[[], None]
+    build_index: Callable[[], str] | None = None  # in the language of the request
+
+    @property
+    def index_string(self) -> str:
+        return self.build_index() if self.build_index else super().index_string
+
+    @index_string.setter
+    def index_string(self, value: str) -> None:
+        self._index_string = value
 
     def interpolate_index(self, *, scripts: str, css: str, renderer: str, **parts: str) -> str:  # type: ignore[override]  # Dash names each
         head, foot = first_html.split_scripts(scripts, UNUSED_SCRIPTS)
@@ -112,7 +125,16 @@ class Page(Dash):
 
 def build_index(frame: str, files: str) -> str:
     """Fill the page's frame (assets/index.html). `files` is the start of the addresses of the page's own files."""
-    return frame.replace("{%topbar%}", first_html.render_html(_build_topbar(), files)).replace("{%assets%}", files)
+    language = get_language()
+    words = "" if language == SOURCE_LANGUAGE else f'<script defer src="{files}/words/{language}.js"></script>'
+    filled = {
+        "topbar": first_html.render_html(_build_topbar(), files),
+        "assets": files,
+        "language": language,
+        "words": words,
+    }
+    frame = MARKED_TEXT.sub(lambda found: escape(_(found[1])), frame)
+    return re.sub(r"\{%(topbar|words|assets|language)%\}", lambda found: filled[found[1]], frame)
 
 
 def layout() -> Component:
@@ -133,18 +155,23 @@ def _build_topbar() -> list[Component]:
     """Build the bar: the conversation, the search, undo and redo, and everything else in words in a menu."""
     brand = html.A(html.Span("Waymark", className="brand-name"), href="/", className="brand")
     keys = html.Kbd([html.Span("Ctrl K", className="not-mac"), html.Span("⌘ K", className="only-mac")])
-    find = [Icon(name="search"), html.Span("Search everything"), keys]
-    theme: Any = {"title": "Change the theme", "data-command": "Change the theme", "className": "when-roomy"}
-    names: Any = {"aria-expanded": "false", "aria-controls": "more", "title": "More", **_aria_label("Conversation menu")}
+    find = [Icon(name="search"), html.Span(_("Search everything")), keys]
+    theme: Any = {"title": _("Change the theme"), "data-command": _("Change the theme"), "className": "when-roomy"}
+    names: Any = {
+        "aria-expanded": "false",
+        "aria-controls": "more",
+        "title": _("More"),
+        **_aria_label(_("Conversation menu")),
+    }
     return [
         html.Div([PaneButton(name="threads"), brand], className="topbar-start"),
         html.Div([html.H1(id=chat.Ids.TITLE), BranchChip()], className="topbar-title"),
-        html.Button(find, id="open-palette", className="find", **_aria_label("Search everything")),
+        html.Button(find, id="open-palette", className="find", **_aria_label(_("Search everything"))),
         *undo_redo.bar_buttons(),
         html.Div(
             [
                 html.Button(Icon(name="three-dots"), id="show-more", **names),
-                html.Div(_build_menu(), id="more", role="group", **_aria_label("Conversation menu")),
+                html.Div(_build_menu(), id="more", role="group", **_aria_label(_("Conversation menu"))),
             ],
             className="bar-menu",
         ),
@@ -158,17 +185,17 @@ def _build_menu() -> list[Component]:
     for_phones: Any = [
         {"className": "menu-item when-phone", "data-press": button} for button in (undo_redo.Ids.REDO, "theme")
     ]
-    summarise: Any = {"data-run": SUMMARISE_COMMAND}
-    run_again: Any = {"data-run": RUN_AGAIN_COMMAND}
+    summarise: Any = {"data-run": _(SUMMARISE_COMMAND)}
+    run_again: Any = {"data-run": _(RUN_AGAIN_COMMAND)}
     return [
-        html.Button([Icon(name="arrow-clockwise"), html.Span("Redo")], **for_phones[0]),
+        html.Button([Icon(name="arrow-clockwise"), html.Span(_("Redo"))], **for_phones[0]),
         *(button for panel in PANELS for button in panel.buttons()),
-        build_menu_item("text-wrap", "Summarise…", "summarise", **summarise),
-        build_menu_item("arrow-repeat", "Run again…", "run-again", **run_again),
+        build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
+        build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
         html.Hr(),
-        build_menu_item("person", "Sessions", "sessions"),
-        build_menu_item("keyboard", "Keys", "keys"),
-        html.Button([Icon(name="circle-half"), html.Span("Change the theme")], **for_phones[1]),
+        build_menu_item("person", _("Sessions"), "sessions"),
+        build_menu_item("keyboard", _("Keys"), "keys"),
+        html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),
         undo_redo.build_clear_item(),
     ]

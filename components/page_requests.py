@@ -25,6 +25,7 @@ from components.replies import to_json
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
 from components.views.message_window import MessageWindow
+from words import _
 
 ReadPanels = Callable[[Services, page_state.PageLocation], Properties]
 _log = logging.getLogger(__name__)
@@ -103,7 +104,7 @@ def report_error(error: Exception) -> None:
         return
     reference = secrets.token_hex(4)
     _log.error("a request of the page failed [%s]", reference, exc_info=error)
-    toast.show_toast(f"Something went wrong (reference {reference}). Try again, or reload the page.")
+    toast.show_toast(_("Something went wrong (reference {reference}). Try again, or reload the page.", reference=reference))
 
 
 async def _answer(services: Services, work: Callable[[], Awaitable[Properties]]) -> Response:

@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 from checkpoints import serde
 from checkpoints.limits import MAX_MESSAGE_CHARS
 from components.shapes import Count
+from words import say
 
 
 class Ids(StrEnum):
@@ -94,7 +95,7 @@ def refresh_panels(last_update: PageUpdate | None) -> PageUpdate:
 
 
 def report_problem(text: str) -> PageUpdate:
-    return build_update(toast={"text": text, "undo": None})
+    return build_update(toast={"text": say(text), "undo": None})
 
 
 def thread_address(thread_id: str) -> str:

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -18,7 +19,9 @@ from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.model import Json
 from checkpoints.progress import Progress, Report
+from checkpoints.sentence import Sentence, sentence
 from components.worker_process import WorkerProcess
+from words import N_
 
 MAX_AT_ONCE = 2
 MAX_WAITING = 20
@@ -28,7 +31,7 @@ MAX_SMALL_CHARS = 100_000  # of JSON; a smaller document is redacted in its thre
 MAX_BATCH_CHARS = 500_000  # of JSON; one message may be longer
 
 _COMMAND = (sys.executable, "-m", "components.redaction_worker")
-_WAITING = Progress("Waiting for other exports")
+_WAITING = Progress(N_("Waiting for other exports"))
 _POLL_SECONDS = 0.25
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,12 +39,12 @@ T = TypeVar("T")
 
 class TooManyExportsError(StateError):
     def __init__(self) -> None:
-        super().__init__("Many exports are being redacted already. Please try again when they are done.")
+        super().__init__(sentence("Many exports are being redacted already. Please try again when they are done."))
 
 
 class RedactionTooCostlyError(StateError):
     def __init__(self) -> None:
-        super().__init__("Redacting this conversation takes too much time or memory. Use fewer or longer words.")
+        super().__init__(sentence("Redacting this conversation takes too much time or memory. Use fewer or longer words."))
 
 
 class RedactedExports:
@@ -64,7 +67,7 @@ class RedactedExports:
         try:
             await self._wait_for_turn(report)
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._pool, write, self._redact)
+                return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, write, self._redact)
             finally:
                 self._turn.release()
         finally:
@@ -118,7 +121,7 @@ class RedactedExports:
         done, total = 0, len(document["messages"])
 
         def ask(request: Any) -> Any:
-            progress = Progress("Redacting", done, total, "messages")
+            progress = Progress(N_("Redacting"), done, total, "messages")
             report(progress)
             answer = worker.ask(_encode(request), MAX_WAIT_SECONDS, watch=lambda: report(progress))
             return json.loads(answer)
@@ -126,7 +129,7 @@ class RedactedExports:
         def redact(kind: str, content: Any) -> Any:
             answer = ask([kind, content])
             if "refused" in answer:
-                raise ExportTooLargeError(answer["refused"])
+                raise ExportTooLargeError(Sentence(*answer["refused"]))
             return answer["redacted"]
 
         ask([self._max_seconds, redaction.tool_results, redaction.patterns, redaction.files])

@@ -14,6 +14,7 @@ from typing import Any
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange.document_redaction import DocumentRedaction
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.sentence import Sentence, sentence
 
 NICENESS = 10
 MAX_MEMORY_BYTES = 1_000_000_000
@@ -43,7 +44,9 @@ def _redact_batches(parent: Connection) -> None:
                 [redacted.redact_message(each) for each in content] if kind == "messages" else redacted.redact_frame(content)
             )
         except ExportTooLargeError as error:
-            _send(parent, {"refused": str(error)})
+            text = str(error)
+            refusal = text if isinstance(text, Sentence) else sentence(text)
+            _send(parent, {"refused": [refusal.template, refusal.plural, refusal.values]})
             return
         _send(parent, {"redacted": answer})
 

@@ -17,6 +17,7 @@ from pygments.lexer import Lexer
 
 from components.views import markdown
 from components.views.word_differences import MarkedTexts, mark_differences
+from words import set_language
 
 MAX_COLOUR_SECONDS = 0.15  # for all code of a text
 MAX_TAIL_COLOUR_SECONDS = 0.1
@@ -52,7 +53,8 @@ class _Colours:
 
 def answer(request: bytes) -> bytes:
     """Format one text, or mark the differences of two texts, within the seconds that the request names."""
-    seconds, subject, definitions = json.loads(request)
+    seconds, subject, definitions, language = json.loads(request)
+    set_language(language)  # before the time begins: a first text reads its catalogue
     signal.setitimer(signal.ITIMER_PROF, seconds)
     started = time.process_time()
     result: markdown.Look | MarkedTexts

@@ -26,6 +26,7 @@ from components.views.markdown import (
 )
 from components.views.word_differences import Mark, MarkedTexts, mark_cheap_differences
 from components.worker_process import WorkerProcess
+from words import get_language
 
 MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is at work
 MAX_TEXT_SECONDS = 0.35  # of a worker's processor
@@ -100,7 +101,7 @@ class _Workers:
 
 
 class _Cache:
-    """HTML by the hash of its text, the latest used last; None for a text that took too long."""
+    """HTML by the hash of its language and its text, the latest used last; None for a text that took too long."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[bytes, str | None] = OrderedDict()
@@ -211,7 +212,7 @@ class Renderer:
         """Return the HTML of `text`, and the seconds that it took. Without time, only a cheap text is begun."""
         if len(text) > MAX_FORMATTED_CHARS:
             return to_plain_html(text), 0.0
-        key = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        key = sha256(f"{get_language()} {text}".encode("utf-8", "surrogatepass")).digest()
         is_known, html = self._cache.find(key)
         if is_known:
             return to_plain_html(text) if html is None else html, 0.0
@@ -246,4 +247,4 @@ class Renderer:
         return found
 
     def _submit(self, subject: str | list[str], definitions: Definitions | None) -> Future[bytes | None]:
-        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, subject, definitions]).encode())
+        return self._workers.submit(json.dumps([MAX_TEXT_SECONDS, subject, definitions, get_language()]).encode())

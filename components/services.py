@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Concatenate, ParamSpec, TypeVar
@@ -26,8 +27,9 @@ from components.rendering import Renderer
 from components.search_indexing import SearchIndexing
 from components.shared_reads import SharedReads
 from components.uploads import Uploads
+from words import N_, _
 
-DEMO_LINE = "Demo model: it makes things up."
+DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0
 READING_THREADS = 4
 READING_THREADS_OF_A_CONVERSATION = 2
@@ -47,7 +49,7 @@ class Readers:
         if lane is None:
             lane = self._lanes[conversation] = asyncio.Semaphore(READING_THREADS_OF_A_CONVERSATION)
         async with lane:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, read)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, read)
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -79,11 +81,12 @@ class Services:
 
     def describe_demo(self, name: str) -> str | None:
         """Return the line that marks the demo model."""
-        return DEMO_LINE if name in DEMO_SPECS else None
+        return _(DEMO_LINE) if name in DEMO_SPECS else None
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""
-        return await asyncio.get_running_loop().run_in_executor(self.pool, partial(function, *args, **kwargs))
+        work = partial(copy_context().run, partial(function, *args, **kwargs))  # in the language of the request
+        return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run work that only reads, in one snapshot, so that no panel shows half of a change.

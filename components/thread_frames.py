@@ -30,6 +30,7 @@ from components.candidate_frames import CandidateFrames, is_text
 from components.live_answer import LiveAnswer
 from components.services import Services
 from components.views import fork_attempts, message_view
+from words import get_language, say_error
 
 _log = logging.getLogger(__name__)
 MIN_FRAME_SECONDS = 0.04
@@ -57,7 +58,7 @@ async def stream_frames(
     if it does not begin.
     """
     create_source = partial(ThreadFrames, services, thread_id, describe_turn)
-    async with services.broadcasts.follow(thread_id, create_source) as waiting:
+    async with services.broadcasts.follow(f"{thread_id} {get_language()}", create_source) as waiting:
         hello = await waiting.take()
         if is_expected and hello["run"] is not None:  # the page knows no message yet
             candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
@@ -222,9 +223,15 @@ def _build_plain_frame(event: Event) -> Frame | None:
     """Build the frame of an event without a message; None for an event that the page does not need."""
     match event:
         case WorkEnded(run_id, state, error):
-            return {"kind": "rest", "run": run_id, "state": state, "error": error}
+            return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
         case RunFinished(_, state, version, error, details):
-            return {"kind": "end", "version": version, "state": state, "error": error, "details": details}
+            return {
+                "kind": "end",
+                "version": version,
+                "state": state,
+                "error": say_error(error),
+                "details": details,
+            }
         case HeadMoved(version):
             return {"kind": "head", "version": version}
         case GraphProgress(nodes, lines):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from checkpoints import StateError
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_ARCHIVE_FILE_BYTES, MAX_BINARY_FILE_BYTES
+from checkpoints.sentence import sentence
 
 UPLOADS_PREFIX = "/api/uploads/"
 MAX_UPLOAD_BYTES = {"import": MAX_ARCHIVE_FILE_BYTES, "file": MAX_BINARY_FILE_BYTES}  # of one upload, by its purpose
@@ -22,15 +23,12 @@ MAX_KEPT_SECONDS = 600.0  # the time until somebody confirms the dialog of an im
 class UploadGoneError(StateError):
     """An upload is not kept any more, or never was."""
 
-    def __init__(self, name: str, remedy: str) -> None:
-        super().__init__(f"{name} was not kept on the server: {remedy}.")
-
 
 class TooManyUploadsError(StateError):
     """Other uploads that are arriving at the same time leave no room."""
 
     def __init__(self) -> None:
-        super().__init__("Too many files are being uploaded at once. Try again.")
+        super().__init__(sentence("Too many files are being uploaded at once. Try again."))
 
 
 @dataclass(eq=False)

@@ -6,7 +6,11 @@ from http import HTTPStatus
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-_HEAD = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Waymark</title>'
+from words import get_language
+
+
+def _build_head() -> str:
+    return f'<!doctype html><html lang="{get_language()}"><meta charset="utf-8"><title>Waymark</title>'
 
 
 def build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
@@ -14,7 +18,7 @@ def build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | 
 
 
 def build_page(status: HTTPStatus, title: str, text: str) -> Response:
-    return HTMLResponse(f"{_HEAD}<h1>{escape(title)}</h1><p>{escape(text)}</p></html>", status)
+    return HTMLResponse(f"{_build_head()}<h1>{escape(title)}</h1><p>{escape(text)}</p></html>", status)
 
 
 def build_refresh(address: str) -> Response:
@@ -23,9 +27,9 @@ def build_refresh(address: str) -> Response:
     Not a redirect: the browser remembers that a redirect chain began on another site, and withholds a Strict cookie from
     all of it, also the cookie that the redirect itself has just set.
     """
-    return HTMLResponse(f'{_HEAD}<meta http-equiv="refresh" content="0; url={escape(address)}"></html>')
+    return HTMLResponse(f'{_build_head()}<meta http-equiv="refresh" content="0; url={escape(address)}"></html>')
 
 
 def build_key_page(script: str, page_key: str) -> Response:
     """Hand a new session's page key to a script of ours, which keeps it and goes on to the page."""
-    return HTMLResponse(f'{_HEAD}<script src="{escape(script)}" data-page-key="{escape(page_key)}"></script></html>')
+    return HTMLResponse(f'{_build_head()}<script src="{escape(script)}" data-page-key="{escape(page_key)}"></script></html>')

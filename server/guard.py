@@ -30,6 +30,8 @@ from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
 from server.request_rate import RequestRate
 from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
+from words import _, set_language
+from words.requests import choose_language
 
 MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
@@ -94,7 +96,9 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
+            return
+        set_language(choose_language(Headers(scope=scope)))
+        if scope["type"] == "websocket":
             if await self._answer_early(scope):
                 await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
             else:
@@ -152,7 +156,7 @@ class Guard:
         headers = Headers(scope=scope)
         host = [value.lower() for value in headers.getlist("host")]
         if len(host) != 1 or host[0] not in self._hosts:
-            return build_text(HTTPStatus.BAD_REQUEST, "This address is not served here.")
+            return build_text(HTTPStatus.BAD_REQUEST, _("This address is not served here."))
         is_socket = scope["type"] == "websocket"
         if not is_socket and scope["method"] not in ALLOWED_METHODS:
             return build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
@@ -160,7 +164,7 @@ class Guard:
         if is_command:
             scheme = scope["scheme"].replace("ws", "http")
             if headers.getlist("origin") != [f"{scheme}://{host[0]}"]:
-                return build_text(HTTPStatus.FORBIDDEN, "Only the page itself may do this.")
+                return build_text(HTTPStatus.FORBIDDEN, _("Only the page itself may do this."))
         if self._sign_in is None or scope["path"] in self._routes.public_paths:
             return None
         needs_page_key = is_command or self._routes.holds_data(scope["path"])
@@ -175,7 +179,7 @@ class Guard:
         if self._rate.admit(session.id if session else ""):
             return None
         self._knocks.note_refusal(scope, HTTPStatus.TOO_MANY_REQUESTS)
-        return build_text(HTTPStatus.TOO_MANY_REQUESTS, "Too many requests. Try again in a moment.", {"Retry-After": "1"})
+        return build_text(HTTPStatus.TOO_MANY_REQUESTS, _("Too many requests. Try again in a moment."), {"Retry-After": "1"})
 
     def _refuse_body(self, scope: Scope) -> Response | None:
         for length in Headers(scope=scope).getlist("content-length"):
@@ -205,7 +209,7 @@ class Guard:
         if error or status == HTTPStatus.INTERNAL_SERVER_ERROR:
             number = secrets.token_hex(4)
             _log.error("error %s: %s %s", number, scope["method"], quote(scope["path"]), exc_info=error)
-            text = f"Something went wrong (error {number}); the details are in the log.\n"
+            text = _("Something went wrong (error {number}); the details are in the log.\n", number=number)
             await PlainTextResponse(text, 500)(scope, receive, send)
 
     def _choose_caching(self, scope: Scope) -> str:

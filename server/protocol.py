@@ -17,7 +17,7 @@ MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers
 MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
 _TOO_MANY_SOCKETS = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-_SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"upgrade", b"connection")
+_SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"accept-language", b"upgrade", b"connection")
 
 
 class HeadTooLargeError(httptools.HttpParserError):

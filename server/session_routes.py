@@ -10,6 +10,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.sessions import Session
 from server.sign_in import SignIn
+from words import _
 
 SESSIONS_PATH = "/api/sessions"
 MAX_WATCHING_PAGES = 500  # that wait for the end of their session
@@ -52,7 +53,7 @@ def add_routes(server: FastAPI, sign_in: SignIn | None) -> None:
 
 async def _end_sessions(sign_in: SignIn | None, request: Request, session_ids: list[str]) -> Response:
     if sign_in is None:
-        return PlainTextResponse("Nobody signs in here.\n", 404)
+        return PlainTextResponse(_("Nobody signs in here.\n"), 404)
     current = _find_current(request)
     for session_id in session_ids:
         if ended := sign_in.sessions.end(session_id):
@@ -60,7 +61,7 @@ async def _end_sessions(sign_in: SignIn | None, request: Request, session_ids: l
     try:
         await asyncio.to_thread(sign_in.sessions.save)
     except OSError:
-        text = "The sessions have ended, but this could not be saved: a restart would bring them back."
+        text = _("The sessions have ended, but this could not be saved: a restart would bring them back.")
         return PlainTextResponse(text, 507)
     response = JSONResponse({"sessions": _describe_sessions(sign_in, request)})
     if current and current.id in session_ids:

@@ -21,13 +21,16 @@ from starlette.types import Scope
 from server.answers import build_key_page, build_page, build_refresh, build_text
 from server.session_log import SessionLog
 from server.sessions import MAX_SESSION_SECONDS, Session, Sessions
+from words import N_, _
 
 SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
 PAGE_KEY_HEADER = "x-waymark-page-key"
 COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
 SOCKET_PROTOCOL = "waymark"  # a page offers its socket this protocol and its key: it cannot add a header
-_NOT_SIGNED_IN = "This browser is not signed in"
-_LINK_TEXT = "Open the link that Waymark printed in the terminal. A link works once; opening a used one prints a new one."
+_NOT_SIGNED_IN = N_("This browser is not signed in")
+_LINK_TEXT = N_(
+    "Open the link that Waymark printed in the terminal. A link works once; opening a used one prints a new one."
+)
 _log = logging.getLogger(__name__)
 
 
@@ -75,7 +78,9 @@ class SignIn:
                 await self._save()
             return None
         if session and is_page and "text/html" in headers.get("accept", ""):
-            return build_page(HTTPStatus.FORBIDDEN, "This opens from the page alone", "Open Waymark, and go on from there.")
+            return build_page(
+                HTTPStatus.FORBIDDEN, _("This opens from the page alone"), _("Open Waymark, and go on from there.")
+            )
         return self._refuse(scope, headers)
 
     def remove_cookie(self, response: Response) -> None:
@@ -93,8 +98,8 @@ class SignIn:
             path = "/" + quote(scope["path"]).lstrip("/")
             return build_refresh(f"{path}?{scope['query_string'].decode('latin-1')}")
         if not is_page or not (scope["path"] in ("/", SIGN_IN_PATH) or "text/html" in headers.get("accept", "")):
-            return build_text(HTTPStatus.UNAUTHORIZED, _LINK_TEXT)
-        return build_page(HTTPStatus.UNAUTHORIZED, _NOT_SIGNED_IN, _LINK_TEXT)
+            return build_text(HTTPStatus.UNAUTHORIZED, _(_LINK_TEXT))
+        return build_page(HTTPStatus.UNAUTHORIZED, _(_NOT_SIGNED_IN), _(_LINK_TEXT))
 
     async def _redeem_link(self, scope: Scope, headers: Headers, session: Session | None, token: str) -> Response:
         """Swap the token of a link for a cookie and a page key, once."""
@@ -121,8 +126,8 @@ class SignIn:
             self._on_stale_link(self.create_link())
         if session:
             return build_refresh("/")  # the link stays in the terminal for a page that has lost its key
-        text = "A link works once. Open the newest link that Waymark printed in the terminal."
-        return build_page(HTTPStatus.FORBIDDEN, "This link no longer works", text)
+        text = _("A link works once. Open the newest link that Waymark printed in the terminal.")
+        return build_page(HTTPStatus.FORBIDDEN, _("This link no longer works"), text)
 
     def _use_token(self, token: str) -> bool:
         """Use the link's token up; false for any other. The comparison takes the same time for every guess."""

@@ -4,8 +4,9 @@ Third-party files come from the installed packages: none is copied, none is fetc
 """
 
 import hashlib
+import json
 import re
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pygments.formatters import HtmlFormatter
 
 from server.bundle import ENTRY, build_bundle, build_lazy_module, is_lazy
 from server.static_serving import PageFiles, StaticFile
+from words import LANGUAGES, SOURCE_LANGUAGE, read_entries
 
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
@@ -26,6 +28,7 @@ _MEDIA_TYPES = {
     "webmanifest": "application/manifest+json; charset=utf-8",
     "woff2": "font/woff2",
 }
+_WORDS = {f"words/{language}.js": language for language in LANGUAGES if language != SOURCE_LANGUAGE}
 _ICON_LIST = re.compile(r"export const ICONS = \[(.*?)\]", re.DOTALL)
 
 
@@ -59,9 +62,11 @@ def load_page_files() -> PageFiles:
     """Read and build all files, once in a process: a changed file shows after a restart."""
     contents = {path: text.encode() for path, text in _build_texts().items()}
     contents |= {path.relative_to(_ASSETS).as_posix(): path.read_bytes() for path in sorted(_ASSETS.rglob("*.woff2"))}
-    whole = b"\0".join(path.encode() + b"\0" + contents[path] for path in sorted(contents))
+    hashed = contents | {path: read_entries(language) for path, language in _WORDS.items()}
+    whole = b"\0".join(path.encode() + b"\0" + hashed[path] for path in sorted(hashed))
     files = {path: StaticFile.build(content, _MEDIA_TYPES[path.rpartition(".")[2]]) for path, content in contents.items()}
-    return PageFiles(hashlib.sha256(whole).hexdigest()[:16], files)
+    late = {path: partial(build_words, language) for path, language in _WORDS.items()}
+    return PageFiles(hashlib.sha256(whole).hexdigest()[:16], files, late)
 
 
 def _build_texts() -> dict[str, str]:
@@ -75,6 +80,15 @@ def _build_texts() -> dict[str, str]:
         **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
         **{path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_MODULES.rglob("*.lazy.css"))},
     }
+
+
+@cache
+def build_words(language: str) -> StaticFile:
+    """Build the browser's part of a catalogue. A script, because it must be there before the modules run."""
+    from words.catalogues import load_catalogue  # noqa: PLC0415  (Babel, which English does not need)
+
+    texts = json.dumps(load_catalogue(language).list_browser_texts(), ensure_ascii=False)
+    return StaticFile.build(f"waymark.words = {texts};\n".encode(), _MEDIA_TYPES["js"])
 
 
 def build_stylesheet() -> str:

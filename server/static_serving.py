@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
@@ -46,6 +46,7 @@ class PageFiles:
 
     version: str
     files: Mapping[str, StaticFile]
+    late: Mapping[str, Callable[[], StaticFile]] = field(default_factory=dict)  # built when they are first asked for
 
     @property
     def root(self) -> str:
@@ -55,7 +56,8 @@ class PageFiles:
     def find_file(self, address: str) -> StaticFile | None:
         """Return the file of an address of any version: a page that is older than the server loads its lazy parts late."""
         _, _, path = address.removeprefix(ASSETS_PREFIX).partition("/")
-        return self.files.get(path)
+        found = self.files.get(path)
+        return self.late[path]() if found is None and path in self.late else found
 
 
 def serve_static_files(app: ASGIApp, page_files: PageFiles) -> ASGIApp:

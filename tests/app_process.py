@@ -111,6 +111,10 @@ def _run_app(
     sys.argv = [str(ROOT / "app.py"), *arguments]
     import app
 
+    if "PSEUDO_LANGUAGE" in environment:
+        from tests.pseudo import use_pseudo_language
+
+        use_pseudo_language()
     try:
         sys.exit(app.main(list(arguments)))
     finally:

@@ -37,6 +37,7 @@ def start(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         ("psycopg", "only a database of PostgreSQL needs its driver"),
         ("sqlalchemy.dialects.postgresql", "only a database of PostgreSQL needs its dialect"),
         ("alembic", "only an older database is migrated"),
+        ("babel", "English needs no catalogue"),
         ("flask_bootstrap", "only its files are served"),
         ("flask", "it comes with flask_bootstrap"),
         ("jinja2", "it comes with flask_bootstrap"),

@@ -19,6 +19,7 @@ from agent.fence import Fence
 from agent.message_cache import cache_by_message
 from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
 from checkpoints.reasoning import REASONING_KEY, Reasoning
+from checkpoints.sentence import sentence
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 # Of a call whose run wrote no result, as when the server was killed. Its start is on no disk, so it may have had an effect.
@@ -36,7 +37,7 @@ class DamagedPathError(DamagedMessageError):
     """A request would carry a damaged message, and the model would take its text for genuine."""
 
     def __str__(self) -> str:
-        return f"{super().__str__()} Go back to before it, or edit it."
+        return sentence("{reason} Go back to before it, or edit it.", reason=super().__str__())
 
 
 def build_request(

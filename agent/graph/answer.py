@@ -31,6 +31,7 @@ from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
 from checkpoints import serde
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_CALLS, count_values, is_deeper, to_label
+from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import LanguageModelInput
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
 
 BoundModel: TypeAlias = "Runnable[LanguageModelInput, AIMessage]"
 _CUT_OFF_TEXTS: dict[str | None, str] = {
-    "length": "The answer reached the model's length limit.",
-    "content_filter": "The model provider's content filter stopped this answer.",
-    "nothing": "The model said nothing; try again.",
-    "only_reasoning": "The model reasoned but gave no answer; try again.",
-    "broken_off": "The model provider broke off this answer; try again.",
+    "length": sentence("The answer reached the model's length limit."),
+    "content_filter": sentence("The model provider's content filter stopped this answer."),
+    "nothing": sentence("The model said nothing; try again."),
+    "only_reasoning": sentence("The model reasoned but gave no answer; try again."),
+    "broken_off": sentence("The model provider broke off this answer; try again."),
     "too_many_calls": f"The answer asked for more than {MAX_CALLS} tool calls at once. None of them was run.",
 }
 _FINISHED_REASONS = {"stop", "tool_calls"}
@@ -61,13 +62,13 @@ class AnswerCutOff(Exception):
 
     def __init__(self, finish_reason: str | None) -> None:
         super().__init__(
-            _CUT_OFF_TEXTS.get(finish_reason, "The connection to the model was cut before the answer was whole.")
+            _CUT_OFF_TEXTS.get(finish_reason, sentence("The connection to the model was cut before the answer was whole."))
         )
 
 
 class AnswerTooLong(AnswerCutOff):
     def __init__(self, limit: int, unit: str) -> None:
-        Exception.__init__(self, f"The answer has more than {limit:,} {unit} and was cut.")
+        Exception.__init__(self, sentence("The answer has more than {limit:,} {unit} and was cut.", limit=limit, unit=unit))
 
 
 class AnswerListener:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from agent.marks import CallKey
 from checkpoints import MAIN
+from checkpoints.sentence import plural_sentence, sentence
 
-RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = "The run", "The agent", "The branch"
+RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = sentence("The run"), sentence("The agent"), sentence("The branch")
 MAIN_KEY = CallKey(MAIN, "")  # the main agent answers no agent's call
 
 
@@ -42,12 +43,17 @@ class BudgetUsage:
     def seconds(self) -> float:
         return self.earlier_seconds + time.monotonic() - self.started_at
 
+    @property
+    def _seconds_limit(self) -> str:
+        return plural_sentence("{count:,g} second", "{count:,g} seconds", count=self.budget.seconds)
+
     def check_answer(self, reserved: int = 0) -> None:
         """Raise `LimitReached` when the next answer is beyond the budget. `reserved` answers are kept for other agents."""
         if self.answers >= self.budget.answers - reserved:
-            raise self.describe_limit("answers", self.budget.answers)
+            answers = plural_sentence("{count:,g} answer", "{count:,g} answers", count=self.budget.answers)
+            raise self.describe_limit(answers)
         if self.seconds > self.budget.seconds:
-            raise self.describe_limit("seconds", self.budget.seconds)
+            raise self.describe_limit(self._seconds_limit)
 
     @asynccontextmanager
     async def limit_answer(self) -> AsyncIterator[None]:
@@ -59,15 +65,15 @@ class BudgetUsage:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            raise self.describe_limit("seconds", self.budget.seconds) from None
+            raise self.describe_limit(self._seconds_limit) from None
 
     @property
     def remaining_calls(self) -> int:
         return max(0, self.budget.calls - self.calls)
 
-    def describe_limit(self, unit: str, number: float) -> LimitReached:
+    def describe_limit(self, amount: str) -> LimitReached:
         """Return the error that names the limit. Work that may go on begins with a fresh budget."""
-        return LimitReached(f"{self.owner} reached the limit of {number:,g} {unit if number != 1 else unit[:-1]}.")
+        return LimitReached(sentence("{owner} reached the limit of {amount}.", owner=self.owner, amount=amount))
 
 
 @dataclass(slots=True)

@@ -28,6 +28,7 @@ from agent.tools.invocation import invoke_tool, run_within
 from agent.tools.names import MOVE_NAMES
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, list_checkpoints, save_checkpoint
 from checkpoints import serde
+from checkpoints.sentence import plural_sentence
 from checkpoints.text import shorten_for_model
 
 AFTER_MOVE_TEXT = "Not carried out: it was asked for after a move to another place in the same answer."
@@ -151,8 +152,12 @@ def _split_at_limit(
     return (
         [*begun, *decided, *allowed],
         beyond,
-        tightest.describe_limit("tool calls", tightest.budget.calls) if beyond else None,
+        tightest.describe_limit(_describe_calls(tightest.budget.calls)) if beyond else None,
     )
+
+
+def _describe_calls(number: int) -> str:
+    return plural_sentence("{count:,g} tool call", "{count:,g} tool calls", count=number)
 
 
 async def _run_all(tools: dict[str, BaseTool], calls: Sequence[ToolCall], context: RunContext) -> list[ToolMessage | None]:

@@ -8,13 +8,18 @@ from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.guests.opening import GuestGraph, load_guest
 from agent.settings import GraphOffer
 from checkpoints import StateError
+from checkpoints.sentence import sentence
 
 
 class GraphUnavailableError(StateError):
     """The graph of a conversation is not offered any more. No other replaces it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"The graph of this conversation, {name}, is not there any more: start Waymark with it again.")
+        super().__init__(
+            sentence(
+                "The graph of this conversation, {name}, is not there any more: start Waymark with it again.", name=name
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

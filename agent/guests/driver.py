@@ -36,19 +36,23 @@ from agent.tools.approval import AwaitingDecision
 from checkpoints import MAIN, Runs, StateError, Store
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.limits import MAX_ANSWER_CHARS
+from checkpoints.sentence import sentence
 
 
 class GraphFailedError(OwnCodeError):
     """A node of a guest graph raised an error; the text names the last line of the author's files."""
 
     def __init__(self, definition: GraphDefinition, error: BaseException) -> None:
-        text = f"The graph {definition.name} failed. {describe_error(error, definition.path)}"
+        reason = describe_error(error, definition.path)
+        text = sentence("The graph {name} failed. {reason}", name=definition.name, reason=reason)
         super().__init__(text, locate_error(error))
 
 
 class MessageNotShownError(StateError):
     def __init__(self) -> None:
-        super().__init__("The graph wrote a message with values that JSON cannot carry, so the conversation cannot show it.")
+        super().__init__(
+            sentence("The graph wrote a message with values that JSON cannot carry, so the conversation cannot show it.")
+        )
 
 
 @dataclass(frozen=True, slots=True)

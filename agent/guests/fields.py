@@ -9,6 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from agent.guests.opening import AnyGraph
 from checkpoints import StateError
+from checkpoints.sentence import sentence
 
 _TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", dict: "object"}
 
@@ -25,14 +26,16 @@ def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> dict[str, An
         try:
             given = json.loads(text)
         except ValueError as error:
-            raise InputRefusedError(f"This is not JSON: {error}.") from error
+            raise InputRefusedError(sentence("This is not JSON: {reason}.", reason=error)) from error
         if unknown := [name for name in given if name not in fields]:
-            raise InputRefusedError(f"The graph has no field {unknown[0][:80]!r}. {_describe_fields(fields)}")
+            raise InputRefusedError(
+                sentence("The graph has no field {name!r}. {fields}", name=unknown[0][:80], fields=_describe_fields(fields))
+            )
         return dict(given)
     needed = required or list(fields)
     if len(needed) == 1 and fields[needed[0]] == "string":
         return {needed[0]: text}
-    raise InputRefusedError(f"The graph takes a JSON object. {_describe_fields(fields)}")
+    raise InputRefusedError(sentence("The graph takes a JSON object. {fields}", fields=_describe_fields(fields)))
 
 
 def list_fields(graph: AnyGraph) -> tuple[dict[str, str], list[str]]:
@@ -55,5 +58,6 @@ def format_output(graph: AnyGraph, values: Any) -> AIMessage:
 
 
 def _describe_fields(fields: dict[str, str]) -> str:
-    described = [f"{name} ({kind})" for name, kind in fields.items()]
-    return f"Its fields are {', '.join(described)}." if described else "It has no fields."
+    if not fields:
+        return sentence("It has no fields.")
+    return sentence("Its fields are {fields}.", fields=", ".join(f"{name} ({kind})" for name, kind in fields.items()))

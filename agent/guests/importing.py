@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from agent.guests.definitions import GraphDefinition, GraphLoadError
+from checkpoints.sentence import sentence
 
 _WAYMARK = Path(__file__).resolve().parents[2]
 
@@ -32,11 +33,13 @@ def describe_error(error: BaseException, path: Path) -> str:
     kind, lines = type(error).__name__, words.strip().splitlines()
     text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}, line {error.lineno}: {text}."
+        return sentence("{file}, line {line}: {reason}.", file=error.filename, line=error.lineno, reason=text)
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(path.parent)]
     found = [frame for frame in own if not _is_installed(frame.filename)]
-    return f"{found[-1].filename}, line {found[-1].lineno}: {text}." if found else f"{path}: {text}."
+    if not found:
+        return f"{path}: {text}."
+    return sentence("{file}, line {line}: {reason}.", file=found[-1].filename, line=found[-1].lineno, reason=text)
 
 
 def find_line(path: Path, variable: str) -> str:

@@ -11,11 +11,13 @@ from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import StreamPacer
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.models.providers import PROVIDERS, load_provider_model
+from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 DEFAULT_OPENAI_MODEL = "gpt-5.4-mini"  # the newest small model with tools in Chat Completions
+THE_MODEL = sentence("The model")  # that a conversation names
 DEMO_SPEC = "demo"
 BRIEF_DEMO_SPEC = "demo:brief"  # a second one, so that the demo shows two models side by side
 DEMO_SPECS = (DEMO_SPEC, BRIEF_DEMO_SPEC)
@@ -60,7 +62,7 @@ class ConfiguredModels:
         for name in self.specs:
             self.check_model(name, "MODEL" if name == self.default_spec else offered_source)
 
-    def check_model(self, spec: str | None, source: str = "The model") -> None:
+    def check_model(self, spec: str | None, source: str = THE_MODEL) -> None:
         """Refuse the spec of a model that cannot be loaded, without the libraries of OpenAI and of the demo.
 
         Only its own package can refuse another provider's model, which is loaded for it. Raises ModelConfigurationError.
@@ -83,7 +85,7 @@ class ConfiguredModels:
         wanted = spec or self.default_spec
         if parameters != DEFAULT_PARAMETERS:
             return self._adjust_model(wanted, parameters)
-        return self._load_named_model(wanted, "The model")
+        return self._load_named_model(wanted, THE_MODEL)
 
     def _load_named_model(self, spec: str, source: str) -> BaseChatModel:
         """Return a model, the same one each time. `source` is the setting that names it, for errors."""
@@ -126,7 +128,11 @@ def check_spec(spec: str, keys: ProviderKeys, source: str) -> bool:
         case known if known in PROVIDERS and name:
             return False
     raise ModelConfigurationError(
-        f"{source} must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec[:80]!r}."
+        sentence(
+            "{source} must be openai:NAME, azure:DEPLOYMENT, demo or another PROVIDER:NAME, not {spec!r}.",
+            source=source,
+            spec=spec[:80],
+        )
     )
 
 

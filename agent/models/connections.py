@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.models.catalog import DEFAULT_OPENAI_MODEL
 from agent.models.providers import PROVIDERS
+from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -58,23 +59,23 @@ class Connection:
         return f"{self.prefix}:{values[MODEL]}"
 
 
-_OPENAI_KEY = ConnectionField("OPENAI_API_KEY", "API key", "key")
-_MODEL = ConnectionField(MODEL, "Model")
+_OPENAI_KEY = ConnectionField("OPENAI_API_KEY", sentence("API key"), "key")
+_MODEL = ConnectionField(MODEL, sentence("Model"))
 _BUILT_IN = (
     Connection(
         "openai",
         "OpenAI",
         "openai",
-        (_OPENAI_KEY, ConnectionField(MODEL, "Model", suggestion=DEFAULT_OPENAI_MODEL)),
+        (_OPENAI_KEY, ConnectionField(MODEL, sentence("Model"), suggestion=DEFAULT_OPENAI_MODEL)),
         removed=("OPENAI_BASE_URL",),
     ),
     Connection(
         "compatible",
-        "OpenAI-compatible, such as Ollama",
+        sentence("OpenAI-compatible, such as Ollama"),
         "openai",
         (
-            ConnectionField("OPENAI_BASE_URL", "Address", "address", suggestion="http://127.0.0.1:11434/v1"),
-            ConnectionField("OPENAI_API_KEY", "API key (optional)", "key", is_required=False),
+            ConnectionField("OPENAI_BASE_URL", sentence("Address"), "address", suggestion="http://127.0.0.1:11434/v1"),
+            ConnectionField("OPENAI_API_KEY", sentence("API key (optional)"), "key", is_required=False),
             _MODEL,
         ),
     ),
@@ -83,10 +84,10 @@ _BUILT_IN = (
         "Azure OpenAI",
         "azure",
         (
-            ConnectionField("AZURE_OPENAI_ENDPOINT", "Endpoint", "address"),
-            ConnectionField("AZURE_OPENAI_API_KEY", "API key", "key"),
-            ConnectionField(MODEL, "Deployment"),
-            ConnectionField("AZURE_OPENAI_API_VERSION", "API version (optional)", is_required=False),
+            ConnectionField("AZURE_OPENAI_ENDPOINT", sentence("Endpoint"), "address"),
+            ConnectionField("AZURE_OPENAI_API_KEY", sentence("API key"), "key"),
+            ConnectionField(MODEL, sentence("Deployment")),
+            ConnectionField("AZURE_OPENAI_API_VERSION", sentence("API version (optional)"), is_required=False),
         ),
     ),
 )
@@ -99,7 +100,7 @@ def list_connections() -> Sequence[Connection]:
             name,
             _LABELS.get(name, name.capitalize()),
             name,
-            (*([ConnectionField(key, "API key", "key")] if key else []), _MODEL),
+            (*([ConnectionField(key, sentence("API key"), "key")] if key else []), _MODEL),
         )
         for name, (package, _, key) in PROVIDERS.items()
         if find_spec(package) is not None

@@ -5,36 +5,41 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent.models.refusal_body import read_words
+from checkpoints.sentence import sentence
 
 
 class ModelConfigurationError(ValueError):
     """The settings name no usable model; the text is one sentence that names the setting."""
 
 
-_REDIRECT = "The model provider's address redirects to another one, and Waymark sends nothing there; set the final address."
-_NOT_ACCEPTED = "The model provider did not accept the request."
+_REDIRECT = sentence(
+    "The model provider's address redirects to another one, and Waymark sends nothing there; set the final address."
+)
+_NOT_ACCEPTED = sentence("The model provider did not accept the request.")
 _FIELDS_ATTRIBUTE = "_waymark_fields"  # of an error: the fields that parameters set in its request
 MAX_NAMED_FIELDS = 8
 _BY_STATUS = {
     400: _NOT_ACCEPTED,
-    401: "The model provider refused the API key; check it in the settings.",
-    403: "The model provider does not allow this API key to use this model; check the key and MODEL.",
-    404: "The model provider does not know this model; check MODEL and the provider's address.",
-    405: "The model provider's address takes no requests for answers; check it in the settings, such as OPENAI_BASE_URL.",
-    408: "The model provider gave up waiting; try again.",
-    409: "The model provider was busy with a conflicting request; try again.",
-    413: "The request is too large for the model provider; shorten the conversation.",
+    401: sentence("The model provider refused the API key; check it in the settings."),
+    403: sentence("The model provider does not allow this API key to use this model; check the key and MODEL."),
+    404: sentence("The model provider does not know this model; check MODEL and the provider's address."),
+    405: sentence(
+        "The model provider's address takes no requests for answers; check it in the settings, such as OPENAI_BASE_URL."
+    ),
+    408: sentence("The model provider gave up waiting; try again."),
+    409: sentence("The model provider was busy with a conflicting request; try again."),
+    413: sentence("The request is too large for the model provider; shorten the conversation."),
     422: _NOT_ACCEPTED,
 }
 _STATUS_OF_CODE = {"invalid_api_key": 401, "model_not_found": 404, "rate_limit_exceeded": 429, "server_error": 500}
 _CODES = {*_STATUS_OF_CODE, "context_length_exceeded", "content_filter", "insufficient_quota"}
-_TOO_LONG = "The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it."
-_NO_FILES = "This model does not take images or files. Choose another model, or go on: it will not see them."
+_TOO_LONG = sentence("The conversation is longer than this model can read; go back to an earlier checkpoint or shorten it.")
+_NO_FILES = sentence("This model does not take images or files. Choose another model, or go on: it will not see them.")
 _FILES_REFUSED = re.compile(  # the words of OpenAI, Azure, OpenRouter, Ollama, vLLM and llama.cpp
     r"image_url|image input|(?:not|n't) support\w* (?:image|vision|file)|multimodal|file_data|input_file|input_image",
     re.IGNORECASE,
 )
-_NO_TOOLS = "This model does not take tools. Choose another model."
+_NO_TOOLS = sentence("This model does not take tools. Choose another model.")
 _EXTRA = r"extra (?:inputs are|fields) not permitted"  # the words of Pydantic 2 and 1, so of servers with FastAPI
 _TOOLS_FIELD = r"""\b(?:tools|tool_choice|functions)['"],?\s?[\])]"""  # the end of a field's place in the request
 _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSeek, OpenRouter, vLLM and llama.cpp
@@ -47,38 +52,41 @@ _TOOLS_REFUSED = re.compile(  # the words of Ollama, OpenAI, Azure, Groq, DeepSe
     rf"|(?<![\w.])(?:tools|tool_choice|functions)\W{{1,3}}{_EXTRA}",
     re.IGNORECASE,
 )
+_MAX_NAMED_WAIT_SECONDS = 3600
 _STATUS = re.compile(r"[3-5]\d\d")
-_FILTERED = "The model provider's content filter stopped this answer; rephrase the message."
-_RESPONSES = "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
-_QUOTA = "The model provider's quota for this API key is used up; check the plan and its billing."
-_SERVER = "The model provider has a problem on its side; try again in a moment."
+_FILTERED = sentence("The model provider's content filter stopped this answer; rephrase the message.")
+_RESPONSES = sentence(
+    "With tools, this model works through Responses only; name it openai-responses:NAME or azure-responses:NAME."
+)
+_QUOTA = sentence("The model provider's quota for this API key is used up; check the plan and its billing.")
+_SERVER = sentence("The model provider has a problem on its side; try again in a moment.")
 _KINDS = tuple[tuple[set[str], str], ...]  # class names, the specific ones first
 _FINAL_BY_KIND: _KINDS = (
-    ({"TimeoutError", "APITimeoutError", "TimeoutException"}, "The model did not answer in time; try again."),
+    ({"TimeoutError", "APITimeoutError", "TimeoutException"}, sentence("The model did not answer in time; try again.")),
     (
         {"SSLError"},
-        "The secure connection to the model provider failed; check its address and certificate.",
+        sentence("The secure connection to the model provider failed; check its address and certificate."),
     ),
     (
         {"gaierror"},
-        "The model provider's address cannot be looked up; check it and the network.",
+        sentence("The model provider's address cannot be looked up; check it and the network."),
     ),
     (
         {"JSONDecodeError", "UnicodeDecodeError", "APIResponseValidationError", "DecodingError", "UnreadableBodyError"},
-        "The model provider sent an answer that cannot be read; try again.",
+        sentence("The model provider sent an answer that cannot be read; try again."),
     ),
 )
 _RETRYABLE_BY_KIND: _KINDS = (
     (
         {"ConnectionResetError", "BrokenPipeError", "ReadError", "WriteError", "RemoteProtocolError"},
-        "The connection to the model provider broke off; try again.",
+        sentence("The connection to the model provider broke off; try again."),
     ),
     (
         {"ConnectionRefusedError", "ConnectError", "APIConnectionError"},
-        "Nothing answers at the model provider's address; check it and whether the server runs.",
+        sentence("Nothing answers at the model provider's address; check it and whether the server runs."),
     ),
 )
-_OTHER = "The model could not answer."
+_OTHER = sentence("The model could not answer.")
 _RETRYABLE_STATUSES = {408, 409, 429}  # and all from 500 on: the same request may succeed a little later
 _RETRYABLE_KINDS = set().union(*(names for names, _ in _RETRYABLE_BY_KIND))
 _FINAL_KINDS = set().union(*(names for names, _ in _FINAL_BY_KIND))
@@ -185,16 +193,19 @@ def _explain_status(chain: Sequence[BaseException], codes: set[str]) -> str | No
     """Return the sentence for a status, or for its code if the error came in the middle of a stream."""
     refusal, status = _find_refusal(chain, codes)
     if status == 429:
-        return f"The model provider is receiving too many requests; try again {_describe_wait(refusal)}."
+        return _describe_rate_limit(refusal)
     if status >= 500:
         return _SERVER
     if 0 < status < 400:
         return _REDIRECT
-    sentence = _BY_STATUS.get(status)
+    explained = _BY_STATUS.get(status)
     fields = next((found for link in chain if (found := getattr(link, _FIELDS_ATTRIBUTE, ()))), ())
-    if sentence == _NOT_ACCEPTED and fields:
-        return f"{sentence} The model's parameters set these fields of it: {', '.join(fields)}."
-    return sentence
+    if explained == _NOT_ACCEPTED and fields:
+        return sentence(
+            "The model provider did not accept the request. The model's parameters set these fields of it: {fields}.",
+            fields=", ".join(fields),
+        )
+    return explained
 
 
 def _find_refusal(chain: Sequence[BaseException], codes: set[str]) -> tuple[BaseException, int]:
@@ -217,14 +228,16 @@ def read_status(error: BaseException) -> int:
     return next((number for number in numbers if isinstance(number, int) and 300 <= number < 600), 0)
 
 
-def _describe_wait(error: BaseException) -> str:
+def _describe_rate_limit(error: BaseException) -> str:
     headers = getattr(getattr(error, "response", None), "headers", {})
     text = str(headers.get("retry-after", "")).strip()
     try:
         seconds = math.ceil(float(text))
     except (ValueError, OverflowError):
-        return "in a moment"
-    return f"in {max(seconds, 1)} s" if seconds <= 3600 else "later"
+        return sentence("The model provider is receiving too many requests; try again in a moment.")
+    if seconds > _MAX_NAMED_WAIT_SECONDS:
+        return sentence("The model provider is receiving too many requests; try again later.")
+    return sentence("The model provider is receiving too many requests; try again in {seconds} s.", seconds=max(seconds, 1))
 
 
 def _read_retry_seconds(headers: Mapping[str, str]) -> float:

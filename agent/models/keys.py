@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import SecretStr
 
 from agent.models.errors import ModelConfigurationError
+from checkpoints.sentence import sentence
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,22 @@ class ProviderKeys:
     def require_openai(self, name: str) -> None:
         """Raise `ModelConfigurationError` where a model of OpenAI, or of a compatible server, lacks a setting."""
         if not is_present(self.openai_api_key) and not self.openai_base_url:
-            raise ModelConfigurationError(f"OPENAI_API_KEY is missing; openai:{name[:80]} needs it.")
+            raise ModelConfigurationError(sentence("OPENAI_API_KEY is missing; openai:{name} needs it.", name=name[:80]))
 
     def require_azure(self, deployment: str | None) -> str:
         """Return the deployment. Raise `ModelConfigurationError` where it lacks a setting."""
         if not deployment:
-            raise ModelConfigurationError("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
+            raise ModelConfigurationError(
+                sentence("AZURE_OPENAI_DEPLOYMENT_NAME is missing, or write MODEL=azure:DEPLOYMENT.")
+            )
         if not self.azure_openai_endpoint:
-            raise ModelConfigurationError(f"AZURE_OPENAI_ENDPOINT is missing; azure:{deployment[:80]} needs it.")
+            raise ModelConfigurationError(
+                sentence("AZURE_OPENAI_ENDPOINT is missing; azure:{deployment} needs it.", deployment=deployment[:80])
+            )
         if not is_present(self.azure_openai_api_key):
-            raise ModelConfigurationError(f"AZURE_OPENAI_API_KEY is missing; azure:{deployment[:80]} needs it.")
+            raise ModelConfigurationError(
+                sentence("AZURE_OPENAI_API_KEY is missing; azure:{deployment} needs it.", deployment=deployment[:80])
+            )
         return deployment
 
 

@@ -12,6 +12,7 @@ from jiter import from_json
 
 from agent.models.errors import ModelConfigurationError
 from agent.models.refusal_body import ReportedFailure
+from checkpoints.sentence import sentence
 from checkpoints.serde import replace_lone_surrogates
 from checkpoints.text import shorten_line
 
@@ -36,8 +37,14 @@ class OtherServerError(ModelConfigurationError):
     """No server of models answers at the address. `body` is the answer, for Details."""
 
     def __init__(self, address_setting: str | None, body: object) -> None:
-        place = f"The address in {address_setting}" if address_setting else "The model provider's address"
-        super().__init__(f"{place} does not answer like an OpenAI server; check it, and any proxy on the way.")
+        place = (
+            sentence("The address in {setting}", setting=address_setting)
+            if address_setting
+            else sentence("The model provider's address")
+        )
+        super().__init__(
+            sentence("{place} does not answer like an OpenAI server; check it, and any proxy on the way.", place=place)
+        )
         self.body = body
 
 

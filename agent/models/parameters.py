@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from agent.context.window import MAX_TOKENS_FIELDS
 from agent.models.errors import ModelConfigurationError
 from checkpoints.limits import MAX_EXTRA_BODY_CHARS
+from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -61,8 +62,8 @@ def parse_parameters(values: Mapping[str, str]) -> ModelParameters:
     """Return the parameters that a person wrote; an empty text leaves one out. Raises `InvalidParameterError`."""
     texts = {name: values.get(name, "").strip() for name in PARAMETER_NAMES}
     return ModelParameters(
-        temperature=_parse_number(texts["temperature"], MAX_TEMPERATURE, "The temperature"),
-        top_p=_parse_number(texts["top_p"], MAX_TOP_P, "Top P"),
+        temperature=_parse_number(texts["temperature"], MAX_TEMPERATURE, sentence("The temperature")),
+        top_p=_parse_number(texts["top_p"], MAX_TOP_P, sentence("Top P")),
         max_tokens=_parse_max_tokens(texts["max_tokens"]),
         reasoning_effort=_parse_effort(texts["reasoning_effort"]),
         extra_body=_parse_extra_body(texts["extra_body"]),
@@ -77,7 +78,7 @@ def apply_parameters(model: BaseChatModel, parameters: ModelParameters) -> BaseC
     known = type(model).model_fields
     if parameters.extra_body is not None and "extra_body" not in known:
         raise UnsupportedParameterError(
-            f"{type(model).__name__} takes no extra body; remove it from the model's parameters."
+            sentence("{name} takes no extra body; remove it from the model's parameters.", name=type(model).__name__)
         )
     update: dict[str, Any] = {}
     for name, candidates in _FIELD_NAMES.items():
@@ -125,7 +126,7 @@ def _parse_number(text: str, maximum: int, label: str) -> float | None:
     except ValueError:
         number = math.nan
     if not 0 <= number <= maximum:
-        raise InvalidParameterError(f"{label} must be a number from 0 to {maximum}.")
+        raise InvalidParameterError(sentence("{label} must be a number from 0 to {maximum}.", label=label, maximum=maximum))
     return number
 
 
@@ -134,14 +135,20 @@ def _parse_max_tokens(text: str) -> int | None:
         return None
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_ANSWER_TOKENS))
     if not is_number or not 1 <= int(text) <= MAX_ANSWER_TOKENS:
-        raise InvalidParameterError(f"The longest answer must be a whole number of tokens from 1 to {MAX_ANSWER_TOKENS:,}.")
+        raise InvalidParameterError(
+            sentence("The longest answer must be a whole number of tokens from 1 to {limit:,}.", limit=MAX_ANSWER_TOKENS)
+        )
     return int(text)
 
 
 def _parse_effort(text: str) -> ReasoningEffort | None:
     effort = next((each for each in REASONING_EFFORTS if each == text), None)
     if text and effort is None:
-        raise InvalidParameterError(f"The reasoning effort must be one of {', '.join(REASONING_EFFORTS)}.")
+        raise InvalidParameterError(
+            sentence(
+                "The reasoning effort must be one of {reasoning_efforts}.", reasoning_efforts=", ".join(REASONING_EFFORTS)
+            )
+        )
     return effort
 
 
@@ -151,8 +158,12 @@ def _parse_extra_body(text: str) -> str | None:
     try:
         return check_extra_body(text)
     except ValueError as error:
-        rule = f"a JSON object of at most {MAX_EXTRA_BODY_CHARS:,} characters, without {', '.join(OWN_FIELDS)}"
-        raise InvalidParameterError(f"The extra body must be {rule}.") from error
+        refusal = sentence(
+            "The extra body must be a JSON object of at most {limit:,} characters, without {fields}.",
+            limit=MAX_EXTRA_BODY_CHARS,
+            fields=", ".join(OWN_FIELDS),
+        )
+        raise InvalidParameterError(refusal) from error
 
 
 def check_extra_body(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
+from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -34,11 +35,13 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
         model_class = getattr(import_module(package), kind)
     except (ImportError, AttributeError):
         install = package.replace("_", "-")
-        raise ModelConfigurationError(f"{spec} needs the package {install}: pip install {install}.") from None
+        raise ModelConfigurationError(
+            sentence("{spec} needs the package {install}: pip install {install}.", spec=spec, install=install)
+        ) from None
     options: dict[str, Any] = {"model": name}
     if key is not None:  # some packages read the key only at their first request
         if key not in keys.other_keys:
-            raise ModelConfigurationError(f"{key} is missing; {spec} needs it.")
+            raise ModelConfigurationError(sentence("{key} is missing; {spec} needs it.", key=key, spec=spec))
         options["api_key"] = keys.other_keys[key]
     if "stream_usage" in model_class.model_fields:
         options["stream_usage"] = True
@@ -46,7 +49,7 @@ def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseCha
         model = _keep_reasoning(model_class)(**options)
         _refuse_redirects(model)
     except ValueError:  # also pydantic's; its text shows the values
-        raise ModelConfigurationError(f"{package} is not set up for {spec}.") from None
+        raise ModelConfigurationError(sentence("{package} is not set up for {spec}.", package=package, spec=spec)) from None
     return model
 
 

@@ -16,8 +16,9 @@ from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
 from checkpoints import Run, Runs, RunState, StateError, StoreUnavailableError
+from checkpoints.sentence import sentence
 
-DELAYED_END_TEXT = "The end of this answer is not saved yet, and will be when the database answers. {reason}"
+DELAYED_END_TEXT = sentence("The end of this answer is not saved yet, and will be when the database answers. {reason}")
 _log = logging.getLogger(__name__)
 
 
@@ -140,7 +141,7 @@ class ActiveRuns:
         tried.set_result(None)
         _log.error("run %s could not be written to its end: %s It is tried again.", recorder.run.id, error)
         shown = state if state is RunState.STOPPED else RunState.FAILED
-        recorder.end_work(shown, DELAYED_END_TEXT.format(reason=error))
+        recorder.end_work(shown, sentence(DELAYED_END_TEXT, reason=str(error)))
 
     def _abandon_work(self, run: Run, work: asyncio.Task[None]) -> None:
         """Leave work that does not stop to itself. Its recorder refuses everything from now on."""

@@ -28,13 +28,14 @@ from checkpoints import (
     RunState,
     StateError,
 )
+from checkpoints.sentence import sentence
 
 MIN_MODELS, MAX_MODELS = 2, 4  # that answer one question
 
 
 class NoModelAnsweredError(StateError):
     def __init__(self) -> None:
-        super().__init__("None of the models answered.")
+        super().__init__(sentence("None of the models answered."))
 
 
 def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...]:
@@ -42,10 +43,12 @@ def check_models(models: Sequence[str], catalog: ModelCatalog) -> tuple[str, ...
     if not models:
         return ()
     if not MIN_MODELS <= len(models) <= MAX_MODELS:
-        raise InvalidSettingsError(f"{MIN_MODELS} to {MAX_MODELS} models can answer at once.")
+        raise InvalidSettingsError(
+            sentence("{least} to {most} models can answer at once.", least=MIN_MODELS, most=MAX_MODELS)
+        )
     for model in models:
         if model not in catalog.specs:
-            raise InvalidSettingsError(f"There is no model {model[:80]!r} to choose.")
+            raise InvalidSettingsError(sentence("There is no model {model!r} to choose.", model=model[:80]))
     return tuple(models)
 
 

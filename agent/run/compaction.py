@@ -32,6 +32,7 @@ from agent.models.parameters import read_parameters
 from agent.time_travel.moves import find_sources
 from checkpoints import MAIN, Message, MessageNotFoundError, NewMessage, OperationDetail, StateError, pluralize, serde
 from checkpoints.changes import branches
+from checkpoints.sentence import sentence
 
 MAX_FOCUS_CHARS = 2_000
 _RESERVED_TOKENS = 2_000  # of a request beside the conversation: the instructions, the focus, the tags
@@ -115,7 +116,7 @@ def select_passage(path: Sequence[Message], scope: SummaryScope) -> Passage:
         else:
             end = min((start for start in turn_starts if start > position), default=len(path))
     if end - first < 2:  # also where the path is one summary already
-        raise NotCompactedError("There is too little here to summarise.")
+        raise NotCompactedError(sentence("There is too little here to summarise."))
     return Passage(path[:first], path[first:end], path[end:])
 
 
@@ -153,7 +154,7 @@ async def summarize_passage(passage: Passage, focus: str, context: RunContext) -
         context.trace.on_answer(answer)
         summary = answer.text.strip()
     if not summary:
-        raise NotCompactedError("The model wrote no summary. Nothing was changed.")
+        raise NotCompactedError(sentence("The model wrote no summary. Nothing was changed."))
     return summary
 
 
@@ -192,7 +193,7 @@ def build_note(passage: Passage, summary: str) -> SummaryNote:
     )
     before, after = passage.tokens, estimate_content(text)
     if after >= before:
-        raise NotCompactedError("The summary came out no shorter than what it would replace. Nothing was changed.")
+        raise NotCompactedError(sentence("The summary came out no shorter than what it would replace. Nothing was changed."))
     mark = SummaryMark(
         removed=len(passage.messages),
         before=before,

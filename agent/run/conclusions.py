@@ -16,6 +16,7 @@ from agent.models.errors import describe_model_error
 from agent.run.blocking import BlockingPool
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from checkpoints import MAIN, Message, StateError, Store
+from checkpoints.sentence import sentence
 
 MAX_CONCLUSION_SECONDS = 60.0
 MAX_CONCLUSION_TOKENS = 4_000  # of the answer, with the thoughts of a model that reasons first
@@ -49,9 +50,9 @@ class ConclusionWriter:
     async def draft(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
         """Draft a conclusion of messages. Raises `NotDraftedError`."""
         if not messages:
-            raise NotDraftedError("That place has no messages of its own.")
+            raise NotDraftedError(sentence("That place has no messages of its own."))
         if thread_id in self._thread_ids or len(self._thread_ids) >= MAX_DRAFTS:
-            raise NotDraftedError("A conclusion is being written already. Please wait a moment.")
+            raise NotDraftedError(sentence("A conclusion is being written already. Please wait a moment."))
         self._thread_ids.add(thread_id)
         try:
             async with asyncio.timeout(MAX_CONCLUSION_SECONDS):
@@ -70,7 +71,7 @@ class ConclusionWriter:
         answer = await collect_answer(model.chat, request, limits)
         text = str(answer.text).strip()
         if not text:
-            raise NotDraftedError("The model wrote nothing. You can ask again, or write it yourself.")
+            raise NotDraftedError(sentence("The model wrote nothing. You can ask again, or write it yourself."))
         return DraftedConclusion(text, model.spec, dict(readable_usage(answer.usage_metadata) or {}))
 
     def _load(self, thread_id: str, messages: Sequence[Message]) -> tuple[ChosenModel, str]:

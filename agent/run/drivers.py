@@ -11,6 +11,7 @@ from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.settings import GraphOffer
 from checkpoints import StateError
+from checkpoints.sentence import sentence
 
 
 class Driver(Protocol):
@@ -48,7 +49,9 @@ class NoGraphsError(StateError):
     """The graph of a conversation is not there: this app has no guest graphs."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"The graph of this conversation, {name}, is not there: start Waymark with it again (GRAPH).")
+        super().__init__(
+            sentence("The graph of this conversation, {name}, is not there: start Waymark with it again (GRAPH).", name=name)
+        )
 
 
 @dataclass(frozen=True, slots=True)

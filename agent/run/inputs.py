@@ -26,13 +26,14 @@ from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Message, Run, Runs, RunState, StateError, Store, Thread
+from checkpoints.sentence import sentence
 
 MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 
 
 class NothingToAnswerError(StateError):
     def __init__(self) -> None:
-        super().__init__("There is no message to answer.")
+        super().__init__(sentence("There is no message to answer."))
 
 
 class RunInputs:
@@ -100,15 +101,15 @@ class RunInputs:
 
     def find_passage(self, thread_id: str, scope: SummaryScope) -> Passage:
         if ThreadSettings.from_thread(self._store.get_thread(thread_id)).graph:
-            raise NotCompactedError("A graph answers here: it decides itself what it remembers.")
+            raise NotCompactedError(sentence("A graph answers here: it decides itself what it remembers."))
         if self.load_waiting_calls(thread_id):
-            raise NotCompactedError("A tool call waits for you: decide about it first.")
+            raise NotCompactedError(sentence("A tool call waits for you: decide about it first."))
         return compaction.select_passage(self._store.list_messages(thread_id), scope)
 
     def require_no_waiting_call(self, thread_id: str) -> None:
         """Raise `ExcerptRefusedError` where a call waits: a note after it would leave it without a decision."""
         if self.load_waiting_calls(thread_id):
-            raise ExcerptRefusedError("A tool call waits for you: decide about it first.")
+            raise ExcerptRefusedError(sentence("A tool call waits for you: decide about it first."))
 
     def preview_summary(self, thread_id: str | None, scope: SummaryScope) -> SummaryPreview:
         """Preview a summary. Raises the errors of `find_passage`, also where there is no conversation yet."""

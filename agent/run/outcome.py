@@ -12,9 +12,10 @@ from agent.models.provider_words import read_provider_words
 from agent.subagents.failure import HelperFailure
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError
+from checkpoints.sentence import sentence
 
-GO_ON_TEXT = "Go on?"  # the page shows the button beside it; the next run has a fresh budget
-_UNKNOWN_TEXT = "Something went wrong that cannot be told."
+GO_ON_TEXT = sentence("Go on?")  # the page shows the button beside it; the next run has a fresh budget
+_UNKNOWN_TEXT = sentence("Something went wrong that cannot be told.")
 _log = logging.getLogger(__name__)
 
 
@@ -50,10 +51,10 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
         if isinstance(error, AwaitingDecision):
             return RunOutcome(RunState.WAITING)
         if isinstance(error, LimitReached) and not is_stopped and not run.compacts:
-            return RunOutcome(RunState.STOPPED, f"{error} {GO_ON_TEXT}")
-        sentence = describe_run_failure(error, "the summary" if run.compacts else "the answer", run=run)
+            return RunOutcome(RunState.STOPPED, sentence("{reason} Go on?", reason=str(error)))
+        reason = describe_run_failure(error, "the summary" if run.compacts else "the answer", run=run)
         if not is_stopped:
-            return RunOutcome(RunState.FAILED, sentence, _read_safely(read_provider_words, error))
+            return RunOutcome(RunState.FAILED, reason, _read_safely(read_provider_words, error))
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
     return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
@@ -76,7 +77,9 @@ def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:
     words = error.place if isinstance(error, OwnCodeError) else words
     cause = f"{type(error).__qualname__}: {words}" if words else locate_error(error)
     _log.warning("run %s failed in %s: %s", run.id, place, cause)
-    return reason if isinstance(error, AnswerCutOff) else f"{reason} (reference {run.id[:8]})"
+    if isinstance(error, AnswerCutOff):
+        return reason
+    return sentence("{reason} (reference {reference})", reason=reason, reference=run.id[:8])
 
 
 def describe_helper_failure(error: BaseException, place: str, *, run: Run) -> HelperFailure:

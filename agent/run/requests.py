@@ -24,6 +24,7 @@ from checkpoints import (
     serde,
 )
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS, has_more_values, is_deeper
+from checkpoints.sentence import sentence
 from checkpoints.text import find_plain_line, shorten, shorten_line
 
 MAX_TITLE_CHARS = 60
@@ -31,19 +32,21 @@ MAX_TITLE_CHARS = 60
 
 class NothingToDecideError(StateError):
     def __init__(self) -> None:
-        super().__init__("This call does not wait for a decision any more.")
+        super().__init__(sentence("This call does not wait for a decision any more."))
 
 
 class FilesRefusedError(StateError, ValueError):
     def __init__(self) -> None:
-        super().__init__("A graph answers here, and graphs take no attached files yet: write what matters as text.")
+        super().__init__(
+            sentence("A graph answers here, and graphs take no attached files yet: write what matters as text.")
+        )
 
 
 class ModelsForGraphError(StateError, ValueError):
     """Several models were asked where a graph answers."""
 
     def __init__(self) -> None:
-        super().__init__("A graph answers here, and it chooses its models itself: send the message to it alone.")
+        super().__init__(sentence("A graph answers here, and it chooses its models itself: send the message to it alone."))
 
 
 class InputsRefusedError(StateError, ValueError):
@@ -58,25 +61,28 @@ class EndDelayedError(RunActiveError):
 
     def __init__(self, thread_id: str, run_id: str) -> None:
         super().__init__(thread_id, run_id)
-        StateError.__init__(self, "The end of the answer before is not saved yet. Please try again in a moment.")
+        StateError.__init__(self, sentence("The end of the answer before is not saved yet. Please try again in a moment."))
 
 
 class MessageTooLongError(StateError, ValueError):
     def __init__(self, chars: int) -> None:
         super().__init__(
-            f"This text has {chars:,} characters. A message has at most {MAX_MESSAGE_CHARS:,}: "
-            "shorten it, or attach it as a file."
+            sentence(
+                "This text has {chars:,} characters. A message has at most {limit:,}: shorten it, or attach it as a file.",
+                chars=chars,
+                limit=MAX_MESSAGE_CHARS,
+            )
         )
 
 
 class ArgumentsTooDeepError(StateError, ValueError):
     def __init__(self) -> None:
-        super().__init__(f"The arguments are nested deeper than {MAX_ARGUMENT_LEVELS} levels.")
+        super().__init__(sentence("The arguments are nested deeper than {limit} levels.", limit=MAX_ARGUMENT_LEVELS))
 
 
 class TooManyArgumentsError(StateError, ValueError):
     def __init__(self) -> None:
-        super().__init__(f"The arguments hold more than {MAX_ARGUMENT_VALUES:,} values.")
+        super().__init__(sentence("The arguments hold more than {limit:,} values.", limit=MAX_ARGUMENT_VALUES))
 
 
 @dataclass(frozen=True, slots=True)

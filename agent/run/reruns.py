@@ -21,6 +21,7 @@ from agent.run.starting import RunStarter
 from agent.settings import ModelCatalog, ThreadSettings
 from checkpoints import MAIN, Caller, Message, NewMessage, Rerun, RerunStep, Run, Runs, RunState, StateError, Store
 from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.sentence import sentence
 from checkpoints.text import shorten
 
 MAX_RERUN_QUESTIONS = 200  # of one rerun
@@ -159,7 +160,7 @@ class Reruns:
         begin = next((index for index, each in enumerate(questions) if each.id == request.first_id), None)
         chosen = questions[begin or 0 :][:MAX_RERUN_QUESTIONS]
         if not chosen or (begin is None and request.first_id is not None):
-            raise NotRerunError("There is no question to ask again.")
+            raise NotRerunError(sentence("There is no question to ask again."))
         current = ThreadSettings.from_thread(thread)
         settings = current.with_changes(request.settings, self.catalog)
         spec = settings.model or self.catalog.default_spec
@@ -176,13 +177,13 @@ class Reruns:
             caller = caller or Caller(expected_version=self.store.get_thread(thread_id).version)
             latest = self.runs.get_latest_run(thread_id)
             if latest is None or latest.rerun is None:
-                raise NotRerunError("There are no questions to go on with here.")
+                raise NotRerunError(sentence("There are no questions to go on with here."))
             if latest.state is RunState.WAITING:
-                raise NotRerunError("A tool call waits for you: decide about it first.")
+                raise NotRerunError(sentence("A tool call waits for you: decide about it first."))
             if latest.state is not RunState.DONE:
                 return RunRequest(thread_id, caller, after_id=self.inputs.find_question(thread_id, None), rerun=latest.rerun)
             rerun, number = self.runs.get_rerun(latest.rerun), latest.rerun.number + 1
             if number > len(rerun.question_ids):
-                raise NotRerunError("All questions were asked.")
+                raise NotRerunError(sentence("All questions were asked."))
             question = self.store.get_message(thread_id, rerun.question_ids[number - 1])
         return RunRequest(thread_id, caller, _copy_question(question), rerun=RerunStep(rerun.id, number))

@@ -10,6 +10,7 @@ from agent.fence import Fence, clean_line
 from agent.marks import ExcerptMark
 from agent.time_travel.moves import find_sources
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, StateError, serde
+from checkpoints.sentence import sentence
 
 MAX_CONCLUSION_CHARS = 20_000
 MAX_EXCERPT_MESSAGES = 50
@@ -36,27 +37,31 @@ def build_excerpt(request: ExcerptRequest, origin: str, messages: Sequence[Messa
     """Build the note from messages that only the other branch has. Raises `ExcerptRefusedError`."""
     conclusion = request.conclusion.strip()
     if not messages:
-        raise ExcerptRefusedError("That place has no messages of its own.")
+        raise ExcerptRefusedError(sentence("That place has no messages of its own."))
     if len(conclusion) > MAX_CONCLUSION_CHARS:
-        raise ExcerptRefusedError(f"The conclusion is longer than {MAX_CONCLUSION_CHARS:,} characters.")
+        raise ExcerptRefusedError(
+            sentence("The conclusion is longer than {limit:,} characters.", limit=MAX_CONCLUSION_CHARS)
+        )
     if not conclusion and not request.message_ids:
-        raise ExcerptRefusedError("Write a conclusion, or select messages.")
+        raise ExcerptRefusedError(sentence("Write a conclusion, or select messages."))
     quotes = [_quote_message(message) for message in _select_messages(messages, request.message_ids)]
     body = "\n\n".join(filter(None, [conclusion, *quotes]))
     last = messages[-1]
     mark = ExcerptMark(clean_line(origin, MAX_ORIGIN_CHARS), last.hash, last.depth, find_sources(messages))
     text = serde.sanitize_text(_FENCE.wrap(body, _HEADING.format(origin=mark.origin)))
     if len(text) > MAX_EXCERPT_CHARS:
-        raise ExcerptRefusedError(f"The note is longer than {MAX_EXCERPT_CHARS:,} characters: select fewer messages.")
+        raise ExcerptRefusedError(
+            sentence("The note is longer than {limit:,} characters: select fewer messages.", limit=MAX_EXCERPT_CHARS)
+        )
     return NewMessage(serde.to_body(HumanMessage(text, additional_kwargs=mark.to_kwargs())))
 
 
 def _select_messages(messages: Sequence[Message], message_ids: Sequence[str]) -> list[Message]:
     if len(message_ids) > MAX_EXCERPT_MESSAGES:
-        raise ExcerptRefusedError(f"An excerpt has at most {MAX_EXCERPT_MESSAGES} messages.")
+        raise ExcerptRefusedError(sentence("An excerpt has at most {limit} messages.", limit=MAX_EXCERPT_MESSAGES))
     chosen = [message for message in messages if message.id in message_ids and is_quotable(message)]
     if len(chosen) < len(set(message_ids)):
-        raise ExcerptRefusedError("One of these messages cannot be quoted. Reload the page and try again.")
+        raise ExcerptRefusedError(sentence("One of these messages cannot be quoted. Reload the page and try again."))
     return chosen
 
 

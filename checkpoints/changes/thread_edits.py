@@ -6,6 +6,7 @@ from ..errors import ConflictError, InvalidTagError
 from ..limits import MAX_TAGS_OF_THREAD
 from ..names import clean_name
 from ..operation_detail import LONG_SETTINGS, OperationDetail
+from ..sentence import sentence
 from ..storage import checkpoint_rows, tag_rows
 from ..tag import clean_tag, fold_tag
 from .transaction import Transaction
@@ -40,16 +41,16 @@ def tag_thread(transaction: Transaction, add: Sequence[str], remove: Sequence[st
     thread, connection = transaction.thread, transaction.connection
     cleaned = [clean_tag(name) for name in add]
     if not all(cleaned):
-        raise InvalidTagError("A tag needs a name.")
+        raise InvalidTagError(sentence("A tag needs a name."))
     before = tag_rows.select_names(connection, thread.tags)
     taken = {fold_tag(clean_tag(name)) for name in remove}
     kept = [tag_id for tag_id in thread.tags if fold_tag(before.get(tag_id, "")) not in taken]
     tags = list(dict.fromkeys([*kept, *tag_rows.ensure_tags(connection, thread.owner, cleaned, transaction.new_id)]))
     names = tag_rows.select_names(connection, tags)
     if len(names) > MAX_TAGS_OF_THREAD:
-        raise InvalidTagError(f"A conversation has at most {MAX_TAGS_OF_THREAD} tags.")
+        raise InvalidTagError(sentence("A conversation has at most {limit} tags.", limit=MAX_TAGS_OF_THREAD))
     if names.keys() == before.keys():
-        raise InvalidTagError("The tags are like this already.")
+        raise InvalidTagError(sentence("The tags are like this already."))
     added = [names[tag_id] for tag_id in tags if tag_id in names and tag_id not in before]
     removed = [before[tag_id] for tag_id in thread.tags if tag_id in before and tag_id not in names]
     transaction.detail = OperationDetail(subject="thread", name=thread.title, added=added, removed=removed)

@@ -11,6 +11,7 @@ from typing import IO
 
 from ..errors import InvalidDocumentError
 from ..limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX_DOCUMENT_BYTES
+from ..sentence import sentence
 from .reading import read_documents
 from .waymark import Document
 
@@ -34,13 +35,13 @@ class Archive:
         try:
             self._archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-            raise InvalidDocumentError("The file is not an archive that can be read.") from error
+            raise InvalidDocumentError(sentence("The file is not an archive that can be read.")) from error
         self._max_bytes = max_bytes
         self._entries = [each for each in self._archive.infolist() if each.filename.endswith(_ENDING)]
         if not self._entries:
-            raise InvalidDocumentError("The archive holds no conversation.")
+            raise InvalidDocumentError(sentence("The archive holds no conversation."))
         if len(self._entries) > MAX_ARCHIVE_CONVERSATIONS:
-            raise InvalidDocumentError(f"The archive holds over {MAX_ARCHIVE_CONVERSATIONS:,} files.")
+            raise InvalidDocumentError(sentence("The archive holds over {limit:,} files.", limit=MAX_ARCHIVE_CONVERSATIONS))
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -54,20 +55,24 @@ class Archive:
             bytes_left -= len(raw)
             if bytes_left < 0:
                 limit = self._max_bytes // 1_000_000
-                raise InvalidDocumentError(f"The archive holds over {limit} MB. Import it on the command line, or in parts.")
+                raise InvalidDocumentError(
+                    sentence("The archive holds over {limit} MB. Import it on the command line, or in parts.", limit=limit)
+                )
             try:
                 yield from read_documents(raw)
             except InvalidDocumentError as error:
-                raise InvalidDocumentError(f"In the archive, {name}: {error}") from error
+                raise InvalidDocumentError(
+                    sentence("In the archive, {name}: {error}", name=name, error=str(error))
+                ) from error
 
     def _unpack(self, entry: zipfile.ZipInfo, name: str) -> bytes:
         if entry.flag_bits & _ENCRYPTED:
-            raise InvalidDocumentError(f"In the archive, {name} is encrypted.")
+            raise InvalidDocumentError(sentence("In the archive, {name} is encrypted.", name=name))
         try:
             with closing(self._archive.open(entry)) as content:
                 return content.read(MAX_DOCUMENT_BYTES + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError) as error:
-            raise InvalidDocumentError(f"In the archive, {name} is damaged.") from error
+            raise InvalidDocumentError(sentence("In the archive, {name} is damaged.", name=name)) from error
 
 
 def _check_entry_count(file: IO[bytes]) -> None:
@@ -81,5 +86,5 @@ def _check_entry_count(file: IO[bytes]) -> None:
         count += joined.count(_ENTRY_SIGNATURE)
         before = joined[1 - len(_ENTRY_SIGNATURE) :]
         if count > 2 * MAX_ARCHIVE_CONVERSATIONS:  # some may be other files
-            raise InvalidDocumentError(f"The archive holds over {MAX_ARCHIVE_CONVERSATIONS:,} files.")
+            raise InvalidDocumentError(sentence("The archive holds over {limit:,} files.", limit=MAX_ARCHIVE_CONVERSATIONS))
     file.seek(0)

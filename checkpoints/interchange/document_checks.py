@@ -10,6 +10,7 @@ from .. import files, serde
 from ..errors import InvalidDocumentError
 from ..files import File
 from ..limits import MAX_DESCRIPTION_CHARS
+from ..sentence import sentence
 from . import strict_json
 from .import_limits import (
     check_alternatives,
@@ -123,9 +124,13 @@ def _parse_part(model: TypeAdapter[Any], value: Any, field: str) -> Any:
 
 def _explain_error(kind: str, message: str) -> str:
     """Return the predicate of a sentence about a field. Pydantic's words begin with a subject, as in “Input should”."""
-    known = {"missing": "is missing", "extra_forbidden": "is not part of the format"}
+    known = {"missing": sentence("is missing"), "extra_forbidden": sentence("is not part of the format")}
     _, verb, rule = message.partition(" should ")
-    return known.get(kind) or (f"should {rule}" if verb else f"is not valid: {message[0].lower()}{message[1:]}")
+    if kind in known:
+        return known[kind]
+    if verb:
+        return sentence("should {rule}", rule=rule)
+    return sentence("is not valid: {reason}", reason=message[0].lower() + message[1:])
 
 
 def _format_location(location: tuple[int | str, ...], text: str) -> str:
@@ -142,7 +147,7 @@ def _check_consistency(document: Document, value: dict[str, Any], on_message: Ca
     check_alternatives([message.parent_id for message in document.messages])
     hashes = _check_hashes(document)
     if document.sha256 != hash_contents(value):
-        raise InvalidDocumentError("does not fit: the file was changed after it was exported", "sha256")
+        raise InvalidDocumentError(sentence("does not fit: the file was changed after it was exported"), "sha256")
     for index, message in enumerate(document.messages):
         _check_body(message.message, f"messages[{index}].message", document.files_by_hash)
         on_message()
@@ -155,16 +160,16 @@ def _check_consistency(document: Document, value: dict[str, Any], on_message: Ca
     for index, checkpoint in enumerate(document.checkpoints):
         field = f"checkpoints[{index}]"
         if checkpoint.id in seen:
-            raise InvalidDocumentError("is the id of another checkpoint in this file", f"{field}.id")
+            raise InvalidDocumentError(sentence("is the id of another checkpoint in this file"), f"{field}.id")
         seen.add(checkpoint.id)
         if checkpoint.message_id not in hashes:
-            raise InvalidDocumentError("names a message that is not in the file", f"{field}.message_id")
+            raise InvalidDocumentError(sentence("names a message that is not in the file"), f"{field}.message_id")
         if checkpoint.branch not in branches:
-            raise InvalidDocumentError("names a branch that is not in the file", f"{field}.branch")
+            raise InvalidDocumentError(sentence("names a branch that is not in the file"), f"{field}.branch")
         if checkpoint.message_count != depths[checkpoint.message_id]:
-            raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
+            raise InvalidDocumentError(sentence("does not fit the messages in the file"), f"{field}.message_count")
     if document.active not in branches:
-        raise InvalidDocumentError("names a branch that is not in the file", "active")
+        raise InvalidDocumentError(sentence("names a branch that is not in the file"), "active")
 
 
 def _check_hashes(document: Document) -> dict[str, str]:
@@ -176,42 +181,46 @@ def _check_hashes(document: Document) -> dict[str, str]:
     for index, message in enumerate(document.messages):
         field = f"messages[{index}]"
         if message.id in hashes:
-            raise InvalidDocumentError("is the id of another message in this file", f"{field}.id")
+            raise InvalidDocumentError(sentence("is the id of another message in this file"), f"{field}.id")
         if message.parent_id is not None and message.parent_id not in hashes:
-            raise InvalidDocumentError("names a message that does not come before it", f"{field}.parent_id")
+            raise InvalidDocumentError(sentence("names a message that does not come before it"), f"{field}.parent_id")
         body = serde.to_canonical(message.message)
         parent = hashes[message.parent_id] if message.parent_id else None
         hashes[message.id] = serde.hash_canonical_body(body, message.agent, message.status, parent)
         if message.hash != hashes[message.id]:
-            raise InvalidDocumentError("does not fit the message: the file is damaged or was edited", f"{field}.hash")
+            raise InvalidDocumentError(
+                sentence("does not fit the message: the file is damaged or was edited"), f"{field}.hash"
+            )
     return hashes
 
 
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
-        raise InvalidDocumentError('must have exactly "type" and "data"', field)
+        raise InvalidDocumentError(sentence('must have exactly "type" and "data"'), field)
     check_calls(body, field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
         if files.is_file_part(part) and body["type"] == "human":
             _check_file_part(part, f"{field}.data.content[{index}]", files_by_hash)
         elif not _is_text_part(part):
-            raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
+            raise InvalidDocumentError(
+                sentence("holds something other than text, which cannot be imported"), f"{field}.data.content"
+            )
     try:
         same = serde.strip_defaults(serde.to_message(body)) == body
     except (ValueError, TypeError, KeyError) as error:
-        raise InvalidDocumentError("is not a message", field) from error
+        raise InvalidDocumentError(sentence("is not a message"), field) from error
     if not same:
-        raise InvalidDocumentError("is not a message as Waymark writes it", field)
+        raise InvalidDocumentError(sentence("is not a message as Waymark writes it"), field)
 
 
 def _check_file_part(part: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if not isinstance(part["file"], str) or (file := files_by_hash.get(part["file"])) is None:
-        raise InvalidDocumentError("names a file that is not in the file", f"{field}.file")
+        raise InvalidDocumentError(sentence("names a file that is not in the file"), f"{field}.file")
     if not isinstance(part["name"], str) or files.clean_file_name(part["name"]) != part["name"]:
-        raise InvalidDocumentError("is not the name of a file", f"{field}.name")
+        raise InvalidDocumentError(sentence("is not the name of a file"), f"{field}.name")
     if part != {**files.make_file_part(file), "name": part["name"]}:
-        raise InvalidDocumentError("does not fit the file that it names", field)
+        raise InvalidDocumentError(sentence("does not fit the file that it names"), field)
 
 
 def _check_files(document: Document) -> None:
@@ -219,7 +228,7 @@ def _check_files(document: Document) -> None:
     named = {part["file"] for content in contents for part in files.find_file_parts(content)}
     for index, part in enumerate(document.files):
         if part.hash not in named:
-            raise InvalidDocumentError("is named by no message in the file", f"files[{index}].hash")
+            raise InvalidDocumentError(sentence("is named by no message in the file"), f"files[{index}].hash")
 
 
 def _is_text_part(part: Any) -> bool:
@@ -231,8 +240,8 @@ def _check_branches(document: Document, hashes: dict[str, str]) -> set[str]:
     found: set[str] = set()
     for index, branch in enumerate(document.branches):
         if branch.id in found:
-            raise InvalidDocumentError("is the id of another branch in this file", f"branches[{index}].id")
+            raise InvalidDocumentError(sentence("is the id of another branch in this file"), f"branches[{index}].id")
         if branch.head is not None and branch.head not in hashes:
-            raise InvalidDocumentError("names a message that is not in the file", f"branches[{index}].head")
+            raise InvalidDocumentError(sentence("names a message that is not in the file"), f"branches[{index}].head")
         found.add(branch.id)
     return found

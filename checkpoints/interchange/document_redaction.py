@@ -17,6 +17,7 @@ from ..limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
 from ..model import MAIN, Json
 from ..progress import Report, count_steps, ignore_progress
 from ..reasoning import REASONING_KEY, Reasoning
+from ..sentence import sentence
 from .redaction import REDACTED, Redaction
 
 MAX_REDACTED_PLACES = 1_000_000  # in one export
@@ -30,7 +31,7 @@ Redact = Callable[[Redaction, Json, Report], Json]
 def redact_document(redaction: Redaction, document: Json, report: Report = ignore_progress) -> Json:
     """Redact an exported document (plain JSON, without its sha256). Raises `ExportTooLargeError`."""
     redacted = DocumentRedaction(redaction)
-    whole = count_steps(document["messages"], report, "Redacting", "messages")
+    whole = count_steps(document["messages"], report, sentence("Redacting"), "messages")
     messages = [redacted.redact_message(message) for message in whole]
     return {**redacted.redact_frame(document), "messages": messages}
 
@@ -52,7 +53,10 @@ class DocumentRedaction:
         self._places += places
         if self._places > MAX_REDACTED_PLACES:
             raise ExportTooLargeError(
-                f"The words to redact stand in over {MAX_REDACTED_PLACES:,} places. Use fewer or longer words."
+                sentence(
+                    "The words to redact stand in over {limit:,} places. Use fewer or longer words.",
+                    limit=MAX_REDACTED_PLACES,
+                )
             )
         return redacted
 

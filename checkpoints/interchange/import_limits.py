@@ -15,6 +15,7 @@ from ..limits import (
     MAX_LABEL_CHARS,
 )
 from ..model import Json
+from ..sentence import sentence
 from . import strict_json
 
 
@@ -51,19 +52,22 @@ def _check_limits(document: Json, text: str) -> None:
 def check_byte_count(count: int) -> None:
     """Raise `InvalidDocumentError` for a file that is too large. So do the other checks, for the document in it."""
     if count > MAX_DOCUMENT_BYTES:
-        raise InvalidDocumentError(f"The file is larger than {MAX_DOCUMENT_BYTES // 1_000_000} MB.")
+        raise InvalidDocumentError(sentence("The file is larger than {limit} MB.", limit=MAX_DOCUMENT_BYTES // 1_000_000))
 
 
 def check_message_count(count: int) -> None:
     if count > MAX_DOCUMENT_MESSAGES:
-        raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
+        raise InvalidDocumentError(
+            sentence("should have at most {limit} items, not {count}", limit=MAX_DOCUMENT_MESSAGES, count=count), "messages"
+        )
 
 
 def check_part_count(messages: Sequence[Any]) -> None:
     """Limit the parts of all contents: each is checked by itself. The messages may have any form."""
     if sum(map(_count_parts, messages)) > MAX_DOCUMENT_PARTS:
         raise InvalidDocumentError(
-            f"have more than {MAX_DOCUMENT_PARTS:,} parts in their contents, which is too many", "messages"
+            sentence("have more than {limit:,} parts in their contents, which is too many", limit=MAX_DOCUMENT_PARTS),
+            "messages",
         )
 
 
@@ -77,7 +81,11 @@ def check_branch_and_checkpoint_count(branches: int, checkpoints: int) -> None:
     if branches + checkpoints > MAX_BRANCHES_AND_CHECKPOINTS:
         field = "branches" if branches > checkpoints else "checkpoints"
         raise InvalidDocumentError(
-            f"are too many: at most {MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints can be imported", field
+            sentence(
+                "are too many: at most {limit:,} branches and checkpoints can be imported",
+                limit=MAX_BRANCHES_AND_CHECKPOINTS,
+            ),
+            field,
         )
 
 
@@ -86,7 +94,11 @@ def check_alternatives(parents: Sequence[str | None]) -> None:
     following = Counter(parents)
     for index, parent in enumerate(parents):
         if following[parent] > MAX_ALTERNATIVES:
-            reason = f"is one of {following[parent]:,} alternatives, and there may be {MAX_ALTERNATIVES}"
+            reason = sentence(
+                "is one of {number:,} alternatives, and there may be {limit}",
+                number=following[parent],
+                limit=MAX_ALTERNATIVES,
+            )
             raise InvalidDocumentError(reason, f"messages[{index}]")
 
 
@@ -96,8 +108,10 @@ def check_calls(body: dict[str, Any], field: str) -> None:
     lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
     calls = [call for each in lists if isinstance(each, list) for call in each]
     if len(calls) > MAX_CALLS:
-        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
+        raise InvalidDocumentError(sentence("makes more than {limit} tool calls, which is too many", limit=MAX_CALLS), field)
     labels = [data.get("name"), data.get("tool_call_id")]
     labels += [call.get(part) for call in calls if isinstance(call, dict) for part in ("name", "id")]
     if any(isinstance(label, str) and len(label) > MAX_LABEL_CHARS for label in labels):
-        raise InvalidDocumentError(f"has a name or an id of more than {MAX_LABEL_CHARS} characters", field)
+        raise InvalidDocumentError(
+            sentence("has a name or an id of more than {limit} characters", limit=MAX_LABEL_CHARS), field
+        )

@@ -11,6 +11,7 @@ from .. import files, serde
 from ..changes.transaction import ChangeBody, Transaction
 from ..operation_detail import NO_DETAIL
 from ..progress import Report, count_steps, ignore_progress
+from ..sentence import sentence
 from ..storage import tag_rows, thread_rows
 from ..storage.driver_errors import translate_taken_ids
 from ..storage.message_inserts import MessageContent
@@ -55,7 +56,7 @@ def make_merge(doc: Document, report: Report = ignore_progress) -> ChangeBody:
 
 
 def _make_import(doc: Document, make_plan: _MakePlan, report: Report) -> ChangeBody:
-    parts = count_steps(doc.messages, report, "Preparing", "messages")
+    parts = count_steps(doc.messages, report, sentence("Preparing"), "messages")
     contents = {part.id: _make_content(doc, part) for part in parts}
     new_chains = plan_new_chains(doc)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import serde
 from ..errors import InvalidDocumentError
+from ..sentence import sentence
 from . import strict_json, waymark
 from .tree_builder import TreeBuilder, require_field
 
@@ -27,7 +28,7 @@ def convert_legacy(value: dict[str, Any]) -> dict[str, Any]:
     entries = value["checkpoints"]
     order = value.get("order", list(entries))
     if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
-        raise InvalidDocumentError("must name every checkpoint once", "order")
+        raise InvalidDocumentError(sentence("must name every checkpoint once"), "order")
     tree = TreeBuilder()
     checkpoints = [_convert_checkpoint(tree, identifier, entries[identifier]) for identifier in order]
     head = checkpoints[-1]["message_id"] if checkpoints else None
@@ -52,9 +53,9 @@ def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[
     for index, message in enumerate(messages):
         place = tree.add_message(_convert_body(message, f"{field}.state.messages[{index}]"), place, time)
     if place is None:
-        raise InvalidDocumentError("is empty", f"{field}.state.messages")
+        raise InvalidDocumentError(sentence("is empty"), f"{field}.state.messages")
     if entry.get("message_count", len(messages)) != len(messages):
-        raise InvalidDocumentError("does not fit the messages in the file", f"{field}.message_count")
+        raise InvalidDocumentError(sentence("does not fit the messages in the file"), f"{field}.message_count")
     made = {
         "id": identifier,
         "name": require_field(entry, "name", str, field),
@@ -76,7 +77,7 @@ def _convert_time(text: str, field: str) -> str:
         time = datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC).isoformat()  # the older form had no zone
     except (ValueError, OverflowError) as error:
-        raise InvalidDocumentError("is not a time", field) from error
+        raise InvalidDocumentError(sentence("is not a time"), field) from error
 
 
 def _convert_body(message: Any, field: str) -> dict[str, Any]:
@@ -88,4 +89,4 @@ def _convert_body(message: Any, field: str) -> dict[str, Any]:
     try:
         return serde.to_body(serde.to_message(body))
     except (ValueError, TypeError, KeyError) as error:
-        raise InvalidDocumentError("is not a message", field) from error
+        raise InvalidDocumentError(sentence("is not a message"), field) from error

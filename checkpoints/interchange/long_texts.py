@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import InvalidDocumentError
+from ..sentence import sentence
 
 MIN_LONG_BYTES = 100_000
 STAND_IN_CHARS = 20_100  # more than any field may have but those whose texts are put back
@@ -81,8 +82,8 @@ def _decode(raw: bytes) -> str:
             return text
         return raw.decode()
     except UnicodeEncodeError as error:
-        raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.") from error
+        raise InvalidDocumentError(sentence("The file holds half of a surrogate pair, which is not text.")) from error
     except UnicodeDecodeError as error:
-        raise InvalidDocumentError("The file is not UTF-8 text.") from error
+        raise InvalidDocumentError(sentence("The file is not UTF-8 text.")) from error
     except json.JSONDecodeError as error:
-        raise InvalidDocumentError("The file is not JSON.") from error
+        raise InvalidDocumentError(sentence("The file is not JSON.")) from error

@@ -14,6 +14,7 @@ from typing import Any
 from ..errors import InvalidDocumentError
 from ..limits import MAX_NAME_CHARS
 from ..model import Json, MessageStatus
+from ..sentence import sentence
 from ..text import pluralize
 from . import waymark
 from .tree_builder import TreeBuilder, require_field
@@ -66,7 +67,9 @@ def _build_tree(tree: TreeBuilder, messages: Json, start: datetime, field: str) 
     for identifier, message in messages.items():
         parent = message.get("parentId") if isinstance(message, dict) else 0
         if parent is not None and (not isinstance(parent, str) or parent not in messages):
-            raise InvalidDocumentError("names a message that is not in the file", f"{field}.{identifier[:80]}.parentId")
+            raise InvalidDocumentError(
+                sentence("names a message that is not in the file"), f"{field}.{identifier[:80]}.parentId"
+            )
         children.setdefault(parent, []).append(identifier)
     places: dict[str, Json] = {}
     waiting = children.get(None, [])[::-1]
@@ -80,14 +83,14 @@ def _build_tree(tree: TreeBuilder, messages: Json, start: datetime, field: str) 
         waiting.extend(children.get(identifier, [])[::-1])
     for identifier in messages:
         if identifier not in places:
-            raise InvalidDocumentError("does not lead to a first message", f"{field}.{identifier[:80]}.parentId")
+            raise InvalidDocumentError(sentence("does not lead to a first message"), f"{field}.{identifier[:80]}.parentId")
     return places
 
 
 def _list_heads(messages: Json, places: dict[str, Json], current: Any, field: str) -> list[str | None]:
     """Return the heads of the branches, the current one first."""
     if current is not None and (not isinstance(current, str) or (current and current not in places)):
-        raise InvalidDocumentError("names a message that is not in the file", f"{field}.currentId")
+        raise InvalidDocumentError(sentence("names a message that is not in the file"), f"{field}.currentId")
     parents = {places[parent]["id"] for message in messages.values() if (parent := message.get("parentId")) is not None}
     leaves = list(dict.fromkeys(place["id"] for place in places.values() if place["id"] not in parents))
     head = places[current]["id"] if current else leaves[-1] if leaves else None
@@ -97,7 +100,7 @@ def _list_heads(messages: Json, places: dict[str, Json], current: Any, field: st
 def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
     role = require_field(message, "role", str, field)
     if role not in _TYPE_BY_ROLE:
-        raise InvalidDocumentError("is not user, assistant or system", f"{field}.role")
+        raise InvalidDocumentError(sentence("is not user, assistant or system"), f"{field}.role")
     text, images = _extract_content(message, field)
     metadata: Json = {}
     if isinstance(model := message.get("model"), str) and role == "assistant":

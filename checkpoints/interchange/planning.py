@@ -13,6 +13,7 @@ from ..errors import InvalidDocumentError
 from ..model import Checkpoint, Node
 from ..names import clean_name
 from ..operation_detail import OperationDetail
+from ..sentence import sentence
 from .branch_index import BranchHead, find_free_name, match_branches
 from .existing import ExistingContents, IdOwner
 from .import_plan import (
@@ -102,11 +103,11 @@ def _check_ids(doc: Document, existing: ExistingContents) -> bool:
 
     for index, part in enumerate(doc.messages):
         if is_another(existing.message_owners.get(part.id), part.hash):
-            raise InvalidDocumentError("is the id of another message here", f"messages[{index}].id")
+            raise InvalidDocumentError(sentence("is the id of another message here"), f"messages[{index}].id")
     hashes = {part.id: part.hash for part in doc.messages}
     for index, checkpoint in enumerate(doc.checkpoints):
         if is_another(existing.checkpoint_owners.get(checkpoint.id), hashes[checkpoint.message_id]):
-            raise InvalidDocumentError("is the id of another checkpoint here", f"checkpoints[{index}].id")
+            raise InvalidDocumentError(sentence("is the id of another checkpoint here"), f"checkpoints[{index}].id")
     owners = chain(existing.message_owners.values(), existing.checkpoint_owners.values())
     return any(owner.thread_id != existing.thread_id for owner in owners)
 

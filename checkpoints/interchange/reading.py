@@ -5,6 +5,7 @@ from typing import Any
 from ..errors import InvalidDocumentError
 from ..limits import MAX_CONVERSATIONS
 from ..progress import Progress, Report, StepCounter, ignore_progress
+from ..sentence import sentence
 from . import legacy, open_webui, strict_json, waymark
 from .document_checks import check_document
 from .import_limits import check_byte_count
@@ -16,7 +17,9 @@ def read_document(text: str | bytes) -> Document:
     """Return the only document in `text`, in any form of `read_documents`. Raises `InvalidDocumentError`."""
     found = read_documents(text)
     if len(found) != 1:
-        raise InvalidDocumentError(f"The file holds {len(found)} conversations, and only one can be read here.")
+        raise InvalidDocumentError(
+            sentence("The file holds {found} conversations, and only one can be read here.", found=len(found))
+        )
     return found[0]
 
 
@@ -27,10 +30,10 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     """
     raw = text.encode(errors="surrogatepass") if isinstance(text, str) else text
     check_byte_count(len(raw))
-    report(Progress("Reading the file"))
+    report(Progress(sentence("Reading the file")))
     texts = LongTexts(raw)
     found = _convert_to_waymark(strict_json.parse_strictly(texts.rest), texts.put_back)
-    messages = StepCounter(report, "Checking", sum(_count_messages(value) for value in found), "messages")
+    messages = StepCounter(report, sentence("Checking"), sum(_count_messages(value) for value in found), "messages")
     return [check_document(value, messages.add, texts.put_back) for value in found]
 
 
@@ -44,14 +47,20 @@ def _convert_to_waymark(value: Any, put_back: PutBack) -> list[dict[str, Any]]:
     if open_webui.is_open_webui(value):
         if len(value) > MAX_CONVERSATIONS:
             raise InvalidDocumentError(
-                f"The file holds {len(value):,} conversations, and at most {MAX_CONVERSATIONS} are imported at once:"
-                " export them in several files"
+                sentence(
+                    "The file holds {count:,} conversations, and at most {limit} are imported at once: "
+                    "export them in several files",
+                    count=len(value),
+                    limit=MAX_CONVERSATIONS,
+                )
             )
         return open_webui.convert_open_webui(put_back(value))
     if not isinstance(value, dict):
-        raise InvalidDocumentError("The file is not a Waymark export: it does not hold one JSON object.")
+        raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
     if "format" not in value and isinstance(value.get("checkpoints"), dict):
         return [legacy.convert_legacy(put_back(value))]
     if value.get("format") != waymark.FORMAT:
-        raise InvalidDocumentError(f"is not {waymark.FORMAT!r}, the only one that can be read", "format")
+        raise InvalidDocumentError(
+            sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT), "format"
+        )
     return [value]

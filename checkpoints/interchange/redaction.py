@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import InvalidRedactionError
+from ..sentence import sentence
 from .text_search import Pattern, is_searchable, mark_matches
 
 REDACTED = "[redacted]"
@@ -29,14 +30,18 @@ class Redaction:
 
     def __post_init__(self) -> None:
         if len(self.patterns) > MAX_PATTERNS:
-            raise InvalidRedactionError(f"No more than {MAX_PATTERNS} patterns can be redacted at once.")
+            raise InvalidRedactionError(
+                sentence("No more than {limit} patterns can be redacted at once.", limit=MAX_PATTERNS)
+            )
         for pattern in self.patterns:
             if not pattern.strip() or len(pattern) > MAX_PATTERN_CHARS:
-                raise InvalidRedactionError(f"A pattern to redact has between 1 and {MAX_PATTERN_CHARS} characters.")
+                raise InvalidRedactionError(
+                    sentence("A pattern to redact has between 1 and {limit} characters.", limit=MAX_PATTERN_CHARS)
+                )
             if not is_searchable(pattern):
-                raise InvalidRedactionError("A pattern to redact has a character that can be seen.")
+                raise InvalidRedactionError(sentence("A pattern to redact has a character that can be seen."))
             if "*" in pattern and len(pattern.split()) > 1:
-                raise InvalidRedactionError("A pattern with * is one word, without spaces.")
+                raise InvalidRedactionError(sentence("A pattern with * is one word, without spaces."))
 
     @cached_property
     def _parsed_patterns(self) -> list[Pattern]:

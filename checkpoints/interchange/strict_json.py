@@ -16,11 +16,12 @@ from ..limits import (
     has_more_values,
     is_deeper,
 )
+from ..sentence import sentence
 
 _PIECE_BYTES = 64_000
 _SEPARATORS = (b"[", b"{", b",")
 _NO_SEPARATORS = bytes(set(range(256)) - set(b"[{,}"))
-_DEEP_TEXT = f"The file is nested deeper than {MAX_FILE_LEVELS} levels."
+_DEEP_TEXT = sentence("The file is nested deeper than {limit} levels.", limit=MAX_FILE_LEVELS)
 _TEXT = re.compile(rb'"[^"]*"')
 
 
@@ -37,13 +38,17 @@ def parse_strictly(raw: bytes) -> Any:
     except RecursionError as error:
         raise InvalidDocumentError(_DEEP_TEXT) from error
     except UnicodeDecodeError as error:
-        raise InvalidDocumentError("The file is not UTF-8 text.") from error
+        raise InvalidDocumentError(sentence("The file is not UTF-8 text.")) from error
     except json.JSONDecodeError as error:
-        raise InvalidDocumentError(f"The file is not JSON (line {error.lineno}, column {error.colno}).") from error
+        raise InvalidDocumentError(
+            sentence("The file is not JSON (line {lineno}, column {colno}).", lineno=error.lineno, colno=error.colno)
+        ) from error
     except ValueError as error:
         if isinstance(error, InvalidDocumentError):
             raise
-        raise InvalidDocumentError("The file holds a number that is too long.") from error  # Python's limit on digits
+        raise InvalidDocumentError(
+            sentence("The file holds a number that is too long.")
+        ) from error  # Python's limit on digits
     check_levels(value)
     if b"\\ud" in raw or b"\\uD" in raw:  # only an escape can make half of a pair: most files need no walk
         _check_texts(value)
@@ -66,13 +71,17 @@ def check_value_count(raw: bytes) -> None:
         row = others[-1] if others else row + first
         count += first + sum(others)
         if count > MAX_DOCUMENT_VALUES:
-            raise InvalidDocumentError(f"The file holds more than {MAX_DOCUMENT_VALUES:,} values, which is too many.")
+            raise InvalidDocumentError(
+                sentence("The file holds more than {limit:,} values, which is too many.", limit=MAX_DOCUMENT_VALUES)
+            )
         if objects > MAX_DOCUMENT_OBJECTS:
             raise InvalidDocumentError(
-                f"The file holds more than {MAX_DOCUMENT_OBJECTS:,} objects and lists, which is too many."
+                sentence(
+                    "The file holds more than {limit:,} objects and lists, which is too many.", limit=MAX_DOCUMENT_OBJECTS
+                )
             )
     if longest_row > 2 * MAX_PART_VALUES:
-        raise InvalidDocumentError(f"One part of the file {_describe_excess()}.")
+        raise InvalidDocumentError(sentence("One part of the file {value}.", value=_describe_excess()))
 
 
 def check_part(value: Any, field: str) -> None:
@@ -82,7 +91,7 @@ def check_part(value: Any, field: str) -> None:
 
 
 def _describe_excess() -> str:
-    return f"holds more than {MAX_PART_VALUES:,} values, which is too many"
+    return sentence("holds more than {limit:,} values, which is too many", limit=MAX_PART_VALUES)
 
 
 def check_levels(value: Any) -> None:
@@ -123,18 +132,18 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InvalidDocumentError("stands twice in one object", twice[:80])
+        raise InvalidDocumentError(sentence("stands twice in one object"), twice[:80])
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise InvalidDocumentError(f"The file holds {name}, which is not a JSON number.")
+    raise InvalidDocumentError(sentence("The file holds {name}, which is not a JSON number.", name=name))
 
 
 def _parse_finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise InvalidDocumentError("The file holds a number that is too large.")
+        raise InvalidDocumentError(sentence("The file holds a number that is too large."))
     return number
 
 
@@ -150,7 +159,7 @@ def _check_texts(value: Any) -> None:
             elif isinstance(item, list):
                 below.extend(item)
             elif isinstance(item, str) and not _is_encodable(item):
-                raise InvalidDocumentError("The file holds half of a surrogate pair, which is not text.")
+                raise InvalidDocumentError(sentence("The file holds half of a surrogate pair, which is not text."))
         level = below
 
 

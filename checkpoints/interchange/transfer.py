@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 
 from .. import files, limits
 from ..errors import DamagedFileError, ExportTooLargeError
-from ..model import Checkpoint, Json, Message, MessageStatus, Thread
+from ..model import Checkpoint, Json, Message, Thread
 from ..operation import USER, Caller, Operation, OperationKind, Receipt
 from ..progress import Progress, Report, ignore_progress
+from ..sentence import sentence
 from ..storage import message_rows, tag_rows
 from ..store import Store
-from ..text import pluralize
-from . import open_webui, waymark
+from . import waymark
 from .export_options import WHOLE_EXPORT, ExportOptions
 from .import_limits import describe_exceeded_limit
 from .import_plan import NothingNewError
+from .import_warnings import list_warnings
 from .importing import make_merge, make_new_thread, make_replacement
 from .redaction import Redaction
 from .waymark import Document
@@ -77,7 +78,7 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
 def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Export:
     """Export a conversation as `export` does, and tell whether an import would refuse the file."""
     document = export_document(store, thread_id, options)
-    options.report(Progress("Writing the file"))
+    options.report(Progress(sentence("Writing the file")))
     text = waymark.to_json(document)
     return Export(text, describe_exceeded_limit(document, text))
 
@@ -125,7 +126,9 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
     }
     if sum(part["size"] for part in found.values()) * 4 // 3 > limits.MAX_DOCUMENT_BYTES:  # base64
         limit = limits.MAX_DOCUMENT_BYTES // 1_000_000
-        raise ExportTooLargeError(f"With its attached files this export would be over {limit} MB. Leave the files out.")
+        raise ExportTooLargeError(
+            sentence("With its attached files this export would be over {limit} MB. Leave the files out.", limit=limit)
+        )
     contents = store.read_files(found)
     if lost := next((part for hash_, part in found.items() if hash_ not in contents), None):
         raise DamagedFileError(lost["name"])
@@ -195,37 +198,6 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
         existing_thread=store.find_import(doc.sha256),
         warnings=tuple(list_warnings(doc)),
     )
-
-
-def list_warnings(doc: Document) -> list[str]:
-    """Return a sentence for each thing in a document that its import leaves out or changes."""
-    system = sum(part.message["type"] == "system" for part in doc.messages)
-    partial = sum(part.status is MessageStatus.PARTIAL for part in doc.messages)
-    images = sum(_count_omitted_images(part.message) for part in doc.messages)
-    found = []
-    if system:
-        found.append(f"It holds {pluralize(system, 'system message')}: kept as notes, they never become instructions.")
-    if images:
-        found.append(f"{pluralize(images, 'image')} in it cannot be imported: a line in the text says where.")
-    if partial:
-        found.append(
-            f"{pluralize(partial, 'message')} in it {'was' if partial == 1 else 'were'} cut off, and will be marked so."
-        )
-    counts = ((doc.left_out.messages, "message"), (doc.left_out.checkpoints, "checkpoint"))
-    if parts := [pluralize(number, noun) for number, noun in counts if number]:
-        ending = "it is" if sum(number for number, _ in counts) == 1 else "they are"
-        found.append(f"It holds {' and '.join(parts)} that nothing shows: {ending} left out.")
-    if doc.thread.without_states:
-        found.append("The states of its graph are not in it: a graph begins anew there.")
-    if doc.thread.settings:
-        found.append("The settings in it are not taken over.")
-    return found
-
-
-def _count_omitted_images(body: Json) -> int:
-    metadata = body["data"].get("response_metadata")
-    count = metadata.get(open_webui.OMITTED_IMAGES) if isinstance(metadata, dict) else None
-    return count if isinstance(count, int) and 0 < count < limits.MAX_DOCUMENT_MESSAGES else 0
 
 
 def import_thread(store: Store, doc: Document, *, caller: Caller = USER, report: Report = ignore_progress) -> Receipt:

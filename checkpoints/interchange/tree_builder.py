@@ -5,8 +5,9 @@ from typing import Any
 from .. import serde
 from ..errors import InvalidDocumentError
 from ..model import MAIN, MessageStatus
+from ..sentence import sentence
 
-_KIND_NAMES: dict[type, str] = {str: "a text", list: "a list", dict: "an object"}
+_KIND_NAMES: dict[type, str] = {str: sentence("a text"), list: sentence("a list"), dict: sentence("an object")}
 
 
 class TreeBuilder:
@@ -35,8 +36,9 @@ class TreeBuilder:
 def require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:
     """Return `holder[key]`, which must be there and of this kind. Raises `InvalidDocumentError`, which names the field."""
     if not isinstance(holder, dict) or key not in holder:
-        raise InvalidDocumentError("is missing", f"{field}.{key}")
+        raise InvalidDocumentError(sentence("is missing"), f"{field}.{key}")
     if not isinstance(holder[key], kind):
-        kinds = " or ".join(_KIND_NAMES[one] for one in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InvalidDocumentError(f"must be {kinds}", f"{field}.{key}")
+        names = [_KIND_NAMES[one] for one in (kind if isinstance(kind, tuple) else (kind,))]
+        kinds = names[0] if len(names) == 1 else sentence("{one} or {other}", one=names[0], other=names[1])
+        raise InvalidDocumentError(sentence("must be {kinds}", kinds=kinds), f"{field}.{key}")
     return holder[key]

@@ -16,6 +16,7 @@ from ..files import File
 from ..limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TAGS_OF_THREAD, MAX_TOKENS
 from ..model import UNTITLED, Actor, MessageStatus
 from ..names import clean_name
+from ..sentence import sentence
 from ..tag import clean_tag
 
 FORMAT = "waymark/1"
@@ -25,7 +26,7 @@ Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
 def _refuse_nul(text: str) -> str:
     if "\0" in text:
-        raise ValueError("holds a NUL character")  # PostgreSQL cannot store it
+        raise ValueError(sentence("holds a NUL character"))  # PostgreSQL cannot store it
     return text
 
 
@@ -42,7 +43,7 @@ def _to_storable_time(time: datetime) -> datetime:
     try:
         return time.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("is not a time that can be kept") from error
+        raise ValueError(sentence("is not a time that can be kept")) from error
 
 
 Time = Annotated[AwareDatetime, AfterValidator(_to_storable_time)]
@@ -193,7 +194,7 @@ def _decode_file(part: FilePart, field: str) -> tuple[str, File]:
     try:
         file = files.parse_file("file", files.decode_base64(part.data))
     except (InvalidFileError, binascii.Error, ValueError) as error:
-        raise InvalidDocumentError("is not a file that can be attached", f"{field}.data") from error
+        raise InvalidDocumentError(sentence("is not a file that can be attached"), f"{field}.data") from error
     if (file.hash, file.media_type) != (part.hash, part.media_type):
-        raise InvalidDocumentError("does not fit the data: the file is damaged or was edited", f"{field}.hash")
+        raise InvalidDocumentError(sentence("does not fit the data: the file is damaged or was edited"), f"{field}.hash")
     return file.hash, file

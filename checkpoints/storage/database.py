@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from ..errors import ContendedError, StoreBusyError, StoreUnavailableError
+from ..sentence import sentence
 from ..text import pluralize
 from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
@@ -80,7 +81,9 @@ class Database:
             path = Path(os.path.realpath(path))  # SQLite's log is beside the file that a symbolic link names
             file = SqliteFile(path)
         except OSError as error:
-            raise StoreUnavailableError(f"The data folder {path.parent} cannot be used: {error.strerror}.") from error
+            raise StoreUnavailableError(
+                sentence("The data folder {parent} cannot be used: {strerror}.", parent=path.parent, strerror=error.strerror)
+            ) from error
         # A connection makes no file: where it was deleted, a new one would be empty.
         database = cls(sqlite.create_engine(sqlite.make_address(path, mode="rw"), MAX_LOCK_WAIT_SECONDS), file)
         sa.event.listen(database.engine, "do_connect", lambda *_: file.check_identity())
@@ -149,15 +152,17 @@ class Database:
             database, name = cls(sqlite.create_read_only_engine(path, MAX_LOCK_WAIT_SECONDS)), str(path)
             database.marked_versions = high_water_mark.HighWaterMark(path).read()
         else:
-            raise StoreUnavailableError(f"There is no database at {path}.")
+            raise StoreUnavailableError(sentence("There is no database at {path}.", path=path))
         try:
             with database.begin_read() as connection:
                 found = migrations.read_revision(connection)
             if found is None:
-                raise StoreUnavailableError(f"{name} is a database of something else; it was not used.")
+                raise StoreUnavailableError(sentence("{name} is a database of something else; it was not used.", name=name))
             if found != migrations.NEWEST_REVISION:
                 migrations.check_revision(found, name)
-                raise StoreUnavailableError(f"{name} was written by an older Waymark: start this one on it once.")
+                raise StoreUnavailableError(
+                    sentence("{name} was written by an older Waymark: start this one on it once.", name=name)
+                )
         except BaseException:
             database.close()
             raise

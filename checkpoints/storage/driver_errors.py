@@ -7,11 +7,12 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 
 from ..errors import ContendedError, StoreUnavailableError, TakesTooLongError
+from ..sentence import sentence
 
-REFUSED = "The database refused what it was asked."
-READ_ONLY_TEXT = "The database cannot be written: it is read-only."
-LOCKED = "The database is locked by another program."
-_DISK_FULL = "The disk is full: nothing can be saved."
+REFUSED = sentence("The database refused what it was asked.")
+READ_ONLY_TEXT = sentence("The database cannot be written: it is read-only.")
+LOCKED = sentence("The database is locked by another program.")
+_DISK_FULL = sentence("The disk is full: nothing can be saved.")
 _GONE = ("08", "57P")  # the connection broke, the server is stopping or starting
 _MISTAKES = ("42", "22", "54")
 _CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
@@ -55,7 +56,7 @@ def translate_taken_ids() -> Iterator[None]:
 def _explain_driver_error(error: BaseException | None) -> str:
     """Describe an error in one sentence: the driver's own text may span lines and contain private data."""
     if error is None:  # SQLAlchemy's pool: the database was not asked
-        return "Too much is asked of the database at once."
+        return sentence("Too much is asked of the database at once.")
     name = getattr(error, "sqlite_errorname", "")
     return _explain_sqlite_error(name, error) if name else _explain_postgresql_error(error)
 
@@ -67,7 +68,7 @@ def _explain_sqlite_error(name: str, error: BaseException) -> str:
         return LOCKED
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return READ_ONLY_TEXT
-    return f"The database did not answer: {error}."
+    return sentence("The database did not answer: {reason}.", reason=error)
 
 
 def _explain_postgresql_error(error: BaseException) -> str:
@@ -80,9 +81,9 @@ def _explain_postgresql_error(error: BaseException) -> str:
     if state.startswith(_MISTAKES) or isinstance(error, (psycopg.ProgrammingError, psycopg.DataError)):
         return REFUSED  # a statement or a value of Waymark: the server itself works
     if state.startswith("53"):
-        return "The database server has no memory or no connection left."
+        return sentence("The database server has no memory or no connection left.")
     if state and not state.startswith(_GONE):
-        return f"The database server reported an error (SQLSTATE {state})."
+        return sentence("The database server reported an error (SQLSTATE {state}).", state=state)
     if not state and "FATAL:" in str(error):  # libpq gives no state for a connection that the server refuses
-        return "The database server refuses the connection."
-    return "The database server does not answer."
+        return sentence("The database server refuses the connection.")
+    return sentence("The database server does not answer.")

@@ -9,6 +9,7 @@ from .. import serde
 from ..files import File
 from ..model import Json, MessageStatus, NewMessage, Node
 from ..progress import Report, StepCounter, ignore_progress
+from ..sentence import sentence
 from . import schema
 from .bulk_insert import insert_rows
 from .search_index import IndexedMessage
@@ -59,7 +60,7 @@ def insert_messages(
     connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage], report: Report = ignore_progress
 ) -> None:
     """Write messages, parents first. Their files are written separately."""
-    counter = StepCounter(report, "Writing", len(messages), "messages")
+    counter = StepCounter(report, sentence("Writing"), len(messages), "messages")
     for start in range(0, len(messages), _MAX_INSERTED_ROWS):
         portion = messages[start : start + _MAX_INSERTED_ROWS]
         insert_rows(connection, schema.message, [_make_row(thread_id, each) for each in portion])

@@ -12,10 +12,12 @@ from ..errors import DamagedMessageError, MessageNotFoundError
 from ..history import Path, Place
 from ..model import MAIN, Message, MessageSize, MessageStatus, Node
 from ..progress import Report, count_steps, ignore_progress
+from ..sentence import sentence
 from . import path_rows, schema, thread_rows
 from .batches import select_at_places
 
 _MAX_PROMPT_SEARCH_MESSAGES = 200
+_READING = sentence("Reading")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _SIZE_COLUMNS = ("depth", "agent", "body")
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
@@ -81,7 +83,7 @@ def select_messages(
     rows = [each for each in zip(found, before_it, strict=False) if agent is None or each[0].agent == agent]
     if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
         return _read_values(rows, max_values, keeps_first=keeps_first)
-    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, "Reading", "messages")]
+    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, _READING, "messages")]
 
 
 def _count_separators(body: str) -> int:
@@ -214,7 +216,7 @@ def select_all_messages(connection: sa.Connection, thread_id: str, report: Repor
     query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
     found = connection.execute(query).all()
     hashes = {row.id: row.hash for row in found}
-    return [_row_to_message(row, hashes.get(row.parent_id)) for row in count_steps(found, report, "Reading", "messages")]
+    return [_row_to_message(row, hashes.get(row.parent_id)) for row in count_steps(found, report, _READING, "messages")]
 
 
 def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, IntactMessage]:

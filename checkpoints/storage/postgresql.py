@@ -12,6 +12,7 @@ from sqlalchemy.pool import NullPool
 
 from .. import serde
 from ..errors import StoreInUseError, StoreUnavailableError
+from ..sentence import sentence
 
 POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 # The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
@@ -48,7 +49,7 @@ def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
         )
     except (sa.exc.ArgumentError, ValueError):
         # "from None": the cause would show the address, which contains the password.
-        raise StoreUnavailableError("DATABASE_URL is not the address of a PostgreSQL database.") from None
+        raise StoreUnavailableError(sentence("DATABASE_URL is not the address of a PostgreSQL database.")) from None
     sa.event.listen(made, "connect", _make_session_setup(max_wait_seconds))
     return made
 

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 
 from .. import serde
 from ..errors import StoreInUseError, StoreUnavailableError
+from ..sentence import sentence
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
 # A byte that no SQLite file reaches, and that SQLite never locks itself.
@@ -65,9 +66,13 @@ def vacuum_file(engine: sa.Engine) -> None:
             raw.execute("VACUUM")
             is_empty = _empty_log(raw)
         except sqlite3.Error as error:
-            raise StoreUnavailableError(f"What was erased may still be in the file: {error}. Erase again.") from error
+            raise StoreUnavailableError(
+                sentence("What was erased may still be in the file: {error}. Erase again.", error=error)
+            ) from error
     if not is_empty:
-        raise StoreUnavailableError("What was erased is still in the log beside the file: another process is reading it.")
+        raise StoreUnavailableError(
+            sentence("What was erased is still in the log beside the file: another process is reading it.")
+        )
 
 
 def _empty_log(connection: sqlite3.Connection) -> bool:

@@ -9,11 +9,20 @@ from pathlib import Path
 from urllib.parse import quote
 
 from ..errors import StoreUnavailableError
+from ..sentence import sentence
 from . import sqlite
 from .high_water_mark import HighWaterMark
 
 CHECKPOINT_SECONDS = 2.0  # after a write; what a lost log can cost, where the disk keeps up
 _MAX_CLOSE_SECONDS = 10
+_LOST_TEXT = sentence(
+    "{path} was deleted or moved while Waymark runs. Nothing is saved any more: put it back, "
+    "or export your conversations before you stop Waymark."
+)
+_REPLACED_TEXT = sentence(
+    "{path} was replaced by another file, or a copy, while Waymark runs. Nothing is saved any more: put the first one back, "
+    "or export your conversations before you stop Waymark."
+)
 
 
 class SqliteFile:
@@ -51,16 +60,8 @@ class SqliteFile:
         """Raise `StoreUnavailableError` if the file or its log was deleted, moved or replaced. Costs two stat(2)."""
         for path, identity in self._identities.items():
             found = _identify(path)
-            if found == identity:
-                continue
-            if found is None:
-                event, remedy = "was deleted or moved", "put it back"
-            else:
-                event, remedy = "was replaced by another file, or a copy,", "put the first one back"
-            raise StoreUnavailableError(
-                f"{path} {event} while Waymark runs. Nothing is saved any more: {remedy}, "
-                "or export your conversations before you stop Waymark."
-            )
+            if found != identity:
+                raise StoreUnavailableError(sentence(_LOST_TEXT if found is None else _REPLACED_TEXT, path=path))
 
     def acknowledge(self, versions: Mapping[str, int]) -> None:
         """Record the versions of threads that a transaction has committed.

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from ..errors import InvalidTagError, TagNotFoundError
 from ..limits import MAX_TAGS, MAX_TAGS_OF_THREAD
 from ..operation import OperationKind
+from ..sentence import sentence
 from ..tag import Tag, fold_tag
 from . import schema
 from .postgresql import ADVISORY_LOCK
@@ -85,7 +86,7 @@ def ensure_tags(
     missing = [key for key in reversed(named) if key not in known]
     room = MAX_TAGS - _count_used(connection, owner) if missing else 0
     if len(missing) > room and not leave_out:
-        raise InvalidTagError(f"There are {MAX_TAGS} tags already. Remove one first.")
+        raise InvalidTagError(sentence("There are {limit} tags already. Remove one first.", limit=MAX_TAGS))
     for key in missing[: max(0, room)]:
         known[key] = _make_tag(connection, owner, named[key], new_id)
     return [known[key] for key in reversed(named) if key in known]
@@ -114,9 +115,9 @@ def write_name(connection: sa.Connection, owner: str, tag_id: str, name: str, *,
     if not is_removed:
         lock_names(connection)
         if find_tags(connection, owner, [name]).get(fold_tag(name), tag_id) != tag_id:
-            raise InvalidTagError(f"There is a tag “{name}” already.")
+            raise InvalidTagError(sentence("There is a tag “{name}” already.", name=name))
         if select_tag(connection, owner, tag_id).is_removed and _count_used(connection, owner) >= MAX_TAGS:
-            raise InvalidTagError(f"There are {MAX_TAGS} tags already. Remove one first.")
+            raise InvalidTagError(sentence("There are {limit} tags already. Remove one first.", limit=MAX_TAGS))
         _free_name(connection, owner, name)
     values = {"name": name, "folded": None if is_removed else fold_tag(name)}
     connection.execute(sa.update(schema.tag).where(mine).values(values))

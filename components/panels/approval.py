@@ -7,13 +7,14 @@ from typing import Any
 from agent.run.inputs import RunInputs
 from agent.tools.approval import Decision
 from checkpoints import Caller, StateError, serde
+from checkpoints.sentence import sentence
 from components.services import Services, read_caller
 from components.views import tool_cards
 
 
 class ArgumentsNotObjectError(StateError):
     def __init__(self) -> None:
-        super().__init__('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.')
+        super().__init__(sentence('The arguments are not a JSON object: write them like {"expression": "1 + 1"}.'))
 
 
 async def submit_decision(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
 
-from checkpoints import Branch, Message, Store, pluralize
+from checkpoints import Branch, Message, Store
 from checkpoints.text import shorten
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
@@ -18,6 +18,7 @@ from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
+from words import _, arrange, ngettext
 
 MAX_QUOTE_CHARS = 200  # of the message that the dialog shows
 
@@ -56,19 +57,19 @@ class ForkPoint:
 
 def dialogs() -> list[Component]:
     places = [
-        {"label": "A branch of this conversation", "value": "branch"},
-        {"label": "A new conversation", "value": "thread"},
+        {"label": _("A branch of this conversation"), "value": "branch"},
+        {"label": _("A new conversation"), "value": "thread"},
     ]
     options = (
-        _radio_group("Include", RadioItems(id=Ids.LENGTH)),
-        _radio_group("Create as", RadioItems(places, id=Ids.DESTINATION)),
-        Label(["Name ", html.Span("optional", className="quiet")], html_for=Ids.NAME),
+        _radio_group(_("Include"), RadioItems(id=Ids.LENGTH)),
+        _radio_group(_("Create as"), RadioItems(places, id=Ids.DESTINATION)),
+        Label([_("Name"), " ", html.Span(_("optional"), className="quiet")], html_for=Ids.NAME),
         Field(id=Ids.NAME, maxlength=120, autocomplete="off"),
     )
     return [
-        dialog.build_confirmation(Ids.FORK_DIALOG, "Branch from here", "Branch", *options, color="primary"),
-        dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this branch?", "Delete"),
-        dialog.build_confirmation(Ids.PRUNE_DIALOG, "Delete all other branches?", "Delete all others"),
+        dialog.build_confirmation(Ids.FORK_DIALOG, _("Branch from here"), _("Branch"), *options, color="primary"),
+        dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this branch?"), _("Delete")),
+        dialog.build_confirmation(Ids.PRUNE_DIALOG, _("Delete all other branches?"), _("Delete all others")),
     ]
 
 
@@ -80,48 +81,69 @@ def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Compone
     """Describe the fork point."""
     number = fork_point.message.depth + 1
     begin = (
-        f"From checkpoint “{fork_point.checkpoint_name}”, at message {number}:"
+        _(
+            "From checkpoint “{checkpoint_name}”, at message {number}:",
+            checkpoint_name=fork_point.checkpoint_name,
+            number=number,
+        )
         if fork_point.checkpoint_name
-        else f"From message {number}:"
+        else _("From message {number}:", number=number)
     )
-    stops = [html.P("The running answer will be stopped first.")] if running else []
-    return [html.P(begin), html.Blockquote(shorten(fork_point.text, MAX_QUOTE_CHARS) or "(no text)"), *stops]
+    stops = [html.P(_("The running answer will be stopped first."))] if running else []
+    return [html.P(begin), html.Blockquote(shorten(fork_point.text, MAX_QUOTE_CHARS) or _("(no text)")), *stops]
 
 
 def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
     """Build the two options, each with the number of messages on the branch."""
     before = (
-        f"Without this message ({pluralize(fork_point.message.depth, 'message')})"
+        ngettext(
+            "Without this message ({count:,} message)", "Without this message ({count:,} messages)", fork_point.message.depth
+        )
         if fork_point.message.depth
-        else "Without this message (empty)"
+        else _("Without this message (empty)")
     )
     return [
-        {"label": f"With this message ({pluralize(fork_point.last_message.depth + 1, 'message')})", "value": "with"},
-        {"label": f"{before}{', to rephrase it' if fork_point.is_question else ''}", "value": "before"},
+        {
+            "label": ngettext(
+                "With this message ({count:,} message)",
+                "With this message ({count:,} messages)",
+                fork_point.last_message.depth + 1,
+            ),
+            "value": "with",
+        },
+        {"label": f"{before}{_(', to rephrase it') if fork_point.is_question else ''}", "value": "before"},
     ]
 
 
 def build_branch_deletion(branch: Branch, missing_messages: int) -> list[Component]:
     """`missing_messages`: how many of its messages are not on the current branch."""
     loss = (
-        f"{missing_messages:,} of its messages {'is' if missing_messages == 1 else 'are'} not on the current branch."
+        ngettext(
+            "{count:,} of its messages is not on the current branch.",
+            "{count:,} of its messages are not on the current branch.",
+            missing_messages,
+        )
         if missing_messages
-        else "All of its messages are on the current branch."
+        else _("All of its messages are on the current branch.")
     )
     return [
-        html.P(["“", html.Strong(branch.name), "” will be removed from the list of branches."]),
+        html.P(arrange(_("“{name}” will be removed from the list of branches."), name=html.Strong(branch.name))),
         html.P(loss, className="loss"),
-        html.P("You can undo this.", className="quiet"),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 
 def build_prune_question(other_branches: int) -> list[Component]:
     return [
         html.P(
-            f"{pluralize(other_branches, 'other branch', 'other branches')} will be deleted; the current one stays.",
+            ngettext(
+                "{count:,} other branch will be deleted; the current one stays.",
+                "{count:,} other branches will be deleted; the current one stays.",
+                other_branches,
+            ),
             className="loss",
         ),
-        html.P("You can undo this.", className="quiet"),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 

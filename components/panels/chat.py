@@ -37,15 +37,16 @@ from components.views import (
 )
 from components.views.rerun_view import RerunView, describe_rerun
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
+from words import N_, _
 
 SUGGESTIONS = (
-    "What can I do here?",
-    "What is the weather like today?",
-    "What is 12 * (3 + 4)?",
-    "Show me a piece of Python",
+    N_("What can I do here?"),
+    N_("What is the weather like today?"),
+    N_("What is 12 * (3 + 4)?"),
+    N_("Show me a piece of Python"),
 )
-NEW_TITLE = "New conversation"  # in the bar, which always has a heading
-MISSING_TITLE = "Conversation not found"
+NEW_TITLE = N_("New conversation")  # in the bar, which always has a heading
+MISSING_TITLE = N_("Conversation not found")
 _NO_THREAD: dict[str, Any] = {"thread": None, "version": 0}
 
 
@@ -73,7 +74,7 @@ def build_start_page() -> dict[str, Any]:
         "rerun": None,
         "candidates": None,
     }
-    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": list(SUGGESTIONS)}
+    return {**_NO_THREAD, **nothing, "marks": {}, "removed": None, "suggestions": [_(each) for each in SUGGESTIONS]}
 
 
 SHOWN = ((Ids.TRANSCRIPT, "data"), (Ids.COMPOSER, "data"), (Ids.TITLE, "children"))
@@ -87,7 +88,7 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     composer = _read_composer(services, location.thread_id) | {"fill": location.last_update.get("fill")}
-    return transcript, composer, str(transcript["title"]) or NEW_TITLE
+    return transcript, composer, str(transcript["title"]) or _(NEW_TITLE)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
@@ -151,7 +152,7 @@ def _read_transcript(
         "rerun": None if later else _describe_rerun(services, run),
         "candidates": _describe_candidates(services, thread, several) if several else None,
         "notice": notice,
-        "suggestions": list(SUGGESTIONS),
+        "suggestions": [_(each) for each in SUGGESTIONS],
     }
 
 
@@ -199,8 +200,8 @@ def _build_deleted_page(store: Store, thread_id: str) -> dict[str, Any]:
     """Build the page of an unlisted conversation: the start page, with Undo if the conversation was deleted."""
     last = store.get_last_operation(thread_id)
     if last is None:
-        return {**build_start_page(), "title": MISSING_TITLE, "missing": True}
-    notice = {"op": str(last.version), "text": "This conversation was deleted"}
+        return {**build_start_page(), "title": _(MISSING_TITLE), "missing": True}
+    notice = {"op": str(last.version), "text": _("This conversation was deleted")}
     return {**build_start_page(), "version": last.version, "notice": notice, "suggestions": []}
 
 

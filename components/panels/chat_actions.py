@@ -7,18 +7,20 @@ from agent.run.requests import replace_text
 from agent.tracing.events import Feedback
 from checkpoints import Caller, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
 from checkpoints.files import File
+from checkpoints.sentence import sentence
 from components import page_state
 from components.actions import Action, Answer, Handlers
 from components.panels import approval, compact_command
 from components.services import Services
 from components.uploads import UploadGoneError
 from components.views import message_window
+from words import N_, _
 
 USUAL_RUN_OPERATIONS = 5  # with those of most runs
 MAX_RUN_OPERATIONS = 30  # newest first, among which the beginning of a run is searched for
 MAX_STOP_SECONDS = 1.0  # until Stop replies; a locked database takes a run's end later
 EDIT_ACTIONS = ("edit", "change")  # a field with a text waits for their reply
-NEW_THREAD_NOTICE = "That conversation no longer exists, so your message started a new one."
+NEW_THREAD_NOTICE = N_("That conversation no longer exists, so your message started a new one.")
 
 
 async def _send_message(services: Services, action: Action) -> Answer:
@@ -39,7 +41,7 @@ async def _accept_message(services: Services, action: Action) -> Answer:
     run = await _send_prompt(services, action)
     if run.thread_id == action.page_thread_id:  # its frames show the message: the panels are read when there is time
         return Answer(reply=action.accept())
-    notice: Any = {"toast": {"text": NEW_THREAD_NOTICE, "undo": None}} if action.page_thread_id else {}
+    notice: Any = {"toast": {"text": _(NEW_THREAD_NOTICE), "undo": None}} if action.page_thread_id else {}
     return Answer(page_state.build_update(go=page_state.thread_address(run.thread_id), **notice), action.accept())
 
 
@@ -91,7 +93,8 @@ async def _load_files(services: Services, action: Action) -> list[File]:
         return await services.run_blocking(_parse_files, found)
     stored = await services.read_snapshot(services.runs.read_sent_files, action.caller.request_id or "")
     if [file.name for file in stored] != [files.clean_file_name(name) for name, _ in named]:
-        raise UploadGoneError(next(name for name, upload in named if upload is None), "send the message again")
+        name = next(name for name, upload in named if upload is None)
+        raise UploadGoneError(sentence("{name} was not kept on the server: send the message again.", name=name))
     return stored
 
 
@@ -144,7 +147,7 @@ async def _visit_message(services: Services, action: Action) -> Answer:
     """Switch to a branch, and show one of its messages."""
     thread_id, message_id, store = action.thread_id, action.fields["message"], services.store
     done = await services.apply_change(store.switch, thread_id, action.fields["branch"], caller=action.caller)
-    text = f"Switched to the branch “{done.operation.detail.name}”, which has this message."
+    text = _("Switched to the branch “{name}”, which has this message.", name=done.operation.detail.name)
     undo: page_state.UndoTarget = {"thread": thread_id, "version": done.version}
     window = await services.read_snapshot(message_window.window_around, store, thread_id, message_id)
     return Answer(page_state.build_update(toast={"text": text, "undo": undo}), action.accept(), window)

@@ -10,13 +10,14 @@ from dash import Dash, html
 from dash.development.base_component import Component
 
 from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
-from checkpoints import pluralize
+from checkpoints.sentence import sentence
 from components import dialog, page_state
 from components.actions import Action
 from components.panel import Panel
 from components.services import Services
 from components.shapes import check_shape
 from components.views import context_meter
+from words import _, ngettext
 
 _COMMAND = re.compile(r"\s*/compact(?:\s+(.*))?", re.DOTALL)
 
@@ -26,15 +27,21 @@ class Ids(StrEnum):
 
 
 def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.DIALOG, "Summarise messages?", "Summarise", color="primary")]
+    return [dialog.build_confirmation(Ids.DIALOG, _("Summarise messages?"), _("Summarise"), color="primary")]
 
 
 def describe_preview(preview: SummaryPreview) -> list[Component]:
     """Describe the effect of a summary: the messages that it replaces, and the tokens before and after."""
     return [
-        html.P(f"One summary will replace {pluralize(preview.message_count, 'message')}."),
+        html.P(
+            ngettext(
+                "One summary will replace {count:,} message.",
+                "One summary will replace {count:,} messages.",
+                preview.message_count,
+            )
+        ),
         html.P(context_meter.describe_change(preview.tokens), className="loss"),
-        html.P("The model writes the summary. You can undo it.", className="quiet"),
+        html.P(_("The model writes the summary. You can undo it."), className="quiet"),
     ]
 
 
@@ -60,10 +67,10 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
     if found is None:
         return None
     if attached:
-        raise NotCompactedError("Files cannot come along with /compact. Take them out, or send them first.")
+        raise NotCompactedError(sentence("Files cannot come along with /compact. Take them out, or send them first."))
     focus = (found[1] or "").strip()
     if len(focus) > MAX_FOCUS_CHARS:
-        raise NotCompactedError(f"What to keep is longer than {MAX_FOCUS_CHARS:,} characters.")
+        raise NotCompactedError(sentence("What to keep is longer than {limit:,} characters.", limit=MAX_FOCUS_CHARS))
     return SummaryScope(focus=focus)
 
 

@@ -13,8 +13,9 @@ from components.panel import Panel
 from components.routes.export_download import EXPORT_FORMATS
 from components.services import Services
 from components.widgets import build_menu_item
+from words import N_, _
 
-REDACTION_TEXT = (
+REDACTION_TEXT = N_(
     "* matches the rest of a word. Capitals, accents, other dashes and quotes, line breaks between words and invisible "
     "characters make no difference. Attached files are left out as well, because images cannot be searched. "
     "Not found: words that a space, a line break or a hyphen splits; words and phrases that formatting splits; encoded "
@@ -36,36 +37,39 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    return [build_menu_item("download", "Export", Ids.BUTTON, title="Export this conversation", hidden=True)]
+    return [build_menu_item("download", _("Export"), Ids.BUTTON, title=_("Export this conversation"), hidden=True)]
 
 
 def dialogs() -> list[Component]:
     """Build the form. The browser reads it (exporting.mjs), so that the request always matches the form."""
     body = [
-        Label("Format", html_for=Ids.FORMAT),
+        Label(_("Format"), html_for=Ids.FORMAT),
         Select(
             id=Ids.FORMAT,
             name="format",
             value="waymark",
-            options=[{"label": kind.label, "value": value} for value, kind in EXPORT_FORMATS.items()],
+            options=[{"label": _(kind.label), "value": value} for value, kind in EXPORT_FORMATS.items()],
         ),
-        html.P("Waymark JSON contains every branch and checkpoint and can be imported again.", className="quiet"),
+        html.P(_("Waymark JSON contains every branch and checkpoint and can be imported again."), className="quiet"),
         html.P(
-            "Alternatives that no branch or listed checkpoint reaches are left out, with any checkpoints on them.",
+            _("Alternatives that no branch or listed checkpoint reaches are left out, with any checkpoints on them."),
             className="quiet",
         ),
-        Checkbox(id=Ids.LEAVE_OUT_RESULTS, name="leave_out", label="Leave out tool results", value=False),
-        Checkbox(id=Ids.LEAVE_OUT_FILES, name="leave_out_files", label="Leave out attached files", value=False),
-        Label(["Words to redact ", html.Span("optional, one per line", className="quiet")], html_for=Ids.REDACTED_WORDS),
+        Checkbox(id=Ids.LEAVE_OUT_RESULTS, name="leave_out", label=_("Leave out tool results"), value=False),
+        Checkbox(id=Ids.LEAVE_OUT_FILES, name="leave_out_files", label=_("Leave out attached files"), value=False),
+        Label(
+            [_("Words to redact"), " ", html.Span(_("optional, one per line"), className="quiet")],
+            html_for=Ids.REDACTED_WORDS,
+        ),
         Field(id=Ids.REDACTED_WORDS, name="redact", rows=2, placeholder="sk-*"),
-        html.P(REDACTION_TEXT, className="quiet"),
+        html.P(_(REDACTION_TEXT), className="quiet"),
     ]
     footer = [
-        Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True, type="button"),
-        Button("Export", id=Ids.CONFIRM, color="primary", type="submit"),
+        Button(_("Cancel"), id=Ids.CANCEL, color="secondary", outline=True, type="button"),
+        Button(_("Export"), id=Ids.CONFIRM, color="primary", type="submit"),
     ]
     form = html.Form([ModalBody(body), ModalFooter(footer)], id=Ids.FORM, method="post", autoComplete="off")
-    return [dialog.build_modal(Ids.DIALOG, "Export", [form])]
+    return [dialog.build_modal(Ids.DIALOG, _("Export"), [form])]
 
 
 SHOWN = ((Ids.FORM, "action"), (Ids.BUTTON, "hidden"))
@@ -79,7 +83,7 @@ def register(app: Dash, _: Services) -> None:
     @app.callback(
         Output(Ids.DIALOG, "is_open", allow_duplicate=True), Input(Ids.BUTTON, "n_clicks"), prevent_initial_call=True
     )
-    async def open_dialog(_: int) -> bool:
+    async def open_dialog(__: int) -> bool:
         return True
 
     dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"), Input(Ids.CONFIRM, "n_clicks"))

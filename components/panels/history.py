@@ -16,6 +16,7 @@ from components.services import Services
 from components.turns import DataChange, Turn, TurnChanges
 from components.views import history_tree, list_rows
 from components.widgets import HISTORY_ID, History
+from words import N_, _, arrange
 
 PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
 PORTION_BRANCHES = 100  # the newest, and the current one; each "Show earlier" adds as many
@@ -24,7 +25,7 @@ NO_HISTORY: Mapping[str, Any] = {
     **{name: [] for name in ("branches", "checkpoints", "segments", "elsewhere", "moves", "alternatives")},
     "has_states": False,
 }
-NOTHING_TO_SAVE = "There is nothing to save yet: start a conversation first."
+NOTHING_TO_SAVE = N_("There is nothing to save yet: start a conversation first.")
 
 
 class Ids(StrEnum):
@@ -37,13 +38,18 @@ def layout() -> Component:
 
 
 def dialogs() -> list[Component]:
-    return [dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this checkpoint?", "Delete")]
+    return [dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this checkpoint?"), _("Delete"))]
 
 
 def build_checkpoint_deletion(checkpoint: Checkpoint) -> list[Component]:
     return [
-        html.P(["“", html.Strong(checkpoint.name), "” will be removed. The messages and all other checkpoints stay."]),
-        html.P("You can undo this.", className="quiet"),
+        html.P(
+            arrange(
+                _("“{name}” will be removed. The messages and all other checkpoints stay."),
+                name=html.Strong(checkpoint.name),
+            )
+        ),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 
@@ -152,14 +158,14 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     if thread is None:
-        return {**NO_HISTORY, "save": {"enabled": False, "reason": NOTHING_TO_SAVE}}
+        return {**NO_HISTORY, "save": {"enabled": False, "reason": _(NOTHING_TO_SAVE)}}
     marks = {"save": _describe_saving(thread), "has_states": store.has_states(thread.id)}
     return {**_describe_portion(store, thread, 1), **marks}
 
 
 def _describe_saving(thread: Thread) -> dict[str, Any]:
     is_enabled = thread.head_id is not None or thread.state_id is not None
-    return {"enabled": is_enabled, "reason": None if is_enabled else NOTHING_TO_SAVE}
+    return {"enabled": is_enabled, "reason": None if is_enabled else _(NOTHING_TO_SAVE)}
 
 
 def _read_known_thread(store: Store, thread_id: str, portions: int, words: str, wanted: str | None = None) -> dict[str, Any]:

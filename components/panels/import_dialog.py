@@ -11,12 +11,13 @@ from dash import Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, ModalBody, ModalFooter
 
-from checkpoints import Receipt, StateError, pluralize
+from checkpoints import Receipt, StateError
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from checkpoints.progress import Progress, Report, report_within
+from checkpoints.sentence import sentence
 from components import dialog, page_state
 from components.actions import NamedUpload
 from components.long_requests import RequestCancelledError, get_report
@@ -25,11 +26,12 @@ from components.panels import import_preview
 from components.services import Services
 from components.uploads import UploadGoneError
 from components.widgets import ImportButton
+from words import N_, _, ngettext, say
 
 MAX_NAMED_TAGS = 5  # in one sentence
-NEW_TEXT = "As a new conversation"
-SEVERAL_NEW_TEXT = "As new conversations"
-NOTHING_NEW_TEXT = "This conversation already contains the whole file. Nothing was changed."
+NEW_TEXT = N_("As a new conversation")
+SEVERAL_NEW_TEXT = N_("As new conversations")
+NOTHING_NEW_TEXT = N_("This conversation already contains the whole file. Nothing was changed.")
 
 
 class Ids(StrEnum):
@@ -48,11 +50,11 @@ def buttons() -> list[Component]:
 
 def dialogs() -> list[Component]:
     footer = [
-        Button("Cancel", id=Ids.CANCEL, color="secondary", outline=True),
-        Button("Merge into this conversation", id=Ids.MERGE, color="secondary", outline=True),
-        Button(NEW_TEXT, id=Ids.CONFIRM, color="primary"),
+        Button(_("Cancel"), id=Ids.CANCEL, color="secondary", outline=True),
+        Button(_("Merge into this conversation"), id=Ids.MERGE, color="secondary", outline=True),
+        Button(_(NEW_TEXT), id=Ids.CONFIRM, color="primary"),
     ]
-    modal = dialog.build_modal(Ids.DIALOG, "Import", [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)
+    modal = dialog.build_modal(Ids.DIALOG, _("Import"), [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)
     return [modal, dcc.Store(id=Ids.FILE)]
 
 
@@ -83,16 +85,16 @@ def _register_preview(app: Dash, services: Services) -> None:
             thread_id = await _find_merge_thread(services, source.kept, page_state.parse_thread_id(pathname))
             previews = [
                 await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id)
-                async for doc in _iterate_documents(services, source, "Checking")
+                async for doc in _iterate_documents(services, source, N_("Checking"))
             ]
         except StateError as error:
             services.uploads.forget(file["id"])
-            text = f"{file['name']} was not imported. {str(error).rstrip('.')}."
+            text = _("{file} was not imported. {reason}.", file=file["name"], reason=say(error).rstrip("."))
             return page_state.report_problem(text), stay, stay, stay, stay
         show = import_preview.build_import_preview
         body = await services.run_blocking(show, file["name"], source.kept, previews, open_here=thread_id is not None)
         merging = {} if thread_id else {"display": "none"}
-        return stay, True, body, merging, NEW_TEXT if len(previews) == 1 else SEVERAL_NEW_TEXT
+        return stay, True, body, merging, _(NEW_TEXT if len(previews) == 1 else SEVERAL_NEW_TEXT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ async def _read_documents(services: Services, file: NamedUpload) -> list[Documen
     """Return the documents of the chosen file, parsed once. Raises `UploadGoneError` and `InvalidDocumentError`."""
     upload = services.uploads.find(file["id"])
     if upload is None:
-        raise UploadGoneError("The file", "choose it again")
+        raise UploadGoneError(sentence("The file was not kept on the server: choose it again."))
     if upload.documents is None:
         documents = await services.run_blocking(_parse_documents, upload.data, get_report())
         services.uploads.keep_documents(upload, documents)
@@ -178,13 +180,13 @@ def _register_import(app: Dash, services: Services) -> None:
         State(Ids.FILE, "data"),
         prevent_initial_call=True,
     )
-    async def confirm_import(_: int, file: NamedUpload | None) -> tuple[Any, ...]:
+    async def confirm_import(__: int, file: NamedUpload | None) -> tuple[Any, ...]:
         if file is None:  # a second click on the same button
             return no_update, False
         made: list[Receipt] = []
         try:
             source = await _open_source(services, file)
-            async for doc in _iterate_documents(services, source, "Importing"):
+            async for doc in _iterate_documents(services, source, N_("Importing")):
                 report = _choose_report(len(made), len(source))
                 made.append(await services.run_blocking(transfer.import_thread, services.store, doc, report=report))
         except StateError as error:
@@ -204,9 +206,19 @@ def _show_imported(made: Sequence[Receipt]) -> page_state.PageUpdate:
     ]
     can_undo = 0 < len(new) <= MAX_SELECTED_THREADS
     undo: page_state.UndoTarget | None = {**new[0], "others": new[1:]} if can_undo else None
-    known = f", {len(made) - len(new):,} here already" if len(new) < len(made) else ""
-    text = " ".join(filter(None, (f"{pluralize(len(new), 'conversation')} imported{known}.", left_out)))
+    text = " ".join(filter(None, (_describe_numbers(len(new), len(made) - len(new)), left_out)))
     return page_state.build_update(go=go, toast={"text": text, "undo": undo})
+
+
+def _describe_numbers(new: int, known: int) -> str:
+    if known:
+        return ngettext(
+            "{count:,} conversation imported, {known:,} here already.",
+            "{count:,} conversations imported, {known:,} here already.",
+            new,
+            known=known,
+        )
+    return ngettext("{count:,} conversation imported.", "{count:,} conversations imported.", new)
 
 
 def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
@@ -214,25 +226,29 @@ def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
     names = list(dict.fromkeys(name for each in made for name in each.operation.detail.removed))
     if not names:
         return ""
-    quoted = ", ".join(f"“{name}”" for name in names[:MAX_NAMED_TAGS]) + (", …" if len(names) > MAX_NAMED_TAGS else "")
-    return f"There are {MAX_TAGS} tags already. Left out: {quoted}."
+    quoted = ", ".join(_("“{name}”", name=name) for name in names[:MAX_NAMED_TAGS])
+    more = ", …" if len(names) > MAX_NAMED_TAGS else ""
+    return _("There are {limit} tags already. Left out: {names}.", limit=MAX_TAGS, names=quoted + more)
 
 
 def _choose_report(done: int, total: int) -> Report:
     """Return the report for one of the conversations in a file; of several, the progress counts conversations."""
     if total == 1:
         return get_report()
-    return report_within(get_report(), Progress("Importing", done, total, "conversations"))
+    return report_within(get_report(), Progress(N_("Importing"), done, total, "conversations"))
 
 
 def _describe_refusal(error: StateError, imported: int) -> str:
     """Describe an import that ended early. Each conversation of a file is imported by itself."""
-    text = "The import was cancelled." if isinstance(error, RequestCancelledError) else str(error)
+    text = _("The import was cancelled.") if isinstance(error, RequestCancelledError) else say(error)
     if imported:
-        return (
-            f"{text} {pluralize(imported, 'conversation')} in the file {'was' if imported == 1 else 'were'} imported before."
+        before = ngettext(
+            "{count:,} conversation in the file was imported before.",
+            "{count:,} conversations in the file were imported before.",
+            imported,
         )
-    return f"{text} Nothing was imported." if isinstance(error, RequestCancelledError) else text
+        return f"{text} {before}"
+    return _("{text} Nothing was imported.", text=text) if isinstance(error, RequestCancelledError) else text
 
 
 def _register_merge(app: Dash, services: Services) -> None:
@@ -244,7 +260,7 @@ def _register_merge(app: Dash, services: Services) -> None:
         State(page_state.Ids.URL, "pathname"),
         prevent_initial_call=True,
     )
-    async def confirm_merge(_: int, file: NamedUpload | None, pathname: str | None) -> tuple[Any, ...]:
+    async def confirm_merge(__: int, file: NamedUpload | None, pathname: str | None) -> tuple[Any, ...]:
         thread_id = page_state.parse_thread_id(pathname)
         if file is None or thread_id is None:
             return no_update, False
@@ -255,7 +271,7 @@ def _register_merge(app: Dash, services: Services) -> None:
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, 0)), False
         if done.repeated:
-            return page_state.report_problem(NOTHING_NEW_TEXT), False
+            return page_state.report_problem(_(NOTHING_NEW_TEXT)), False
         return page_state.build_update(), False  # the banner says what was added, and has Undo
 
 

@@ -6,24 +6,25 @@ from dash import html
 from dash.development.base_component import Component
 from langchain_core.messages import AIMessage
 
-from checkpoints import MAIN, files, pluralize, serde
+from checkpoints import MAIN, files, serde
 from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.text import find_plain_text, shorten
+from words import N_, _, ngettext, say
 
 MAX_END_MESSAGES = 3  # from each end
 MAX_LISTED_THREADS = 20  # of one file
 MAX_LISTED_CHECKPOINTS = 10
 MAX_PREVIEW_CHARS = 140  # of a message
-_SPEAKERS = {"human": "You", "ai": "Agent", "tool": "Tool result", "function": "Tool result"}
+_SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "function": N_("Tool result")}
 
 
 def build_import_preview(
     name: str, docs: Sequence[Document], previews: Sequence[ImportPreview], open_here: bool
 ) -> list[Component]:
     """Show the content of the file, as plain text. Of an archive there are previews alone."""
-    source = html.P(f"From {name}. Importing changes nothing that is already here.", className="quiet")
-    warnings = [html.P(text) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
+    source = html.P(_("From {name}. Importing changes nothing that is already here.", name=name), className="quiet")
+    warnings = [html.P(say(text)) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
     if len(docs) == len(previews) == 1:
         return [*_build_single_preview(docs[0], previews[0], open_here), *warnings, source]
     titles = [
@@ -31,9 +32,9 @@ def build_import_preview(
         for preview in previews[:MAX_LISTED_THREADS]
     ]
     others = len(previews) - MAX_LISTED_THREADS
-    more = [html.Li(f"and {others:,} more", className="quiet")] if others > 0 else []
+    more = [html.Li(_("and {others:,} more", others=others), className="quiet")] if others > 0 else []
     return [
-        html.P(f"{pluralize(len(previews), 'conversation')}:"),
+        html.P(ngettext("{count:,} conversation:", "{count:,} conversations:", len(previews))),
         html.Ul([*titles, *more], className="preview"),
         *warnings,
         source,
@@ -47,13 +48,28 @@ def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool
     notes = []
     if preview.existing_thread:
         notes.append(
-            f"This file was already imported as “{preview.existing_thread.title}”. "
-            "Importing it again opens that conversation."
+            _(
+                "This file was already imported as “{title}”. Importing it again opens that conversation.",
+                title=preview.existing_thread.title,
+            )
         )
     if open_here and preview.known_messages:
-        known = f"{preview.known_messages:,} of its {pluralize(preview.messages, 'message')}"
-        ending = ", which shows none now. Merging shows them again." if preview.is_target_empty else "."
-        notes.append(f"{known} are already in this conversation{ending}")
+        known, count = preview.known_messages, preview.messages
+        notes.append(
+            _(
+                "{known:,} of its {count:,} messages are already in this conversation, which shows none now. "
+                "Merging shows them again.",
+                known=known,
+                count=count,
+            )
+            if preview.is_target_empty
+            else ngettext(
+                "{known:,} of its {count:,} message are already in this conversation.",
+                "{known:,} of its {count:,} messages are already in this conversation.",
+                count,
+                known=known,
+            )
+        )
     return [
         html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
         html.Ol([_build_message_item(entry) for entry in shown], className="preview"),
@@ -67,14 +83,22 @@ def _build_checkpoints(doc: Document) -> list[Component]:
         return []
     names = [html.Li(each.name) for each in doc.checkpoints[:MAX_LISTED_CHECKPOINTS]]
     others = len(doc.checkpoints) - MAX_LISTED_CHECKPOINTS
-    more = [html.Li(f"and {others:,} more", className="quiet")] if others > 0 else []
-    return [html.H3("Checkpoints", className="preview-heading"), html.Ul([*names, *more], className="preview-checkpoints")]
+    more = [html.Li(_("and {others:,} more", others=others), className="quiet")] if others > 0 else []
+    return [
+        html.H3(_("Checkpoints"), className="preview-heading"),
+        html.Ul([*names, *more], className="preview-checkpoints"),
+    ]
 
 
 def _describe_contents(preview: ImportPreview) -> str:
-    checkpoints, branches = pluralize(preview.checkpoints, "checkpoint"), pluralize(preview.branches, "branch", "branches")
-    attached = f" · {pluralize(preview.files, 'attached file')}" if preview.files else ""
-    return f"{pluralize(preview.messages, 'message')} · {checkpoints} · {branches}{attached}"
+    checkpoints, branches = (
+        ngettext("{count:,} checkpoint", "{count:,} checkpoints", preview.checkpoints),
+        ngettext("{count:,} branch", "{count:,} branches", preview.branches),
+    )
+    attached = (
+        f" · {ngettext('{count:,} attached file', '{count:,} attached files', preview.files)}" if preview.files else ""
+    )
+    return f"{ngettext('{count:,} message', '{count:,} messages', preview.messages)} · {checkpoints} · {branches}{attached}"
 
 
 def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
@@ -87,6 +111,6 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
     named = ", ".join(each["name"] for each in files.find_file_parts(message.content))
     shorten_text = find_plain_text if isinstance(message, AIMessage) else shorten
     text = shorten_text(str(message.text), MAX_PREVIEW_CHARS)
-    text = text or named or (f"(calls {', '.join(calls)})" if calls else "(no text)")
-    speaker = _SPEAKERS.get(message.type, "Note") if part.agent == MAIN else part.agent
+    text = text or named or (_("(calls {names})", names=", ".join(calls)) if calls else _("(no text)"))
+    speaker = _(_SPEAKERS.get(message.type, "Note")) if part.agent == MAIN else part.agent
     return html.Li([html.B(speaker), " ", text], value=str(number))

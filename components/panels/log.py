@@ -18,8 +18,9 @@ from components.services import Services
 from components.shapes import Count
 from components.views import operations
 from components.widgets import Log, build_menu_item
+from words import N_, _
 
-DIALOG_TITLE = "History of changes"
+DIALOG_TITLE = N_("History of changes")
 MAX_QUESTION_CHARS = 80  # of a question that a line shows
 
 
@@ -37,13 +38,13 @@ class WantedLog(TypedDict):
 
 def buttons() -> list[Component]:
     """Build the button of the bar's menu."""
-    return [build_menu_item("clock-history", DIALOG_TITLE, Ids.BUTTON)]
+    return [build_menu_item("clock-history", _(DIALOG_TITLE), Ids.BUTTON)]
 
 
 def dialogs() -> list[Component]:
-    close = Button("Close", id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True)
+    close = Button(_("Close"), id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True)
     parts = [ModalBody(Log(id=Ids.LOG)), ModalFooter(close)]
-    return [dcc.Store(id=Ids.REQUEST), dialog.build_modal(Ids.DIALOG, DIALOG_TITLE, parts, scrollable=True)]
+    return [dcc.Store(id=Ids.REQUEST), dialog.build_modal(Ids.DIALOG, _(DIALOG_TITLE), parts, scrollable=True)]
 
 
 def register(app: Dash, services: Services) -> None:

@@ -15,6 +15,7 @@ from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 from components.widgets import OutageBanner
+from words import say
 
 
 class Ids(StrEnum):
@@ -28,7 +29,7 @@ def dialogs() -> list[Component]:
 def report_outage(database: Database) -> None:
     """Show the database's problem, if it has one, from within a callback or a request of the page."""
     if text := database.outage:
-        set_properties(Ids.BANNER, {"data": {"text": text}})
+        set_properties(Ids.BANNER, {"data": {"text": say(text)}})
 
 
 async def _settle_runs(services: Services, action: Action) -> Answer:

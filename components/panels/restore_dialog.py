@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
 from agent.settings import ThreadSettings
-from checkpoints import Removal, Store, pluralize
+from checkpoints import Removal, Store
 from checkpoints.text import shorten_line
 from components import dialog, page_state
 from components.actions import Action, Answer
@@ -22,12 +22,13 @@ from components.views import operations
 from components.views.channels_view import NO_CHANGES, ChannelChanges
 from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
+from words import N_, _, arrange, ngettext
 
-GUEST_TEXT = (
+GUEST_TEXT = N_(
     "All values of the graph go back as well. What its tools did in the world stays, and so does its long-term memory "
     "(LangGraph's Store)."
 )
-UNKNOWN_CHANNEL_TEXT = " (the graph has no such value any more)"
+UNKNOWN_CHANNEL_TEXT = N_("(the graph has no such value any more)")
 MAX_QUOTE_CHARS = 120  # of the message that the dialog names
 
 
@@ -59,8 +60,8 @@ class RestoreTarget:
 
 
 def dialogs() -> list[Component]:
-    keep = Checkbox(id=Ids.KEEP_BRANCH, label="Keep the removed messages as a branch", value=False)
-    return [dialog.build_confirmation(Ids.DIALOG, "Restore this checkpoint?", "Restore", keep)]
+    keep = Checkbox(id=Ids.KEEP_BRANCH, label=_("Keep the removed messages as a branch"), value=False)
+    return [dialog.build_confirmation(Ids.DIALOG, _("Restore this checkpoint?"), _("Restore"), keep)]
 
 
 def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> RestoreTarget:
@@ -86,20 +87,33 @@ def build_restore_question(
 ) -> list[Component]:
     """Describe the effect of restoring: in numbers from the store, and the values of a graph that change or stay."""
     loss = (
-        f"{operations.describe_removal(removal)} will be removed from the conversation."
+        _("{removal} will be removed from the conversation.", removal=operations.describe_removal(removal))
         if removal.messages or removal.checkpoints
-        else "No messages will be removed."
+        else _("No messages will be removed.")
     )
-    place = "Go back to before your message “" if target.is_asked_again else "Go back to “"
-    stays = pluralize(target.messages, "message")
+    where = (
+        ngettext(
+            "Go back to before your message “{name}” ({count:,} message).",
+            "Go back to before your message “{name}” ({count:,} messages).",
+            target.messages,
+            name="{name}",
+        )
+        if target.is_asked_again
+        else ngettext(
+            "Go back to “{name}” ({count:,} message).",
+            "Go back to “{name}” ({count:,} messages).",
+            target.messages,
+            name="{name}",
+        )
+    )
     return [
-        html.P([place, html.Strong(target.name or "(no text)"), f"” ({stays})."]),
+        html.P(arrange(where, name=html.Strong(target.name or _("(no text)")))),
         html.P(loss, className="loss"),
-        *([html.P("The running answer will be stopped and removed as well.")] if running else []),
-        *([html.P("Your message returns to the field, if that is empty.")] if target.is_asked_again else []),
+        *([html.P(_("The running answer will be stopped and removed as well."))] if running else []),
+        *([html.P(_("Your message returns to the field, if that is empty."))] if target.is_asked_again else []),
         *_list_channel_changes(channels),
-        *([html.P(GUEST_TEXT)] if is_guest else []),
-        html.P("Restoring can be undone, also after a reload.", className="quiet"),
+        *([html.P(_(GUEST_TEXT))] if is_guest else []),
+        html.P(_("Restoring can be undone, also after a reload."), className="quiet"),
     ]
 
 
@@ -112,13 +126,17 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
             [
                 html.Code(each["name"]),
                 f": {each['before']} → {each['after']}",
-                *([UNKNOWN_CHANNEL_TEXT] if each["is_unknown"] else []),
+                *([f" {_(UNKNOWN_CHANNEL_TEXT)}"] if each["is_unknown"] else []),
             ]
         )
         for each in channels["changes"]
     ]
-    rest = [html.P(f"… and {pluralize(channels['more'], 'other value')}.")] if channels["more"] else []
-    return [html.P("These values of the graph change:"), html.Ul(rows, className="channel-changes"), *rest]
+    rest = (
+        [html.P(ngettext("… and {count:,} other value.", "… and {count:,} other values.", channels["more"]))]
+        if channels["more"]
+        else []
+    )
+    return [html.P(_("These values of the graph change:")), html.Ul(rows, className="channel-changes"), *rest]
 
 
 def register(app: Dash, services: Services) -> None:
@@ -142,7 +160,7 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     target, removal = await services.read_snapshot(_read_target, services.store, thread_id, action.fields)
     channels = await services.read_snapshot(_read_channel_changes, services, thread_id, target)
     running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
-    title = "Restore this checkpoint?" if target.checkpoint_id else "Restore to this message?"
+    title = _("Restore this checkpoint?") if target.checkpoint_id else _("Restore to this message?")
     set_properties(f"{Ids.DIALOG}-title", {"children": title})
     set_properties(Ids.KEEP_BRANCH, {"value": False})
     thread = await services.read_snapshot(services.store.get_thread, thread_id)

@@ -22,8 +22,9 @@ from components.properties import set_properties
 from components.services import Services
 from components.views import operations
 from components.widgets import SettingsButton
+from words import N_, _
 
-CONFLICT_NOTICE = (
+CONFLICT_NOTICE = N_(
     "These settings were changed elsewhere in the meantime. Your version is still here; save again to replace them."
 )
 
@@ -53,7 +54,7 @@ async def _save_settings(services: Services, action: Action) -> Answer:
         return Answer(await _save_thread_settings(services, thread_id, action), action.accept())
     except ConflictError:
         now = await services.read_snapshot(_read_thread_settings, services, thread_id)
-        return Answer(reply={**action.refuse(CONFLICT_NOTICE), "choice": now["choice"]})
+        return Answer(reply={**action.refuse(_(CONFLICT_NOTICE)), "choice": now["choice"]})
 
 
 async def _choose_model(services: Services, action: Action) -> Answer:
@@ -76,7 +77,7 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
         thread_id, choice = None, _make_new(services)
     defaults = {name: value for name, value in asdict(services.models.parameters).items() if value is not None}
     if "extra_body" in defaults:  # it may hold any text, such as a key
-        defaults["extra_body"] = "set for the app"
+        defaults["extra_body"] = _("set for the app")
     general = {"default": services.models.default_spec, "time_travel": services.runner.default_policy}
     return {
         "thread": thread_id,
@@ -106,7 +107,10 @@ async def _save_thread_settings(services: Services, thread_id: str, action: Acti
     known = None if seen is None else {key: str(seen.get(key, "")) for key in values}
     done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=caller)
     return page_state.build_update(
-        toast={"text": f"Set {operations.describe_settings(values)}", "undo": {"thread": thread_id, "version": done.version}}
+        toast={
+            "text": _("Set {values}", values=operations.describe_settings(values)),
+            "undo": {"thread": thread_id, "version": done.version},
+        }
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from dash import Dash, State, html
 from dash.development.base_component import Component
 
-from checkpoints import Caller, Receipt, StateError, pluralize
+from checkpoints import Caller, Receipt, StateError
 from checkpoints.tags import Tags
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
@@ -19,6 +19,7 @@ from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
+from words import _, arrange, ngettext
 
 LIST_OVERLAP = timedelta(minutes=1)  # before the list that a page has: a change may take as long, and clocks differ
 
@@ -35,22 +36,27 @@ def layout() -> Component:
 
 def dialogs() -> list[Component]:
     return [
-        dialog.build_confirmation(Ids.DELETE_DIALOG, "Delete this conversation?", "Delete"),
-        dialog.build_confirmation(Ids.DELETE_ALL_DIALOG, "Delete these conversations?", "Delete"),
+        dialog.build_confirmation(Ids.DELETE_DIALOG, _("Delete this conversation?"), _("Delete")),
+        dialog.build_confirmation(Ids.DELETE_ALL_DIALOG, _("Delete these conversations?"), _("Delete")),
     ]
 
 
 def build_thread_deletion(title: str) -> list[Component]:
     return [
-        html.P(["“", html.Strong(title), "” and its checkpoints will be deleted."]),
-        html.P("You can undo this.", className="quiet"),
+        html.P(arrange(_("“{title}” and its checkpoints will be deleted."), title=html.Strong(title))),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 
 def build_threads_deletion(count: int) -> list[Component]:
     return [
-        html.P([html.Strong(pluralize(count, "conversation")), " and their checkpoints will be deleted."]),
-        html.P("You can undo this.", className="quiet"),
+        html.P(
+            arrange(
+                _("{conversations} and their checkpoints will be deleted."),
+                conversations=html.Strong(ngettext("{count:,} conversation", "{count:,} conversations", count)),
+            )
+        ),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 
@@ -107,7 +113,7 @@ def register(app: Dash, services: Services) -> None:
         thread_id = subject.thread_id
         await services.runner.stop(thread_id)
         done = await services.apply_change(services.store.delete_thread, thread_id, caller=subject.unversioned_caller)
-        text = f"Deleted the {operations.describe_subject(done.operation.detail)}"
+        text = _("Deleted the {subject}", subject=operations.describe_subject(done.operation.detail))
         return _build_update(text, [done], _choose_address([thread_id], pathname))
 
     async def confirm_deletions(subject: dialog.Subject, pathname: str) -> page_state.PageUpdate:
@@ -115,7 +121,11 @@ def register(app: Dash, services: Services) -> None:
         for thread_id in services.runs.list_running_threads().intersection(thread_ids):
             await services.runner.stop(thread_id)
         done = await _change_each(services, services.store.delete_thread, thread_ids, subject.unversioned_caller)
-        return _build_update(f"Deleted {pluralize(len(done), 'conversation')}", done, _choose_address(thread_ids, pathname))
+        return _build_update(
+            ngettext("Deleted {count:,} conversation", "Deleted {count:,} conversations", len(done)),
+            done,
+            _choose_address(thread_ids, pathname),
+        )
 
     pathname = State(page_state.Ids.URL, "pathname")
     dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion, pathname)
@@ -130,7 +140,7 @@ def _choose_address(thread_ids: Sequence[str], pathname: str) -> dict[str, str]:
 def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any]) -> page_state.PageUpdate:
     """Build the update after a change of one or several conversations. Its toast undoes all of them."""
     if not done:
-        return page_state.report_problem("Nothing was changed. Please try again.")
+        return page_state.report_problem(_("Nothing was changed. Please try again."))
     changed = [page_state.ChangedThread(thread=each.operation.thread_id, version=each.version) for each in done]
     undo = page_state.UndoTarget(thread=changed[0]["thread"], version=changed[0]["version"])
     if len(changed) > 1:
@@ -171,8 +181,12 @@ async def _archive_threads(services: Services, action: Action) -> Answer:
     change = services.store.archive_thread
     done = await _change_each(services, change, thread_ids, _without_version(action), archived=archived)
     subject = operations.describe_subject(done[0].operation.detail) if len(done) == 1 else ""
-    named = f"the {subject}" if subject else pluralize(len(done), "conversation")
-    text = f"Archived {named}" if archived else f"Unarchived {named}"
+    named = (
+        _("the {subject}", subject=subject)
+        if subject
+        else ngettext("{count:,} conversation", "{count:,} conversations", len(done))
+    )
+    text = _("Archived {named}", named=named) if archived else _("Unarchived {named}", named=named)
     return Answer(_build_update(text, done, {}))
 
 
@@ -181,7 +195,13 @@ async def _tag_threads(services: Services, action: Action) -> Answer:
     done = await _change_each(services, services.store.tag_thread, thread_ids, _without_version(action), **names)
     if len(done) == 1:
         return Answer(_build_update(operations.describe_tagging(done[0].operation), done, {}))
-    return Answer(_build_update(f"Changed the tags of {pluralize(len(done), 'conversation')}", done, {}))
+    return Answer(
+        _build_update(
+            ngettext("Changed the tags of {count:,} conversation", "Changed the tags of {count:,} conversations", len(done)),
+            done,
+            {},
+        )
+    )
 
 
 def _without_version(action: Action) -> Caller:

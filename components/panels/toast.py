@@ -8,11 +8,12 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Toast
 
-from checkpoints import Caller, StateError, pluralize
+from checkpoints import Caller, StateError
 from components import page_state
 from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
+from words import _, ngettext, say
 
 HIDDEN = {"display": "none"}
 
@@ -21,22 +22,25 @@ class Ids(StrEnum):
     TOAST = "toast"
     TEXT = "toast-text"
     UNDO = "toast-undo"
-    RETRY = "toast-retry"  # shown and handled by the page: see assets/modules/lib/toast.mjs
+    RETRY = "toast-retry"  # shown and handled by the page, as the next: see assets/modules/lib/toast.mjs
+    CLOSE = "toast-close"
     UNDO_TARGET = "toast-where"  # the change that Undo reverts: {thread, version}
 
 
 def dialogs() -> list[Component]:
-    undo = Button("Undo", id=Ids.UNDO, size="sm", outline=True, color="secondary")
-    retry = Button("Try again", id=Ids.RETRY, size="sm", outline=True, color="secondary", style=HIDDEN)
+    undo = Button(_("Undo"), id=Ids.UNDO, size="sm", outline=True, color="secondary")
+    retry = Button(_("Try again"), id=Ids.RETRY, size="sm", outline=True, color="secondary", style=HIDDEN)
     line = html.Div([html.Span(id=Ids.TEXT), undo, retry, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
-    toast = Toast(line, id=Ids.TOAST, is_open=False, dismissable=True, duration=10_000, header="Waymark")
+    close: Any = {"aria-label": _("Close")}  # the button of Toast itself has its name in English alone
+    header = [html.Span("Waymark"), html.Button(id=Ids.CLOSE, type="button", className="btn-close", **close)]
+    toast = Toast(line, id=Ids.TOAST, is_open=False, duration=10_000, header=header)
     testid: Any = {"data-testid": "toast"}
     return [html.Div(toast, className="toasts", **testid)]
 
 
 def show_toast(text: str) -> None:
     """Show a message after a callback failed. A page update would not do: every panel would read again, and fail again."""
-    set_properties(Ids.TEXT, {"children": text})
+    set_properties(Ids.TEXT, {"children": say(text)})
     for button in (Ids.UNDO, Ids.RETRY):
         set_properties(button, {"style": HIDDEN})
     set_properties(Ids.TOAST, {"is_open": True})
@@ -54,11 +58,15 @@ def register(app: Dash, services: Services) -> None:
         State(Ids.UNDO_TARGET, "data"),
         prevent_initial_call=True,
     )
-    async def undo_from_toast(_: int, target: page_state.UndoTarget) -> tuple[page_state.PageUpdate, bool]:
+    async def undo_from_toast(__: int, target: page_state.UndoTarget) -> tuple[page_state.PageUpdate, bool]:
         refusals = await undo_changes(services, target)
         others = target.get("others", [])
         if refusals:
-            text = f"{pluralize(len(refusals), 'conversation')} changed meanwhile and stay as they are."
+            text = ngettext(
+                "{count:,} conversation changed meanwhile and stays as it is.",
+                "{count:,} conversations changed meanwhile and stay as they are.",
+                len(refusals),
+            )
             return page_state.report_problem(text if others else str(refusals[0])), True
         return page_state.build_update(**({} if others else {"go": page_state.thread_address(target["thread"])})), False
 

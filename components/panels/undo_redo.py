@@ -15,8 +15,9 @@ from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import operations
 from components.widgets import Icon, build_menu_item
+from words import N_, _
 
-STOP_FIRST_HINT = "Stop the running answer first"
+STOP_FIRST_HINT = N_("Stop the running answer first")
 
 
 class Ids(StrEnum):
@@ -29,8 +30,8 @@ class Ids(StrEnum):
 
 def bar_buttons() -> list[Component]:
     """Build the buttons of the bar itself."""
-    undo = _build_button("arrow-counterclockwise", Ids.UNDO, "Undo last change")
-    return [undo, _build_button("arrow-clockwise", Ids.REDO, "Redo", class_name="when-roomy")]
+    undo = _build_button("arrow-counterclockwise", Ids.UNDO, _("Undo last change"))
+    return [undo, _build_button("arrow-clockwise", Ids.REDO, _("Redo"), class_name="when-roomy")]
 
 
 def _build_button(icon: str, identifier: str, name: str, class_name: str | None = None) -> Component:
@@ -40,21 +41,24 @@ def _build_button(icon: str, identifier: str, name: str, class_name: str | None 
 
 def build_clear_item() -> Component:
     """Build the last item of the bar's menu."""
-    return build_menu_item("trash3", "Clear conversation", Ids.CLEAR_BUTTON, disabled=True)
+    return build_menu_item("trash3", _("Clear conversation"), Ids.CLEAR_BUTTON, disabled=True)
 
 
 def dialogs() -> list[Component]:
-    clear = dialog.build_confirmation(Ids.CLEAR_DIALOG, "Clear this conversation?", "Clear")
+    clear = dialog.build_confirmation(Ids.CLEAR_DIALOG, _("Clear this conversation?"), _("Clear"))
     return [clear, dcc.Store(id=Ids.SHOWN_STATE)]
 
 
 def build_clear_question(messages: int, checkpoints: int) -> list[Component]:
     return [
         html.P(
-            f"{operations.describe_removal(Removal(messages, checkpoints))} will be removed from the conversation.",
+            _(
+                "{removal} will be removed from the conversation.",
+                removal=operations.describe_removal(Removal(messages, checkpoints)),
+            ),
             className="loss",
         ),
-        html.P("You can undo this.", className="quiet"),
+        html.P(_("You can undo this."), className="quiet"),
     ]
 
 
@@ -90,8 +94,11 @@ def _describe_buttons(
 ) -> tuple[Any, ...]:
     """Return the values of SHOWN."""
     if run and run.state is RunState.RUNNING:
-        return True, STOP_FIRST_HINT, True, STOP_FIRST_HINT, is_empty, shown_state
-    undo_title, redo_title = f"Undo {undo}" if undo else "Nothing to undo", f"Redo {redo}" if redo else "Nothing to redo"
+        return True, _(STOP_FIRST_HINT), True, _(STOP_FIRST_HINT), is_empty, shown_state
+    undo_title, redo_title = (
+        _("Undo {undo}", undo=undo) if undo else _("Nothing to undo"),
+        _("Redo {redo}", redo=redo) if redo else _("Nothing to redo"),
+    )
     return undo is None, undo_title, redo is None, redo_title, is_empty, shown_state
 
 

@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 from agent.context.prices import Prices
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store, history
 from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.sentence import sentence
 from checkpoints.text import shorten
 from components.services import Services
 from components.views import message_view
@@ -16,6 +17,7 @@ from components.views.comparison_view import Side, SideView, describe_sides
 from components.views.markdown import escape_text, to_html_if_cheap
 from components.views.tool_cards import DAMAGED_TEXT
 from components.views.word_differences import Mark, mark_cheap_differences
+from words import _
 
 MAX_SIDE_MESSAGES = 50  # shown of each position
 MAX_COUNTED_MESSAGES = 5_000  # in the figures of each position
@@ -84,7 +86,7 @@ def compare_places(
 def _quote_message(message: Message, to_html: Callable[[str], str]) -> str:
     """Return the beginning of a message as HTML: of an answer from its Markdown."""
     if message.damaged:
-        return escape_text(DAMAGED_TEXT)
+        return escape_text(_(DAMAGED_TEXT))
     text = shorten(str(message.langchain.text), MAX_QUOTE_CHARS)
     return to_html(text) if message.type == "ai" else escape_text(text)
 
@@ -100,17 +102,17 @@ def name_place(store: Store, thread_id: str, place: str) -> str:
 
 
 def _find_place(store: Store, thread_id: str, place: str) -> tuple[str | None, str]:
-    kind, _, identifier = place.partition(":")
+    kind, _colon, identifier = place.partition(":")
     if kind == "checkpoint":
         checkpoint = store.get_checkpoint(thread_id, identifier)
-        return checkpoint.node.id if checkpoint.node else None, f"checkpoint “{checkpoint.name}”"
+        return checkpoint.node.id if checkpoint.node else None, sentence("checkpoint “{name}”", name=checkpoint.name)
     if kind == "branch":
-        for branch, _ in store.list_branches(thread_id):
+        for branch, _length in store.list_branches(thread_id):
             if branch.id == identifier:
-                return branch.head_id, f"branch “{branch.name}”"
+                return branch.head_id, sentence("branch “{name}”", name=branch.name)
         raise BranchNotFoundError(identifier)
     if kind == "message":
-        return store.get_message(thread_id, identifier).id, "another place"
+        return store.get_message(thread_id, identifier).id, sentence("another place")
     if place:
         raise CheckpointNotFoundError(place)
-    return store.get_thread(thread_id).head_id, "current position"
+    return store.get_thread(thread_id).head_id, sentence("current position")

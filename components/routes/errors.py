@@ -10,6 +10,7 @@ from checkpoints import NotFoundError, StateError, StoreUnavailableError, TakesT
 from checkpoints.errors import DamagedFileError, DamagedMessageError
 from components.redacted_exports import TooManyExportsError
 from components.shapes import MalformedRequestError
+from words import say
 
 STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed takes the code of its nearest ancestor
     NotFoundError: 404,
@@ -31,6 +32,6 @@ def add_error_responses(server: FastAPI) -> None:
 
 def _create_error_handler(status_code: int) -> Callable[[Request, Exception], Awaitable[Response]]:
     async def answer_error(_: Request, error: Exception) -> Response:
-        return PlainTextResponse(str(error), status_code)
+        return PlainTextResponse(say(error), status_code)
 
     return answer_error

@@ -22,6 +22,7 @@ from components.routes.search import describe_message_place
 from components.services import Services
 from components.shapes import Count, MalformedRequestError, check_shape
 from components.views.comparison_view import read_cost
+from words import say
 
 MAX_OFFERED_MESSAGES = 200  # to be quoted, the last of the place
 MAX_BEGINNING_CHARS = 160
@@ -103,7 +104,7 @@ def read_origin(store: Store, thread_id: str, place: str) -> Origin:
 def describe_origin(origin: Origin) -> Mapping[str, Any]:
     offered = [message for message in origin.messages if is_quotable(message)][-MAX_OFFERED_MESSAGES:]
     return {
-        "name": origin.name,
+        "name": say(origin.name),
         "messages": [
             {"id": each.id, "role": "user" if each.type == "human" else "assistant", "text": _quote_beginning(each)}
             for each in offered

@@ -16,10 +16,12 @@ from checkpoints.interchange.document_redaction import Redact
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
+from checkpoints.sentence import sentence
 from checkpoints.tree_reader import count_stored_chars
 from components.html_export import export_html
 from components.long_requests import get_report
 from components.services import Services
+from words import N_, _, say
 
 WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
 MAX_EXPORTED_CHARS = 100_000_000  # of the messages of one conversation
@@ -44,8 +46,8 @@ def _write_text(write: Callable[[Store, str, ExportOptions], str]) -> Writer:
 EXPORT_FORMATS = {  # by the value in the form
     "waymark": ExportFormat("Waymark JSON", transfer.write_export, "application/json", "waymark.json"),
     "markdown": ExportFormat("Markdown", _write_text(text_exports.export_markdown), "text/markdown", "md"),
-    "html": ExportFormat("HTML, to read anywhere", _write_text(export_html), "text/html", "html", takes_long=True),
-    "jsonl": ExportFormat("JSONL (OpenAI format)", _write_text(text_exports.export_jsonl), "application/jsonl", "jsonl"),
+    "html": ExportFormat(N_("HTML, to read anywhere"), _write_text(export_html), "text/html", "html", takes_long=True),
+    "jsonl": ExportFormat(N_("JSONL (OpenAI format)"), _write_text(text_exports.export_jsonl), "application/jsonl", "jsonl"),
 }
 
 
@@ -59,7 +61,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     async def download_export(thread_id: str, request: Request) -> Response:
         options = QueryParams(await request.body() if request.method == "POST" else request.query_params)
         if (kind := EXPORT_FORMATS.get(options.get("format", "waymark"))) is None:
-            return PlainTextResponse("There is no such format.", 400)
+            return PlainTextResponse(_("There is no such format."), 400)
         words = tuple(line.strip() for text in options.getlist("redact") for line in text.splitlines() if line.strip())
         results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
@@ -68,7 +70,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         named = _build_file_name(redaction, title)
         title_name = quote(f"{named}.{kind.suffix}", safe="")
         name = f"attachment; filename=\"conversation.{kind.suffix}\"; filename*=UTF-8''{title_name}"
-        warning = {WARNING_HEADER: quote(made.exceeded_limit)} if made.exceeded_limit else {}
+        warning = {WARNING_HEADER: quote(say(made.exceeded_limit))} if made.exceeded_limit else {}
         return Response(made.text, media_type=kind.media_type, headers={"Content-Disposition": name, **warning})
 
 
@@ -89,8 +91,11 @@ def check_stored_size(store: Store, thread_id: str) -> None:
     """Refuse a conversation whose export would need gigabytes: it is in memory as messages, as JSON and as a text."""
     if count_stored_chars(store, thread_id) > MAX_EXPORTED_CHARS:
         raise ExportTooLargeError(
-            f"This conversation has over {MAX_EXPORTED_CHARS // 10**6} million characters, and the page exports no more."
-            " The command line does: python app.py export"
+            sentence(
+                "This conversation has over {limit} million characters, and the page exports no more. "
+                "The command line does: python app.py export",
+                limit=MAX_EXPORTED_CHARS // 10**6,
+            )
         )
 
 

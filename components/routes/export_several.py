@@ -13,17 +13,19 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from checkpoints import StateError, Store, pluralize
+from checkpoints import StateError, Store
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import transfer
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.transfer import Export
 from checkpoints.limits import MAX_SELECTED_THREADS
 from checkpoints.progress import Progress, Report, report_within
+from checkpoints.sentence import sentence
 from components.long_requests import RequestCancelledError, get_report
 from components.routes.export_download import WARNING_HEADER, check_stored_size
 from components.services import Services
 from components.shapes import MalformedRequestError
+from words import N_, _, ngettext, say
 
 MAX_ARCHIVE_CHARS = 100_000_000  # of its files before they are compressed
 MAX_WHOLE_ARCHIVE_CHARS = 1_000_000_000  # the same of all conversations
@@ -53,7 +55,12 @@ def add_route(server: FastAPI, services: Services) -> None:
         headers = {"Content-Length": str(content.tell()), "Content-Disposition": 'attachment; filename="conversations.zip"'}
         if missing:
             headers[WARNING_HEADER] = quote(
-                f"{pluralize(missing, 'conversation')} could not be exported whole: see {MISSING_NAME}."
+                ngettext(
+                    "{count:,} conversation could not be exported whole: see {name}.",
+                    "{count:,} conversations could not be exported whole: see {name}.",
+                    missing,
+                    name=MISSING_NAME,
+                )
             )
         return StreamingResponse(_read_chunks(content), media_type="application/zip", headers=headers)
 
@@ -79,18 +86,25 @@ async def _write_archive(
     size, missing = 0, list[str]()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for done, thread_id in enumerate(thread_ids):
-            within = report_within(report, Progress("Exporting", done, len(thread_ids), "conversations"))
+            within = report_within(report, Progress(N_("Exporting"), done, len(thread_ids), "conversations"))
             try:
                 title, made = await services.read_snapshot(_read_export, services.store, thread_id, within)
             except StateError as error:
                 if not is_whole or isinstance(error, RequestCancelledError):
                     raise
-                missing.append(f"{thread_id}: {error}")
+                missing.append(f"{thread_id}: {say(error)}")
                 continue
             size += len(made.text)
             _check_size(size, MAX_WHOLE_ARCHIVE_CHARS if is_whole else MAX_ARCHIVE_CHARS)
             if is_whole and made.exceeded_limit:
-                missing.append(f"{title} ({thread_id}) cannot be imported again: {made.exceeded_limit}")
+                missing.append(
+                    _(
+                        "{title} ({thread_id}) cannot be imported again: {reason}",
+                        title=title,
+                        thread_id=thread_id,
+                        reason=say(made.exceeded_limit),
+                    )
+                )
             words = re.sub(r"\W+", "-", title).strip("-")[:_MAX_NAME_CHARS]
             await services.run_blocking(archive.writestr, f"{words}-{thread_id}.waymark.json", made.text)
         if missing:
@@ -100,8 +114,12 @@ async def _write_archive(
 
 def _check_size(size: int, limit: int) -> None:
     if size > limit:
-        text = f"These conversations have more than {limit // 1_000_000} million characters together."
-        raise ExportTooLargeError(f"{text} Select fewer of them.")
+        raise ExportTooLargeError(
+            sentence(
+                "These conversations have more than {limit} million characters together. Select fewer of them.",
+                limit=limit // 1_000_000,
+            )
+        )
 
 
 def _read_export(store: Store, thread_id: str, report: Report) -> tuple[str, Export]:

@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from agent.run.runner import Runner
 from agent.settings import ThreadSettings
-from checkpoints import MessageNotFoundError, Store, pluralize, serde
+from checkpoints import MessageNotFoundError, Store, serde
 from checkpoints.errors import DamagedStateError
 from checkpoints.text import shorten_for_model
 from components.routes.comparison import find_place_end
@@ -27,6 +27,7 @@ from components.views.channels_view import (
     StatesView,
 )
 from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, make_digest
+from words import _, ngettext, say
 
 if TYPE_CHECKING:
     from checkpoints.graph_states.state_views import Channel
@@ -91,7 +92,7 @@ def describe_changes(store: Store, runner: Runner, thread_id: str, before: int |
     try:
         return _name_changes(store, thread_id, (before, after), _list_known_channels(store, runner, thread_id))
     except DamagedStateError as error:
-        return {**NO_CHANGES, "problem": str(error)}
+        return {**NO_CHANGES, "problem": say(error)}
 
 
 def _name_changes(
@@ -112,7 +113,7 @@ def format_channel(store: Store, thread_id: str, place: str, name: str) -> str:
     if channel is None or channel.has_messages:
         raise MessageNotFoundError(name)
     if channel.byte_count > MAX_WHOLE_CHARS:
-        return f"({channel.byte_count:,} bytes: too many to be shown)"
+        return _("({size}: too large to be shown)", size=_count_bytes(channel))
     return shorten_for_model(serde.format_indented(_read_channel_value(store, thread_id, channel)), MAX_WHOLE_CHARS)
 
 
@@ -129,7 +130,8 @@ class _SideWriter:
         if channel is None:
             return None
         if channel.has_messages:
-            return ChannelSide(summary=pluralize(channel.item_count or 0, "message"), tree=None, address=None)
+            summary = ngettext("{count:,} message", "{count:,} messages", channel.item_count or 0)
+            return ChannelSide(summary=summary, tree=None, address=None)
         query = urlencode({"place": self._place, "name": channel.name})
         address = f"/api/threads/{quote(self._thread_id, safe='')}/channel?{query}"
         if channel.byte_count > MAX_TREE_BYTES or self._budget.nodes <= 0:
@@ -141,7 +143,7 @@ class _SideWriter:
         if is_long:  # only its first items were read
             tree["count"], tree["digest"] = channel.item_count or 0, make_digest(str(channel.identity))
         is_cut = self._budget.is_cut or is_long
-        summary = pluralize(channel.item_count or 0, "item") if is_long else describe_on_line(value)
+        summary = _count_items(channel) if is_long else describe_on_line(value)
         return ChannelSide(summary=summary, tree=tree, address=address if is_cut else None)
 
 
@@ -184,18 +186,26 @@ def _describe_change(
     known: Collection[str] | None,
 ) -> ChannelChange:
     before, after = (_describe_shortly(store, thread_id, each) for each in (one, other))
-    shown = f"{after}, with other content" if before == after else after
+    shown = _("{value}, with other content", value=after) if before == after else after
     return ChannelChange(name=name, before=before, after=shown, is_unknown=known is not None and name not in known)
 
 
 def _describe_shortly(store: Store, thread_id: str, channel: "Channel | None") -> str:
     if channel is None:
-        return NOT_SET_TEXT
+        return _(NOT_SET_TEXT)
     if channel.byte_count > MAX_LINE_BYTES:
         return _describe_channel_size(channel)
     return describe_on_line(_read_channel_value(store, thread_id, channel))
 
 
 def _describe_channel_size(channel: "Channel") -> str:
-    items = "" if channel.item_count is None else f"{pluralize(channel.item_count, 'item')}, "
-    return f"{items}{channel.byte_count:,} bytes"
+    size = _count_bytes(channel)
+    return size if channel.item_count is None else f"{_count_items(channel)}, {size}"
+
+
+def _count_bytes(channel: "Channel") -> str:
+    return ngettext("{count:,} byte", "{count:,} bytes", channel.byte_count)
+
+
+def _count_items(channel: "Channel") -> str:
+    return ngettext("{count:,} item", "{count:,} items", channel.item_count or 0)

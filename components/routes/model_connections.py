@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
+from words import say
 
 CONNECTIONS_PATH = "/api/model-connections"
 
@@ -39,8 +40,12 @@ def add_route(server: FastAPI, services: Services) -> None:
         try:
             return JSONResponse({"model": await connector.connect(fields["provider"], fields["values"])})
         except ConnectionRefusedError as refusal:
-            return JSONResponse({"problem": str(refusal)})
+            return JSONResponse({"problem": say(refusal)})
 
 
 def _describe_form(form: ConnectionForm) -> dict[str, object]:
-    return {"id": form.id, "label": form.label, "fields": form.fields}
+    return {
+        "id": form.id,
+        "label": say(form.label),
+        "fields": [{**field, "label": say(field["label"])} for field in form.fields],
+    }

@@ -16,9 +16,10 @@ from checkpoints.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
+from words import N_, _
 
 MAX_BEGINNING_CHARS = 80  # of a question in the list
-UNREADABLE_TEXT = "(damaged)"
+UNREADABLE_TEXT = N_("(damaged)")
 
 
 class _Body(TypedDict, total=False):
@@ -77,6 +78,6 @@ def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[s
 def _quote_beginning(message: Message) -> str:
     """Return the first line with words, without marks of Markdown."""
     if message.damaged:
-        return UNREADABLE_TEXT
+        return _(UNREADABLE_TEXT)
     text = str(message.langchain.text)
     return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)

@@ -11,6 +11,7 @@ from checkpoints.progress import Progress, Report
 from components.long_requests import get_report
 from components.services import Services
 from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
+from words import N_
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -31,5 +32,5 @@ async def _read_pieces(request: Request, report: Report) -> AsyncIterator[bytes]
     length, arrived = int(request.headers.get("content-length", "0")), 0
     async for piece in request.stream():
         arrived += len(piece)
-        report(Progress("Uploading", arrived // 1000, length // 1000 or None, "kB"))
+        report(Progress(N_("Uploading"), arrived // 1000, length // 1000 or None, "kB"))
         yield piece

@@ -3,6 +3,7 @@
 from typing import Literal, TypedDict
 
 from components.views.value_tree import TreeNode
+from words import N_
 
 MAX_SHOWN_CHANNELS = 100  # of a state
 MAX_NAMED_CHANGES = 8  # of a restore or a comparison
@@ -50,4 +51,4 @@ class ChannelChanges(TypedDict):
 
 
 NO_CHANGES = ChannelChanges(changes=[], more=0, problem="")
-NOT_SET_TEXT = "not set"
+NOT_SET_TEXT = N_("not set")

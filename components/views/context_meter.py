@@ -3,7 +3,7 @@
 from typing import TypedDict
 
 from agent.context.measurement import Context, TokenChange
-from checkpoints import pluralize
+from words import ngettext
 
 
 class MeterView(TypedDict):
@@ -28,4 +28,9 @@ def describe_context(context: Context) -> MeterView:
 
 def describe_change(change: TokenChange) -> str:
     """Return the size of the next request before and after a change, as the meter counts it."""
-    return f"About {pluralize(change.before, 'token')} now, {change.after:,} afterwards."
+    return ngettext(
+        "About {count:,} token now, {after:,} afterwards.",
+        "About {count:,} tokens now, {after:,} afterwards.",
+        change.before,
+        after=change.after,
+    )

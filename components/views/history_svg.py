@@ -9,8 +9,9 @@ from html import escape
 
 from checkpoints.interchange.readable import ReadableBranch, ReadableConversation, ReadableMove
 from checkpoints.operation import OperationKind
-from checkpoints.text import pluralize, shorten_line
+from checkpoints.text import shorten_line
 from checkpoints.tree_reader import Fork
+from words import _, ngettext
 
 ROW_HEIGHT = 24
 LANE_WIDTH = 16
@@ -65,11 +66,14 @@ def list_labels(
 
 
 def _label_move(move: ReadableMove, anchor: str) -> tuple[Place, Label]:
-    place, count = (move.node.segment, move.node.depth + 1), pluralize(move.messages, "message")
+    place = move.node.segment, move.node.depth + 1
     if move.kind is OperationKind.COMPACT:
-        return place, Label("summary", f"Summary of {count}", anchor)
-    text = "Agent went back" if move.kind is OperationKind.GOTO else "Agent replaced an answer"
-    return place, Label("move", f"{text} · {count} removed" if move.messages else text, anchor)
+        return place, Label(
+            "summary", ngettext("Summary of {count:,} message", "Summary of {count:,} messages", move.messages), anchor
+        )
+    text = _("Agent went back") if move.kind is OperationKind.GOTO else _("Agent replaced an answer")
+    removed = ngettext("{count:,} message removed", "{count:,} messages removed", move.messages)
+    return place, Label("move", f"{text} · {removed}" if move.messages else text, anchor)
 
 
 def _label_branch(branch: ReadableBranch) -> tuple[Place, Label]:
@@ -162,7 +166,8 @@ def draw(rows: Sequence[Row]) -> str:
     step = min(LANE_WIDTH, MAX_LANES_WIDTH / lanes) if lanes else LANE_WIDTH
     text_x = 15 + (lanes + 1) * step
     size = f'width="{text_x + TEXT_WIDTH:g}" height="{len(rows) * ROW_HEIGHT}"'
-    parts = [f'<svg class="history" role="img" aria-label="History" {size}>']
+    name = escape(_("History"))
+    parts = [f'<svg class="history" role="img" aria-label="{name}" {size}>']
     for number, row in enumerate(rows):
         if row.above is not None:
             parts.append(_draw_edge(row, rows[row.above], number, step))
@@ -197,5 +202,6 @@ def _draw_row(row: Row, number: int, x: float, text_x: float) -> str:
     if kind == "checkpoint":
         mark = f'<path class="mark-checkpoint" d="M{x:g} {y - 6.5:g}l6.5 6.5-6.5 6.5-6.5-6.5z"/>'
     name = escape(shorten_line(row.label.text, MAX_LABEL_CHARS))
-    text = f'<text x="{text_x:g}" y="{y + 4:g}">{name}{" · you are here" if kind == "here" else ""}</text>'
+    here = f" · {escape(_('you are here'))}" if kind == "here" else ""
+    text = f'<text x="{text_x:g}" y="{y + 4:g}">{name}{here}</text>'
     return mark + (f'<a href="#{escape(row.label.anchor)}">{text}</a>' if row.label.anchor else text)

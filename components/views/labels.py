@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from agent.context.request import WITHOUT_TOOLS_KEY
 from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
-from checkpoints import MAIN, Message, pluralize
+from checkpoints import MAIN, Message
 from checkpoints.text import shorten_line
 from components.views.tool_cards import list_sources
 from components.views.value_tree import describe_on_line
+from words import N_, _, ngettext
 
-WITHOUT_TOOLS_LABEL = "answered without tools: this model takes none"
+WITHOUT_TOOLS_LABEL = N_("answered without tools: this model takes none")
 MAX_INPUTS_CHARS = 300
 
 
@@ -18,14 +19,14 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
     if (mark := MoveMark.of(stored)) is not None:
         return _build_move_label(mark)
     if (excerpt := ExcerptMark.of(stored)) is not None:
-        return f"note from {excerpt.origin}{_name_sources(excerpt.sources)}"
+        return _("note from {origin}", origin=excerpt.origin) + _name_sources(excerpt.sources)
     if (inputs := InputsMark.of(stored)) is not None:
-        values = [f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items()]
-        return shorten_line(f"with {' · '.join(values)}", MAX_INPUTS_CHARS)
+        values = " · ".join(f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items())
+        return shorten_line(_("with {values}", values=values), MAX_INPUTS_CHARS)
     if is_note:
-        return "note"
+        return _("note")
     if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
-        return WITHOUT_TOOLS_LABEL
+        return _(WITHOUT_TOOLS_LABEL)
     return _build_question_label(stored)
 
 
@@ -34,15 +35,18 @@ def _build_question_label(stored: Message) -> str | None:
     mark = QuestionMark.of(stored)
     if mark is None:
         return None
-    return "asked by the main agent" if mark.call.agent == MAIN else f"asked by {mark.call.agent}"
+    return _("asked by the main agent") if mark.call.agent == MAIN else _("asked by {agent}", agent=mark.call.agent)
 
 
 def _build_move_label(mark: MoveMark) -> str:
     """Return the label of a move: its effect, and the sources that the agent had read before."""
-    did = "replaced an answer at this point" if mark.kind == "rewind" else "went back to this point"
-    return f"the agent {did} · {pluralize(mark.removed, 'message')} removed{_name_sources(mark.sources)}"
+    did = (
+        _("the agent replaced an answer at this point") if mark.kind == "rewind" else _("the agent went back to this point")
+    )
+    removed = ngettext("{count:,} message removed", "{count:,} messages removed", mark.removed)
+    return f"{did} · {removed}{_name_sources(mark.sources)}"
 
 
 def _name_sources(sources: Sequence[str]) -> str:
     read = list_sources(sources)
-    return f" · after reading {', '.join(read)}" if read else ""
+    return f" · {_('after reading {sources}', sources=', '.join(read))}" if read else ""

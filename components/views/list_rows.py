@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from checkpoints import Branch, Checkpoint, Run, RunState, Thread
 from checkpoints.model import Node
+from words import say_error
 
 MAX_SHOWN_DESCRIPTION_CHARS = 500  # of a checkpoint
 
@@ -24,7 +25,7 @@ def describe_run(value: Run | None) -> dict[str, Any] | None:
     """Describe a run; None if it needs no notice."""
     if value is None or value.dismissed or value.state in (RunState.DONE, RunState.WAITING):
         return None
-    words = {"error": value.error, "details": value.error_details}
+    words = {"error": say_error(value.error), "details": value.error_details}
     return {"id": value.id, "state": value.state, **words, "compacts": value.compacts}
 
 

@@ -27,6 +27,7 @@ from pygments.util import ClassNotFound
 from components.views.formula_rules import Formula, add_formulas
 from components.views.formulas import to_mathml
 from components.views.sanitizer import URL_SCHEMES
+from words import N_, _
 
 MAX_TABLE_CELLS = 5_000  # a larger table is shown as it was written
 MAX_TEXT_CELLS = 10_000  # of all tables of a text; those after them are shown as they were written
@@ -38,7 +39,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,29}", re.ASCII)
 _BRACKET = re.compile(r"\[[\^ xX]")  # of a footnote or a task
 _TASK = re.compile(r"\[([ xX])\]\s+")
 _MAX_HEADING_LEVEL = 6
-_IMAGE_HINT = "Images from other sites are not loaded. The link opens a new tab."
+_IMAGE_HINT = N_("Images from other sites are not loaded. The link opens a new tab.")
 
 
 class _Renderer(RendererHTML):
@@ -77,7 +78,7 @@ class _Renderer(RendererHTML):
         label = escape(f"{alt} ({_image_host(source)})".strip())
         if env["open_links"]:
             return label
-        return f'<a href="{escape(source)}" title="{_IMAGE_HINT}">{label}</a>'
+        return f'<a href="{escape(source)}" title="{escape(_(_IMAGE_HINT))}">{label}</a>'
 
     def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Alignment as a class, because inline styles do not pass the allow-list."""
@@ -173,7 +174,7 @@ def _add_task_boxes(state: StateCore) -> None:
             continue
         is_done = task[1] != " "
         text.content = text.content[task.end() :]
-        attributes: dict[str, str | int | float] = {"aria-label": "Done" if is_done else "To do"}
+        attributes: dict[str, str | int | float] = {"aria-label": _("Done") if is_done else _("To do")}
         inline.children.insert(0, Token("task_box", "input", 0, attrs=attributes | ({"checked": ""} if is_done else {})))
         item.attrSet("class", "task")
 

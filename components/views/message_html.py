@@ -6,8 +6,16 @@ from html import escape
 from components.views.message_view import MessageView
 from components.views.subagent_work import WorkView
 from components.views.tool_cards import ToolView
+from words import N_, _
 
-_SPEAKERS = {"user": "You", "assistant": "Agent", "note": "Note"}
+_SPEAKERS = {"user": N_("You"), "assistant": N_("Agent"), "note": N_("Note")}
+_STATES = {
+    "error": N_("error"),
+    "stopped": N_("stopped"),
+    "running": N_("running"),
+    "waiting": N_("waiting"),
+    "queued": N_("queued"),
+}
 DescribeWork = Callable[[WorkView], Sequence[MessageView]]
 
 
@@ -18,27 +26,27 @@ def write_message(view: MessageView, describe_work: DescribeWork, anchor: str = 
     reasoning, identifier = view["reasoning"], f' id="{anchor}"' if anchor else ""
     parts = [
         f'<article class="message message-{view["role"]}"{identifier}>',
-        f"<header><span>{_SPEAKERS[view['role']]}</span> {time}</header>",
+        f"<header><span>{escape(_(_SPEAKERS[view['role']]))}</span> {time}</header>",
         label,
-        fold("Reasoning", f"<pre>{escape(reasoning['text'])}</pre>") if reasoning else "",
+        fold(_("Reasoning"), f"<pre>{escape(reasoning['text'])}</pre>") if reasoning else "",
         f"<div class='prose'>{view['html']}</div>" if view["html"] else "",
         attached,
         *(_write_call(tool, describe_work) for tool in view["tools"]),
-        "<p class='cut-off'>This message was cut off.</p>" if view["state"] == "partial" else "",
+        f"<p class='cut-off'>{escape(_('This message was cut off.'))}</p>" if view["state"] == "partial" else "",
         "</article>\n",
     ]
     return "".join(parts)
 
 
 def _write_call(tool: ToolView, describe_work: DescribeWork) -> str:
-    state = "" if tool["status"] == "done" else f" · {tool['status']}"
-    result = "(none)" if tool["result"] is None else tool["result"]
-    texts = (("Arguments", tool["arguments"]), ("Error" if tool["status"] == "error" else "Result", result))
-    body = "".join(f"<p class='label'>{name}</p><pre>{escape(text)}</pre>" for name, text in texts)
+    state = "" if tool["status"] == "done" else f" · {_(_STATES[tool['status']])}"
+    result = _("(none)") if tool["result"] is None else tool["result"]
+    texts = ((_("Arguments"), tool["arguments"]), (_("Error") if tool["status"] == "error" else _("Result"), result))
+    body = "".join(f"<p class='label'>{escape(name)}</p><pre>{escape(text)}</pre>" for name, text in texts)
     work = tool["work"]
     below = "".join(write_message(each, describe_work) for each in describe_work(work)) if work else ""
-    answered = fold(f"Work of {work['agent']}", below) if work and below else ""
-    return fold(f"Tool: {tool['name']}{state}", body) + answered
+    answered = fold(_("Work of {agent}", agent=work["agent"]), below) if work and below else ""
+    return fold(_("Tool: {name}", name=tool["name"]) + state, body) + answered
 
 
 def fold(title: str, body: str) -> str:

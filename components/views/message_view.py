@@ -36,6 +36,7 @@ from components.views.tool_cards import (
     list_shown_calls,
     pair_results,
 )
+from words import _
 
 MAX_SHOWN_SPEC_CHARS = 100  # a file may name any text as the model
 
@@ -263,7 +264,7 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "id": stored.id,
         "role": roles.get(stored.type, "note"),
         "state": "error",
-        "html": escape_text(DAMAGED_TEXT),
+        "html": escape_text(_(DAMAGED_TEXT)),
         "text": "",
         "more": None,
         "label": None,

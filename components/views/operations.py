@@ -7,18 +7,29 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NotRequired, TypedDict
 
-from checkpoints import LONG_SETTINGS, Actor, Operation, OperationDetail, OperationKind, Removal, pluralize
+from checkpoints import LONG_SETTINGS, Actor, Operation, OperationDetail, OperationKind, Removal
 from components.views.sentences import choose_sentences
+from words import N_, _, ngettext
 
+_NAMED_SUBJECTS: Final = {
+    "thread": N_("conversation {name}"),
+    "branch": N_("branch {name}"),
+    "checkpoint": N_("checkpoint {name}"),
+}
+_RENAMED_SUBJECTS: Final = {
+    "branch": N_("branch {name} to {new_name}"),
+    "checkpoint": N_("checkpoint {name} to {new_name}"),
+}
+_OTHER_SUBJECTS: Final = {"checkpoints": N_("checkpoints"), "message": N_("another alternative")}
 _SETTING_LABELS: Final = {
-    "instructions": "the instructions",
-    "model": "the model",
-    "time_travel": "time travel",
-    "temperature": "the temperature",
-    "top_p": "top P",
-    "max_tokens": "the longest answer",
-    "reasoning_effort": "the reasoning effort",
-    "extra_body": "the extra body",
+    "instructions": N_("the instructions"),
+    "model": N_("the model"),
+    "time_travel": N_("time travel"),
+    "temperature": N_("the temperature"),
+    "top_p": N_("top P"),
+    "max_tokens": N_("the longest answer"),
+    "reasoning_effort": N_("the reasoning effort"),
+    "extra_body": N_("the extra body"),
 }
 
 
@@ -53,7 +64,10 @@ def _fill_notice(operation: Operation, notice: str) -> str:
         case OperationKind.EDIT | OperationKind.RETRY:
             parts = [notice, detail.text or _describe_removed_checkpoints(detail)]
         case OperationKind.COMPACT if not detail.text:
-            parts = [notice.format(pluralize(detail.messages, "message")), _describe_savings(detail)]
+            parts = [
+                notice.format(ngettext("{count:,} message", "{count:,} messages", detail.messages)),
+                _describe_savings(detail),
+            ]
         case OperationKind.RESTORE if detail.future_kept is not None:
             removal = _describe_restored_removal(detail)
             parts = [f"{notice.format(_name_restored_place(detail))}. {removal[0].upper()}{removal[1:]}."]
@@ -70,9 +84,9 @@ def describe_undo(operation: Operation | None) -> str | None:
     if "{}" not in words:
         return words
     if _is_unknown(operation):
-        return "an earlier change"
+        return _("an earlier change")
     if operation.kind is OperationKind.COMPACT and not operation.detail.text:
-        return words.format(pluralize(operation.detail.messages, "message"))
+        return words.format(ngettext("{count:,} message", "{count:,} messages", operation.detail.messages))
     return words.format(_describe_object(operation))
 
 
@@ -84,25 +98,19 @@ def _describe_object(operation: Operation) -> str:
 
 def describe_subject(detail: OperationDetail) -> str:
     """Return the thing that an operation is about, by its kind and its names."""
-    renamed = f" to {detail.new_name}" if detail.new_name else ""
-    match detail.subject:
-        case "thread":
-            return f"conversation {detail.name}".strip()
-        case "branch" | "checkpoint":
-            return f"{detail.subject} {detail.name}{renamed}"
-        case "branches":
-            return pluralize(detail.branches, "branch", "branches")
-        case "checkpoints":
-            return "checkpoints"
-        case "message":
-            return "another alternative"
-        case "excerpt" | None:
-            return detail.name or "something"
+    subject = detail.subject or ""
+    if subject == "branches":
+        return ngettext("{count:,} branch", "{count:,} branches", detail.branches)
+    if detail.new_name and subject in _RENAMED_SUBJECTS:
+        return _(_RENAMED_SUBJECTS[subject], name=detail.name, new_name=detail.new_name)
+    if subject in _NAMED_SUBJECTS:
+        return _(_NAMED_SUBJECTS[subject], name=detail.name).strip()
+    return _(_OTHER_SUBJECTS[subject]) if subject in _OTHER_SUBJECTS else detail.name or _("something")
 
 
 def _describe_deletion(detail: OperationDetail) -> str:
     if detail.subject == "branches":
-        return pluralize(detail.branches, "other branch", "other branches")
+        return ngettext("{count:,} other branch", "{count:,} other branches", detail.branches)
     return describe_subject(detail)
 
 
@@ -114,49 +122,69 @@ def _describe_restore(detail: OperationDetail) -> str:
 
 def _describe_restored_removal(detail: OperationDetail) -> str:
     removal = describe_removal(Removal(detail.messages, detail.checkpoints))
-    return f"{removal} {'kept as a branch' if detail.future_kept else 'removed'}"
+    return (
+        _("{removal} kept as a branch", removal=removal) if detail.future_kept else _("{removal} removed", removal=removal)
+    )
 
 
 def _name_restored_place(detail: OperationDetail) -> str:
     """Return the name of the restored checkpoint, or the place of the restored message."""
     if detail.subject != "message":
         return detail.name
-    return "the beginning" if detail.depth is None else f"message {detail.depth + 1}"
+    return _("the beginning") if detail.depth is None else _("message {number}", number=detail.depth + 1)
 
 
 def describe_removal(removal: Removal) -> str:
     """Return the numbers of removed messages and checkpoints in words, and the agents whose work is among them."""
-    parts = ((removal.messages, "message"), (removal.checkpoints, "checkpoint"))
-    numbers = " and ".join(pluralize(number, noun) for number, noun in parts if number) or "nothing"
-    return f"{numbers}, including the work of {' and '.join(removal.agents)}," if removal.agents else numbers
+    numbers = _join_numbers(removal)
+    if not removal.agents:
+        return numbers
+    agents = _(" and ").join(removal.agents)
+    return _("{numbers}, including the work of {agents},", numbers=numbers, agents=agents)
+
+
+def _join_numbers(removal: Removal) -> str:
+    messages = ngettext("{count:,} message", "{count:,} messages", removal.messages)
+    checkpoints = ngettext("{count:,} checkpoint", "{count:,} checkpoints", removal.checkpoints)
+    if removal.messages and removal.checkpoints:
+        return _("{messages} and {checkpoints}", messages=messages, checkpoints=checkpoints)
+    return messages if removal.messages else checkpoints if removal.checkpoints else _("nothing")
 
 
 def _describe_removed_checkpoints(detail: OperationDetail) -> str:
-    return f"{pluralize(detail.checkpoints, 'checkpoint')} removed" if detail.checkpoints else ""
+    if not detail.checkpoints:
+        return ""
+    return ngettext("{count:,} checkpoint removed", "{count:,} checkpoints removed", detail.checkpoints)
 
 
 def _describe_move(detail: OperationDetail) -> str:
-    where = "an earlier message" if detail.depth is None else f"message {detail.depth + 1}"
-    removed = f"{pluralize(detail.messages, 'message')} removed"
+    where = _("an earlier message") if detail.depth is None else _("message {number}", number=detail.depth + 1)
+    removed = ngettext("{count:,} message removed", "{count:,} messages removed", detail.messages)
     return " · ".join(filter(None, (where, removed, _describe_savings(detail))))
 
 
 def _describe_summary(detail: OperationDetail) -> str:
-    return " · ".join(filter(None, (pluralize(detail.messages, "message"), _describe_savings(detail))))
+    return " · ".join(
+        filter(None, (ngettext("{count:,} message", "{count:,} messages", detail.messages), _describe_savings(detail)))
+    )
 
 
 def _describe_savings(detail: OperationDetail) -> str:
     """Return the estimated tokens before and after; nothing where no estimate was recorded."""
     if detail.tokens_before is None or detail.tokens_after is None:
         return ""
-    return f"about {detail.tokens_before:,} tokens became {detail.tokens_after:,}"
+    return _("about {before:,} tokens became {after:,}", before=detail.tokens_before, after=detail.tokens_after)
 
 
 def describe_settings(values: Mapping[str, str]) -> str:
     """Return changed settings and their new values in words, in the order of the dialog."""
-    labels = {key: _SETTING_LABELS.get(key, key) for key in (*_SETTING_LABELS, *values) if key in values}
-    shown = {key: "" if key in LONG_SETTINGS else f" to {values[key] or 'the default'}" for key in labels}
-    return " and ".join(f"{label}{shown[key]}" for key, label in labels.items())
+    changed = [key for key in _SETTING_LABELS if key in values] + [key for key in values if key not in _SETTING_LABELS]
+    return _(" and ").join(_describe_setting(key, values[key]) for key in changed)
+
+
+def _describe_setting(key: str, value: str) -> str:
+    label = _(_SETTING_LABELS.get(key, key))
+    return label if key in LONG_SETTINGS else _("{setting} to {value}", setting=label, value=value or _("the default"))
 
 
 def describe_tagging(operation: Operation) -> str:
@@ -167,12 +195,14 @@ def describe_tagging(operation: Operation) -> str:
 def _describe_tags(detail: OperationDetail) -> str:
     """Return the tags that were added, or removed, or both."""
     if detail.added and detail.removed:
-        return f"{_name_tags(detail.added)} and removed {_name_tags(detail.removed)}"
+        return _("{added} and removed {removed}", added=_name_tags(detail.added), removed=_name_tags(detail.removed))
     return _name_tags(detail.added or detail.removed)
 
 
 def _name_tags(names: Sequence[str]) -> str:
-    return f"the {'tag' if len(names) == 1 else 'tags'} {', '.join(names)}" if names else "tags"
+    if not names:
+        return _("tags")
+    return ngettext("the tag {names}", "the tags {names}", len(names), names=", ".join(names))
 
 
 def describe_import(detail: OperationDetail) -> str:
@@ -180,12 +210,12 @@ def describe_import(detail: OperationDetail) -> str:
     if detail.text:
         return detail.text
     counts = (
-        (detail.messages, "message", ""),
-        (detail.branches, "branch", "branches"),
-        (detail.checkpoints, "checkpoint", ""),
+        (detail.messages, ngettext("{count:,} message", "{count:,} messages", detail.messages)),
+        (detail.branches, ngettext("{count:,} branch", "{count:,} branches", detail.branches)),
+        (detail.checkpoints, ngettext("{count:,} checkpoint", "{count:,} checkpoints", detail.checkpoints)),
     )
-    added = ", ".join(pluralize(number, *noun) for number, *noun in counts if number)
-    return f"{detail.name} · {added} added" if added else detail.name
+    added = ", ".join(words for number, words in counts if number)
+    return f"{detail.name} · {_('{numbers} added', numbers=added)}" if added else detail.name
 
 
 _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] = {
@@ -197,7 +227,7 @@ _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] =
     OperationKind.GOTO: _describe_move,
     OperationKind.REWIND: _describe_move,
     OperationKind.COMPACT: _describe_summary,
-    OperationKind.REPLACE: lambda detail: pluralize(detail.kept or 0, "later message"),
+    OperationKind.REPLACE: lambda detail: ngettext("{count:,} later message", "{count:,} later messages", detail.kept or 0),
     OperationKind.TAG: _describe_tags,
     OperationKind.SETTINGS: lambda detail: describe_settings(detail.settings),
     OperationKind.IMPORT: describe_import,
@@ -229,7 +259,7 @@ def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> 
     """
     versions = {operation.version: operation for operation in operations}
     entries: list[LogEntry] = []
-    for _, written in groupby(operations, _log_group):
+    for _group, written in groupby(operations, _log_group):
         newest, *others = list(written)
         entries.append(
             {
@@ -253,12 +283,16 @@ def _log_group(operation: Operation) -> tuple[object, ...]:
 def _describe_operation(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
     """Return an operation's sentence for the log; of an undo or a redo with its target, if that is among `versions`."""
     sentences = choose_sentences(operation)
-    quoted = f" “{question}”" if question else ""
+    quoted = _(" “{question}”", question=question) if question else ""
     match operation.kind:
         case OperationKind.APPEND if operation.detail.subject == "excerpt":
             return sentences.log.format(_describe_object(operation))
         case OperationKind.APPEND:
-            return f"Asked{quoted}" if operation.actor == "user" else sentences.log.format(pluralize(count, "message"))
+            return (
+                _("Asked{quoted}", quoted=quoted)
+                if operation.actor == "user"
+                else sentences.log.format(ngettext("{count:,} message", "{count:,} messages", count))
+            )
         case OperationKind.UNDO | OperationKind.REDO:
             return sentences.log.format(_describe_target(operation, versions))
         case _ if sentences.unknown and _is_unknown(operation):
@@ -274,4 +308,4 @@ def _describe_target(operation: Operation, versions: Mapping[int, Operation]) ->
     target = versions.get(operation.target or 0)
     if operation.kind is OperationKind.REDO and target:
         target = versions.get(target.target or 0)
-    return "an earlier change" if target is None or _is_erased(target) else str(describe_undo(target))
+    return _("an earlier change") if target is None or _is_erased(target) else str(describe_undo(target))

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypedDict
 
 from agent.run.questions import GraphQuestion
 from checkpoints import serde
+from words import _
 
 MAX_SHOWN_QUESTIONS = 20
 MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
@@ -45,7 +46,7 @@ class QuestionView(TypedDict):
 def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) -> list[QuestionView]:
     """Describe the questions that wait. A graph that stopped before a node, without a question, is only let go on."""
     if not questions and is_waiting:
-        return [QuestionView(id="", style="continue", text="The graph stopped here.", actions=[], fields=[])]
+        return [QuestionView(id="", style="continue", text=_("The graph stopped here."), actions=[], fields=[])]
     return [_describe_question(each) for each in questions[:MAX_SHOWN_QUESTIONS]]
 
 

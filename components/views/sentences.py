@@ -1,10 +1,11 @@
 """The sentences about each kind of operation, and about its variants. `operations` fills them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Final
 
 from checkpoints import Operation, OperationKind
+from words import N_, _
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,52 +19,68 @@ class Sentences:
 
 
 _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
-    OperationKind.APPEND: Sentences("Wrote {}", "the last messages"),
-    OperationKind.EDIT: Sentences("Asked instead", "the new answer", "What was here before was set aside"),
-    OperationKind.RETRY: Sentences("Asked for another answer", "the new answer", "The earlier answer was set aside"),
-    OperationKind.REPLACE: Sentences(
-        "Kept {} and changed a message to",
-        "the change of a text",
-        "The message was changed, {} kept",
-        "Changed a message to",
+    OperationKind.APPEND: Sentences(N_("Wrote {}"), N_("the last messages")),
+    OperationKind.EDIT: Sentences(N_("Asked instead"), N_("the new answer"), N_("What was here before was set aside")),
+    OperationKind.RETRY: Sentences(
+        N_("Asked for another answer"), N_("the new answer"), N_("The earlier answer was set aside")
     ),
-    OperationKind.SAVE: Sentences("Saved checkpoint {}", "saving {}", unknown="Saved a checkpoint"),
-    OperationKind.RENAME: Sentences("Renamed {}", "the change of {}", unknown="Changed a name or a description"),
-    OperationKind.PIN: Sentences("Unpinned {}", "the pin of {}", unknown="Pinned or unpinned a checkpoint"),
-    OperationKind.ARCHIVE: Sentences("Archived the {}", "archiving the {}", unknown="Archived a conversation"),
-    OperationKind.TAG: Sentences("Added {}", "adding {}", unknown="Changed the tags"),
-    OperationKind.SETTINGS: Sentences("Set {}", "setting {}", unknown="Changed the settings"),
-    OperationKind.FORK: Sentences("Began {}", "the new {}", "You are on the new {}", "Branched off"),
-    OperationKind.RESTORE: Sentences("Restored {}", "restoring {}", "Restored to {}", "Restored a checkpoint"),
+    OperationKind.REPLACE: Sentences(
+        N_("Kept {} and changed a message to"),
+        N_("the change of a text"),
+        N_("The message was changed, {} kept"),
+        N_("Changed a message to"),
+    ),
+    OperationKind.SAVE: Sentences(N_("Saved checkpoint {}"), N_("saving {}"), unknown=N_("Saved a checkpoint")),
+    OperationKind.RENAME: Sentences(N_("Renamed {}"), N_("the change of {}"), unknown=N_("Changed a name or a description")),
+    OperationKind.PIN: Sentences(N_("Unpinned {}"), N_("the pin of {}"), unknown=N_("Pinned or unpinned a checkpoint")),
+    OperationKind.ARCHIVE: Sentences(N_("Archived the {}"), N_("archiving the {}"), unknown=N_("Archived a conversation")),
+    OperationKind.TAG: Sentences(N_("Added {}"), N_("adding {}"), unknown=N_("Changed the tags")),
+    OperationKind.SETTINGS: Sentences(N_("Set {}"), N_("setting {}"), unknown=N_("Changed the settings")),
+    OperationKind.FORK: Sentences(N_("Began {}"), N_("the new {}"), N_("You are on the new {}"), N_("Branched off")),
+    OperationKind.RESTORE: Sentences(
+        N_("Restored {}"), N_("restoring {}"), N_("Restored to {}"), N_("Restored a checkpoint")
+    ),
     OperationKind.GOTO: Sentences(
-        "Went back to {}", "the agent's going back to {}", "The agent went back to {}", "Went back to an earlier message"
+        N_("Went back to {}"),
+        N_("the agent's going back to {}"),
+        N_("The agent went back to {}"),
+        N_("Went back to an earlier message"),
     ),
     OperationKind.REWIND: Sentences(
-        "Replaced {}", "the agent's replacing of {}", "The agent replaced {}", "Replaced a message"
+        N_("Replaced {}"), N_("the agent's replacing of {}"), N_("The agent replaced {}"), N_("Replaced a message")
     ),
-    OperationKind.COMPACT: Sentences("Summarised {}", "the summary of {}", "{} summarised", "Summarised messages"),
-    OperationKind.SWITCH: Sentences("Switched to {}", "switching to {}", unknown="Switched to another branch"),
-    OperationKind.DELETE: Sentences("Deleted the {}", "deleting the {}", "Deleted the {}", "Deleted something"),
-    OperationKind.IMPORT: Sentences("Imported {}", "the import", "Imported {}", "Imported a file"),
-    OperationKind.CLEAR: Sentences("Cleared the {}", "clearing the {}", "Cleared the {}", "Cleared something"),
-    OperationKind.ERASE: Sentences("Erased what only undo could bring back", "the erasing"),
-    OperationKind.UNDO: Sentences("Undid {}", "the undo"),
-    OperationKind.REDO: Sentences("Redid {}", "the redo"),
+    OperationKind.COMPACT: Sentences(
+        N_("Summarised {}"), N_("the summary of {}"), N_("{} summarised"), N_("Summarised messages")
+    ),
+    OperationKind.SWITCH: Sentences(N_("Switched to {}"), N_("switching to {}"), unknown=N_("Switched to another branch")),
+    OperationKind.DELETE: Sentences(
+        N_("Deleted the {}"), N_("deleting the {}"), N_("Deleted the {}"), N_("Deleted something")
+    ),
+    OperationKind.IMPORT: Sentences(N_("Imported {}"), N_("the import"), N_("Imported {}"), N_("Imported a file")),
+    OperationKind.CLEAR: Sentences(
+        N_("Cleared the {}"), N_("clearing the {}"), N_("Cleared the {}"), N_("Cleared something")
+    ),
+    OperationKind.ERASE: Sentences(N_("Erased what only undo could bring back"), N_("the erasing")),
+    OperationKind.UNDO: Sentences(N_("Undid {}"), N_("the undo")),
+    OperationKind.REDO: Sentences(N_("Redid {}"), N_("the redo")),
 }
-_TITLE_CHANGE: Final = Sentences("Renamed the conversation to {}", "the new title")
-_TITLE_OF_MODEL: Final = Sentences("Gave the conversation the title {}", "the title {}")
-_UNARCHIVING: Final = Sentences("Unarchived the {}", "unarchiving the {}")
-_TAG_REMOVAL: Final = Sentences("Removed {}", "removing {}")
-_TAG_EXCHANGE: Final = Sentences("Added {}", "the change of tags")
-_DESCRIPTION_CHANGE: Final = Sentences("Described {}", "the change of {}")
-_PINNING: Final = Sentences("Pinned {}", "the pin of {}")
-_THREAD_FORK: Final = Sentences("Branched off from {}", "the new conversation", "Branched off from {}")
-_EXCERPT: Final = Sentences("Brought a note from {}", "the note from {}", "A note from {} was added")
-_MESSAGE_RESTORE: Final = Sentences("Restored to {}", "restoring to {}", "Restored to {}")
+_TITLE_CHANGE: Final = Sentences(N_("Renamed the conversation to {}"), N_("the new title"))
+_TITLE_OF_MODEL: Final = Sentences(N_("Gave the conversation the title {}"), N_("the title {}"))
+_UNARCHIVING: Final = Sentences(N_("Unarchived the {}"), N_("unarchiving the {}"))
+_TAG_REMOVAL: Final = Sentences(N_("Removed {}"), N_("removing {}"))
+_TAG_EXCHANGE: Final = Sentences(N_("Added {}"), N_("the change of tags"))
+_DESCRIPTION_CHANGE: Final = Sentences(N_("Described {}"), N_("the change of {}"))
+_PINNING: Final = Sentences(N_("Pinned {}"), N_("the pin of {}"))
+_THREAD_FORK: Final = Sentences(N_("Branched off from {}"), N_("the new conversation"), N_("Branched off from {}"))
+_EXCERPT: Final = Sentences(N_("Brought a note from {}"), N_("the note from {}"), N_("A note from {} was added"))
+_MESSAGE_RESTORE: Final = Sentences(N_("Restored to {}"), N_("restoring to {}"), N_("Restored to {}"))
 _KEPT_BRANCH: Final = Sentences(
-    "Kept the removed messages as {}", "keeping {}", "The removed messages are kept as the {}", "Branched off"
+    N_("Kept the removed messages as {}"),
+    N_("keeping {}"),
+    N_("The removed messages are kept as the {}"),
+    N_("Branched off"),
 )
-_AGENT_FORK: Final = Sentences("Began {}", "the new {}", "The agent opened {}", "Branched off")
+_AGENT_FORK: Final = Sentences(N_("Began {}"), N_("the new {}"), N_("The agent opened {}"), N_("Branched off"))
 
 
 def choose_sentences(operation: Operation) -> Sentences:
@@ -94,4 +111,4 @@ def choose_sentences(operation: Operation) -> Sentences:
             chosen = _AGENT_FORK
         case kind:
             chosen = _SENTENCES[kind]
-    return chosen
+    return Sentences(*(each and _(each) for each in astuple(chosen)))

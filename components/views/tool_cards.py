@@ -12,15 +12,16 @@ from agent.subagents.delegation import OpenCall
 from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
-from checkpoints import Message, limits, pluralize, serde
+from checkpoints import Message, limits, serde
 from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
 from checkpoints.text import shorten_line
 from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, ViewBudget
 from components.views.subagent_work import WorkView
+from words import N_, _, ngettext
 
-DAMAGED_TEXT = "This message is damaged and is not shown."
+DAMAGED_TEXT = N_("This message is damaged and is not shown.")
 MAX_BEGINNING_CHARS = 300  # of a message that another text names
 CallStatus = Literal["running", "waiting", "queued", "done", "error", "stopped"]
 CardKey = tuple[str, str]  # the ids of the calling message and of its call
@@ -69,7 +70,7 @@ def describe_move(waiting: WaitingMove) -> MoveView:
 
 def quote_beginning(message: Message) -> str:
     """Return the beginning of a message's text, on one line."""
-    text = DAMAGED_TEXT if message.damaged else str(message.langchain.text)
+    text = _(DAMAGED_TEXT) if message.damaged else str(message.langchain.text)
     return shorten_line(text, MAX_BEGINNING_CHARS)
 
 
@@ -97,9 +98,17 @@ class ToolResult:
         text, mark = str(self.message.text), find_memory_move(self.stored)
         if mark is None or self.stored.run_id is None:  # a file may hold any mark: then its whole text is shown
             return text
-        did = "replaced the answer" if mark.kind == "rewind" else "went back to the message"
-        removal = f"{pluralize(mark.removed, 'message')} {'was' if mark.removed == 1 else 'were'} removed from its memory"
-        return f"{self.stored.agent} {did} at position {mark.to + 1}: {removal}.\n\n{extract_note(text)}"
+        did = (
+            _("{agent} replaced the answer at position {place}:", agent=self.stored.agent, place=mark.to + 1)
+            if mark.kind == "rewind"
+            else _("{agent} went back to the message at position {place}:", agent=self.stored.agent, place=mark.to + 1)
+        )
+        removal = ngettext(
+            "{count:,} message was removed from its memory.",
+            "{count:,} messages were removed from its memory.",
+            mark.removed,
+        )
+        return f"{did} {removal}\n\n{extract_note(text)}"
 
 
 def list_shown_calls(message: BaseMessage | None) -> list[ToolCall | InvalidToolCall]:

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import Any, Literal, TypedDict
 
 from checkpoints import serde
-from checkpoints.text import pluralize, shorten, shorten_line
+from checkpoints.text import shorten, shorten_line
+from words import _, ngettext
 
 MAX_TREE_NODES = 2_000  # of all values of a view
 MAX_TREE_CHARS = 200_000  # likewise
@@ -85,8 +86,10 @@ def _list_pairs(value: Mapping[str, Any] | list[Any]) -> Iterator[tuple[str, Any
 def describe_on_line(value: Any) -> str:
     """Describe a value in a few words: the whole of a small one, the size of a large one."""
     if isinstance(value, str):
-        size = f" ({len(value):,} characters)" if len(value) > MAX_LINE_CHARS else ""
-        return f"“{shorten_line(value, MAX_LINE_CHARS)}”{size}"
+        text = shorten_line(value, MAX_LINE_CHARS)
+        if len(value) <= MAX_LINE_CHARS:
+            return _("“{text}”", text=text)
+        return ngettext("“{text}” ({count:,} character)", "“{text}” ({count:,} characters)", len(value), text=text)
     if not isinstance(value, dict | list):
         return shorten(serde.format_indented(value), MAX_LINE_CHARS)
     text = "" if len(value) > MAX_LINE_CHARS else json.dumps(value, ensure_ascii=False)
@@ -94,4 +97,6 @@ def describe_on_line(value: Any) -> str:
 
 
 def describe_size(value: Mapping[str, Any] | list[Any]) -> str:
-    return pluralize(len(value), "item") if isinstance(value, list) else pluralize(len(value), "field")
+    if isinstance(value, list):
+        return ngettext("{count:,} item", "{count:,} items", len(value))
+    return ngettext("{count:,} field", "{count:,} fields", len(value))

@@ -16,6 +16,7 @@ from checkpoints.interchange import transfer
 from checkpoints.interchange.document_redaction import MAX_REDACTED_PLACES, Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.progress import Progress, Report, ignore_progress
+from checkpoints.sentence import Sentence
 from components import redacted_exports
 from components.long_requests import LongRequest, RequestCancelledError
 from components.redacted_exports import MAX_AT_ONCE, RedactedExports, RedactionTooCostlyError, TooManyExportsError
@@ -78,8 +79,11 @@ def test_a_redaction_that_takes_too_much_memory_is_refused_in_a_sentence(store: 
 
 
 def test_words_that_stand_everywhere_are_refused_by_the_process_as_well(store: Store, exports: RedactedExports) -> None:
-    with pytest.raises(ExportTooLargeError, match="stand in over 1,000,000 places"):
+    with pytest.raises(ExportTooLargeError, match="stand in over 1,000,000 places") as refusal:
         redact(exports, Redaction(patterns=("a",)), build_document(store, "a " * (MAX_REDACTED_PLACES + 1), "b"))
+    text = str(refusal.value)
+    assert isinstance(text, Sentence)
+    assert text.values == {"limit": MAX_REDACTED_PLACES}
 
 
 def test_a_redaction_is_cancelled_within_a_message(store: Store, exports: RedactedExports) -> None:

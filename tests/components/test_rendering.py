@@ -26,6 +26,7 @@ from components.views.word_differences import mark_cheap_differences, mark_diffe
 from config import Settings
 from tests.checkpoints.conversations import talked
 from tests.rounds import Rounds
+from words import set_language
 
 ROOT = Path(__file__).parents[2]
 ORIGIN = "http://127.0.0.1:8050"
@@ -311,3 +312,17 @@ def test_a_comparison_without_an_answer_is_left_out() -> None:
     renderer = Renderer(HANGS, max_wait_seconds=0.05)
     assert renderer.comparison()(*make_dear_texts()).kind == "long"
     renderer.close()
+
+
+def test_a_text_is_formatted_in_each_language_once(renderer: Renderer) -> None:
+    texts = ("- [ ] a", "- [ ] a\n\n```python\n" + "x = 1\n" * 2000 + "```")
+    assert [is_cheap(text) for text in texts] == [True, False]
+    try:
+        for text in texts:
+            assert 'aria-label="To do"' in renderer.page()(text)
+            set_language("de")
+            assert 'aria-label="Zu erledigen"' in renderer.page()(text)
+            set_language("en")
+            assert 'aria-label="To do"' in renderer.page()(text)
+    finally:
+        set_language("en")

@@ -1,5 +1,6 @@
 /** Read and check files before they are sent, and show them above the field. */
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 import { formatSize } from "../message/attachments.lazy.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -8,7 +9,7 @@ const { createElement: h, useEffect, useState } = window.React;
 const MAX_FILES = 5;
 const MAX_MESSAGE_BYTES = 10_000_000;
 const MAX_KIND_BYTES = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };
-const KIND_NAMES = { image: "an image", pdf: "a PDF", text: "a text" };
+const KIND_NAMES = { image: _("an image"), pdf: _("a PDF"), text: _("a text") };
 const SIGNATURES = [
   ["image/png", "image", /^\x89PNG\r\n\x1a\n/],
   ["image/jpeg", "image", /^\xff\xd8\xff/],
@@ -36,12 +37,12 @@ export async function readFiles(chosen, attached) {
 
 async function checkFile(file, attached) {
   const detected = await detectKind(file);
-  if (attached.length >= MAX_FILES) return `A message takes at most ${MAX_FILES} files.`;
-  if (file.size === 0) return `${file.name} is empty.`;
-  if (file.size > MAX_KIND_BYTES[detected.kind]) return `${file.name} is larger than ${MAX_KIND_BYTES[detected.kind] / 1_000_000} MB, the most for ${KIND_NAMES[detected.kind]}.`;
-  if (detected.kind === "text" && !(await isText(file))) return `${file.name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.`;
+  if (attached.length >= MAX_FILES) return _("A message takes at most {limit} files.", { limit: MAX_FILES });
+  if (file.size === 0) return _("{name} is empty.", { name: file.name });
+  if (file.size > MAX_KIND_BYTES[detected.kind]) return _("{name} is larger than {limit} MB, the most for {kind}.", { name: file.name, limit: MAX_KIND_BYTES[detected.kind] / 1_000_000, kind: KIND_NAMES[detected.kind] });
+  if (detected.kind === "text" && !(await isText(file))) return _("{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.", { name: file.name });
   const totalBytes = attached.reduce((sum, { size }) => sum + size, file.size);
-  return totalBytes > MAX_MESSAGE_BYTES ? `The files of one message may have ${MAX_MESSAGE_BYTES / 1_000_000} MB together.` : null;
+  return totalBytes > MAX_MESSAGE_BYTES ? _("The files of one message may have {limit} MB together.", { limit: MAX_MESSAGE_BYTES / 1_000_000 }) : null;
 }
 
 /** Detect the type by the first bytes: a file name proves nothing. */
@@ -64,7 +65,7 @@ async function isText(file) {
 export function Chips({ files, onRemove }) {
   return h(
     "ul",
-    { className: "attached-chips", "aria-label": "Attached files" },
+    { className: "attached-chips", "aria-label": _("Attached files") },
     files.map((file, place) =>
       h(
         "li",
@@ -76,7 +77,7 @@ export function Chips({ files, onRemove }) {
         h("span", { className: "attached-size" }, formatSize(file.size)),
         h(
           "button",
-          { type: "button", className: "icon-button", "aria-label": `Remove ${file.name}`, title: "Remove", onClick: () => onRemove(file) },
+          { type: "button", className: "icon-button", "aria-label": _("Remove {name}", { name: file.name }), title: _("Remove"), onClick: () => onRemove(file) },
           icon("x-lg"),
         ),
       ),

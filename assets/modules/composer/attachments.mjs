@@ -1,9 +1,10 @@
 /** Attach chosen, pasted or dropped files. The code that reads and shows them is fetched with the first file. */
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { useCallback, useEffect, useRef, useState } = window.React;
 
-const UNREACHABLE_TEXT = "The files could not be attached: the server does not answer.";
+const UNREACHABLE_TEXT = _("The files could not be attached: the server does not answer.");
 
 const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 

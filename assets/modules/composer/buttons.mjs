@@ -1,5 +1,6 @@
 /** The buttons of the composer. */
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { Fragment, createElement: h, useRef } = window.React;
 
@@ -13,10 +14,10 @@ export function AttachButton({ onChoose }) {
   return h(
     Fragment,
     null,
-    h("input", { type: "file", multiple: true, hidden: true, ref: chooser, "aria-label": "Files to attach", onChange }),
+    h("input", { type: "file", multiple: true, hidden: true, ref: chooser, "aria-label": _("Files to attach"), onChange }),
     h(
       "button",
-      { type: "button", className: "icon-button attach-button", "aria-label": "Attach files", title: "Attach files", onClick: () => chooser.current.click() },
+      { type: "button", className: "icon-button attach-button", "aria-label": _("Attach files"), title: _("Attach files"), onClick: () => chooser.current.click() },
       icon("paperclip"),
     ),
   );
@@ -26,7 +27,7 @@ export function SendButton({ isSending, isEmpty, onClick }) {
   const disabled = isEmpty || isSending;
   return h(
     "button",
-    { type: "button", className: "send-button", "data-testid": "send", "aria-label": "Send", title: "Send", "aria-disabled": disabled, onClick },
+    { type: "button", className: "send-button", "data-testid": "send", "aria-label": _("Send"), title: _("Send"), "aria-disabled": disabled, onClick },
     isSending ? h("span", { className: "spinner" }) : icon("arrow-up"),
   );
 }
@@ -40,8 +41,8 @@ export function StopButton({ isStopping, onClick }) {
       type: "button",
       className: "send-button stop-button",
       "data-testid": "stop",
-      "aria-label": "Stop",
-      title: "Stop",
+      "aria-label": _("Stop"),
+      title: _("Stop"),
       "aria-disabled": isStopping,
       onClick: onPress,
     },

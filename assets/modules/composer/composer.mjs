@@ -7,6 +7,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { useRunning } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
 import { Tip } from "../lib/tips.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { listPromptCommands } from "../page/prompts.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
@@ -37,7 +38,7 @@ export function Composer(props) {
   const { sending, isSending, isRunning, queue, send, submit } = useMessages(props, serverData, field);
   const slash = useSlash(field, sending.refuse);
   useCommands("composer", () => [
-    { group: "Actions", name: SUMMARISE_COMMAND, word: "compact", hint: "what to keep", offReason: thread === null ? "There is nothing to summarise yet." : null, run: (focus = "") => submit(`/compact ${focus}`.trim()) },
+    { group: _("Actions"), name: SUMMARISE_COMMAND, word: "compact", hint: _("what to keep"), offReason: thread === null ? _("There is nothing to summarise yet.") : null, run: (focus = "") => submit(`/compact ${focus}`.trim()) },
     ...listPromptCommands(field.getText(), field.insertText),
   ]);
   useFilledText(data.fill, field);
@@ -47,7 +48,7 @@ export function Composer(props) {
   useEscapeToStop(isRunning && pending?.type !== "stop", sending.stop);
   return h(
     "section",
-    { id: props.id, className: "composer", "aria-label": "Write a message" },
+    { id: props.id, className: "composer", "aria-label": _("Write a message") },
     h(
       "div",
       { className: "composer-column" },
@@ -139,7 +140,7 @@ function useMessages(props, data, field) {
 }
 
 const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);
-const describeExcess = (length, most) => `This text has ${length.toLocaleString("en")} characters. A message has at most ${most.toLocaleString("en")}: shorten it, or attach it as a file.`;
+const describeExcess = (length, most) => _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", { length: length.toLocaleString(LANGUAGE), most: most.toLocaleString(LANGUAGE) });
 
 function SendProblem({ problem, onRetry }) {
   if (!problem) return null;
@@ -148,7 +149,7 @@ function SendProblem({ problem, onRetry }) {
     { className: "composer-problem", role: "alert" },
     icon("exclamation-circle"),
     h("p", null, problem.text),
-    problem.canRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, "Try again"),
+    problem.canRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, _("Try again")),
   );
 }
 
@@ -157,9 +158,9 @@ function QueuedMessage({ queued: { text, files }, onEdit, onSendNow }) {
     "div",
     { className: "composer-queued", role: "status" },
     icon("clock-history"),
-    h("p", null, h("span", { className: "quiet" }, "Sent after this answer: "), [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · ")),
-    onSendNow && h("button", { type: "button", className: "quiet-button", title: "Stop the answer, and send this", onClick: onSendNow }, "Send now"),
-    h("button", { type: "button", className: "quiet-button", onClick: onEdit }, "Edit"),
+    h("p", null, h("span", { className: "quiet" }, _("Sent after this answer: ")), [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · ")),
+    onSendNow && h("button", { type: "button", className: "quiet-button", title: _("Stop the answer, and send this"), onClick: onSendNow }, _("Send now")),
+    h("button", { type: "button", className: "quiet-button", onClick: onEdit }, _("Edit")),
   );
 }
 
@@ -178,4 +179,4 @@ function ComposerFoot({ data, tokens }) {
   );
 }
 
-const KeysHint = () => h("span", { className: "composer-keys" }, "Enter sends, Shift + Enter breaks the line");
+const KeysHint = () => h("span", { className: "composer-keys" }, _("Enter sends, Shift + Enter breaks the line"));

@@ -1,11 +1,12 @@
 /** The inputs of a guest graph beside the message: typed into a form, and sent with the next message of its conversation. */
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useSyncExternalStore } = window.React;
 
 const NOTHING = {};
 const NO_INPUTS = { thread: null, fields: [], texts: NOTHING };
-const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", "The form could not be loaded. Please try again.");
+const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", _("The form could not be loaded. Please try again."));
 
 /** @type {{thread: string|null, fields: InputField[], texts: Record<string, string|boolean>}} as typed, for the conversation that has them */
 let typed = NO_INPUTS;
@@ -37,7 +38,7 @@ const READERS = {
 /** @returns {string|null} why the inputs cannot be sent */
 export function findInputProblem(thread) {
   const unreadable = typed.thread !== thread ? undefined : typed.fields.find((field) => isUnreadable(field, typed.texts));
-  return unreadable ? `The input ${unreadable.label} is not JSON.` : null;
+  return unreadable ? _("The input {input} is not JSON.", { input: unreadable.label }) : null;
 }
 
 function isUnreadable(field, texts) {

@@ -2,11 +2,12 @@
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useId, useState } = window.React;
 
 const MAX_ROWS = 6;
-const NOT_JSON_TEXT = "This is not JSON.";
+const NOT_JSON_TEXT = _("This is not JSON.");
 
 loadStyle(new URL("./input-form.lazy.css", import.meta.url));
 
@@ -22,13 +23,13 @@ export function InputForm({ form: { fields, has_messages: hasMessages, is_own: i
     onRun();
   };
   const inputs = fields.map((field) => h(Input, { key: field.name, field, isRequired: field.required && !hasMessages, value: texts[field.name] ?? "", onChange: (value) => onChange(field.name, value) }));
-  if (!hasMessages) return h("form", { className: "graph-inputs", "aria-label": "Inputs of the graph", onSubmit }, h("div", { className: "graph-inputs-fields" }, inputs), h("button", { type: "submit", className: "btn btn-primary" }, "Run"));
+  if (!hasMessages) return h("form", { className: "graph-inputs", "aria-label": _("Inputs of the graph"), onSubmit }, h("div", { className: "graph-inputs-fields" }, inputs), h("button", { type: "submit", className: "btn btn-primary" }, _("Run")));
   const count = fields.filter(({ name }) => texts[name] !== undefined && texts[name] !== "").length;
   return h(
     "details",
     { className: "graph-inputs", open: isOwn },
-    h("summary", null, icon("chevron-right", "tool-fold"), "Inputs of the graph", count > 0 && h("span", { className: "quiet" }, `${formatCount(count, "input")} for the next message`)),
-    h("div", { className: "graph-inputs-fields", role: "group", "aria-label": "Inputs of the graph" }, inputs),
+    h("summary", null, icon("chevron-right", "tool-fold"), _("Inputs of the graph"), count > 0 && h("span", { className: "quiet" }, _("{inputs} for the next message", { inputs: formatCount(count, "input") }))),
+    h("div", { className: "graph-inputs-fields", role: "group", "aria-label": _("Inputs of the graph") }, inputs),
   );
 }
 
@@ -37,7 +38,7 @@ function Input({ field: { kind, label, description, options }, isRequired, value
   const id = useId();
   const [problem, setProblem] = useState(null);
   const shared = { id, value, required: isRequired, "aria-describedby": `${id}-about`, onChange: (event) => onChange(event.target.value) };
-  const about = problem ?? (description || { texts: "One text a line", json: "As JSON" }[kind]);
+  const about = problem ?? (description || { texts: _("One text a line"), json: _("As JSON") }[kind]);
   const check = ({ target }) => {
     const text = kind === "json" && target.value !== "" && !isJson(target.value) ? NOT_JSON_TEXT : null;
     target.setCustomValidity?.(text ?? "");
@@ -55,10 +56,10 @@ function Input({ field: { kind, label, description, options }, isRequired, value
 const buildArea = ({ value, ...shared }) => h("textarea", { className: "form-control", value, rows: Math.min(MAX_ROWS, value.split("\n").length), ...shared });
 const buildLine = (type, step) => (shared) => h("input", { type, step, className: "form-control", ...shared });
 const buildChoice = (shared, options) =>
-  h("select", { className: "form-select", ...shared }, h("option", { value: "" }, "(not given)"), options.map((option) => h("option", { key: option, value: option }, option)));
+  h("select", { className: "form-select", ...shared }, h("option", { value: "" }, _("(not given)")), options.map((option) => h("option", { key: option, value: option }, option)));
 const BUILDERS = {
   ...{ text: buildLine("text"), number: buildLine("number", "any"), integer: buildLine("number", 1), choice: buildChoice, texts: buildArea, json: buildArea },
-  boolean: ({ id }, _, value, onChange) => h("select", { id, className: "form-select", value: String(value), onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]) }, h("option", { value: "" }, "(not given)"), h("option", { value: "true" }, "yes"), h("option", { value: "false" }, "no")),
+  boolean: ({ id }, _, value, onChange) => h("select", { id, className: "form-select", value: String(value), onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]) }, h("option", { value: "" }, _("(not given)")), h("option", { value: "true" }, _("yes")), h("option", { value: "false" }, _("no"))),
 };
 
 function isJson(text) {

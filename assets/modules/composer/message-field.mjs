@@ -2,6 +2,7 @@
 import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 import { getTipId, useTip } from "../lib/tips.mjs";
+import { _ } from "../lib/words.mjs";
 import { useAttachments } from "./attachments.mjs";
 import { AttachButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
@@ -124,9 +125,9 @@ export function MessageField({ field, slash, onSend, onEditLast, children }) {
       ref: textarea,
       className: "message-field-text",
       "data-testid": "composer",
-      "aria-label": "Message",
+      "aria-label": _("Message"),
       "aria-describedby": hasTip ? getTipId("field") : undefined,
-      placeholder: "Write a message",
+      placeholder: _("Write a message"),
       rows: 1,
       ...(slash.isOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId, "aria-activedescendant": `${listId}-${slash.selected}` }),
       onInput: field.onInput,

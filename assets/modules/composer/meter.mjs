@@ -2,6 +2,7 @@
 import { formatCount, formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { usePopover } from "../lib/popover.mjs";
+import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
@@ -18,8 +19,8 @@ export function WindowNotice({ meter, typed }) {
   const isAlone = typed > meter.most;
   if (!isAlone && meter.left_out > 0) return null; // this is so with every message
   const text = isAlone
-    ? `This message is larger than the model's window of ${formatCount(meter.most, "token")}. Shorten it, or the model cannot read all of it.`
-    : "This message fills the model's window: the model will no longer see the first messages. /compact summarises them.";
+    ? _("This message is larger than the model's window of {tokens}. Shorten it, or the model cannot read all of it.", { tokens: formatCount(meter.most, "token") })
+    : _("This message fills the model's window: the model will no longer see the first messages. /compact summarises them.");
   return h("p", { className: "composer-window", role: "status" }, icon("exclamation-triangle"), text);
 }
 
@@ -29,8 +30,8 @@ export function Meter({ thread, version, meter, typed }) {
   const tokens = meter.tokens + typed;
   const percent = (100 * tokens) / meter.most;
   const [, level] = LEVELS.find(([least]) => percent >= least);
-  const about = meter.exact && typed === 0 ? "" : "about ";
-  const share = percent < 1 ? "under 1 %" : `${about}${Math.round(percent)} %`;
+  const about = meter.exact && typed === 0 ? "" : _("about ");
+  const share = percent < 1 ? _("under 1 %") : `${about}${Math.round(percent)} %`;
   return h(
     "div",
     { className: "meter", ref: root, onKeyDown },
@@ -41,15 +42,15 @@ export function Meter({ thread, version, meter, typed }) {
         className: "text-button meter-button",
         "data-testid": "meter",
         "data-level": level,
-        title: "How full the model's context is",
+        title: _("How full the model's context is"),
         "aria-expanded": isOpen,
         "aria-controls": isOpen ? PANEL : undefined,
         onClick: () => setOpen(!isOpen),
       },
-      h("span", { className: "visually-hidden" }, "Context: "),
+      h("span", { className: "visually-hidden" }, _("Context: ")),
       h("span", { className: "meter-bar", "aria-hidden": true }, h("span", { style: { width: `${Math.min(100, percent)}%` } })),
       h("span", null, share),
-      h("span", { className: "meter-of" }, ` of ${formatCount(meter.most, "token")}`),
+      h("span", { className: "meter-of" }, _(" of {tokens}", { tokens: formatCount(meter.most, "token") })),
     ),
     isOpen && h(Panel, { thread, version, meter, tokens, about }),
   );
@@ -57,18 +58,18 @@ export function Meter({ thread, version, meter, typed }) {
 
 function Panel({ thread, version, meter, tokens, about }) {
   const { most, answer, messages, left_out: leftOut } = meter;
-  const formatInteger = (number) => number.toLocaleString("en-GB");
-  const sentence = `${about}${formatInteger(tokens)} of ${formatInteger(most)} tokens; ${formatInteger(answer)} more are reserved for the answer.`;
+  const formatInteger = (number) => number.toLocaleString(LANGUAGE);
+  const sentence = _("{about}{tokens} of {most} tokens; {answer} more are reserved for the answer.", { about, tokens: formatInteger(tokens), most: formatInteger(most), answer: formatInteger(answer) });
   return h(
     "div",
-    { id: PANEL, className: "meter-panel", role: "group", "aria-label": "Context and usage" },
+    { id: PANEL, className: "meter-panel", role: "group", "aria-label": _("Context and usage") },
     h("p", null, sentence.charAt(0).toUpperCase() + sentence.slice(1)),
     h(
       "p",
       { className: leftOut > 0 ? "meter-left-out" : undefined },
       leftOut > 0
-        ? `The model no longer sees the first ${formatInteger(leftOut)} of ${formatCount(messages, "message")}. They stay in the conversation.`
-        : `The model sees ${messages === 1 ? "the message" : `all ${formatInteger(messages)} messages`}.`,
+        ? _("The model no longer sees the first {leftOut} of {messages}. They stay in the conversation.", { leftOut: formatInteger(leftOut), messages: formatCount(messages, "message") })
+        : ngettext("The model sees the message.", "The model sees all {count} messages.", messages, { count: formatInteger(messages) }),
     ),
     h(UsageSoFar, { thread, version }),
   );
@@ -82,7 +83,7 @@ function UsageSoFar({ thread, version }) {
     fetch(`/api/threads/${encodeURIComponent(thread)}/usage`, { signal: controller.signal })
       .then((reply) => (reply.ok ? reply.json() : Promise.reject(new Error(String(reply.status)))))
       .then((used) => setText(describeTotalUsage(used)))
-      .catch(() => controller.signal.aborted || setText("Usage cannot be read right now."));
+      .catch(() => controller.signal.aborted || setText(_("Usage cannot be read right now.")));
     return () => controller.abort();
   }, [thread, version]);
   return h("p", { role: "status" }, text);
@@ -90,9 +91,9 @@ function UsageSoFar({ thread, version }) {
 
 /** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string, answers: number, cost: number|null}[]}} used */
 function describeTotalUsage(used) {
-  if (used.answers === 0) return "No usage reported yet.";
+  if (used.answers === 0) return _("No usage reported yet.");
   const cost = used.priced > 0 ? `, ${formatDollars(used.cost)}` : "";
-  const unpriced = used.priced > 0 && used.priced < used.answers ? ` (without ${formatCount(used.answers - used.priced, "answer")} of unknown price)` : "";
+  const unpriced = used.priced > 0 && used.priced < used.answers ? _(" (without {answers} of unknown price)", { answers: formatCount(used.answers - used.priced, "answer") }) : "";
   const models = used.models.length > 1 ? ` ${used.models.map(formatModelUsage).join("; ")}.` : "";
-  return `So far: ${formatUsage(used)}${cost}${unpriced}.${models}`;
+  return _("So far: {used}{cost}{unpriced}.{models}", { used: formatUsage(used), cost, unpriced, models });
 }

@@ -1,5 +1,6 @@
 /** A long pasted text becomes an attached file: the field is slow with it, and the conversation unreadable. */
 import { icon } from "../lib/icons.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
 import { readPastedFiles } from "./attachments.mjs";
 
 const { createElement: h, useState } = window.React;
@@ -47,7 +48,7 @@ export function PasteNotice({ pasted, maxChars, onInsert }) {
     "div",
     { className: "composer-queued", role: "status" },
     icon("paperclip"),
-    h("p", null, `The pasted text (${length.toLocaleString("en")} characters) is attached as a file.`),
-    length <= maxChars && h("button", { type: "button", className: "quiet-button", onClick: onInsert }, "Put it into the field"),
+    h("p", null, _("The pasted text ({length} characters) is attached as a file.", { length: length.toLocaleString(LANGUAGE) })),
+    length <= maxChars && h("button", { type: "button", className: "quiet-button", onClick: onInsert }, _("Put it into the field")),
   );
 }

@@ -2,10 +2,11 @@
 import { createOperationId } from "../lib/actions.mjs";
 import { reportLostRequest } from "../lib/request.mjs";
 import { UploadRefusedError, uploadFiles } from "../lib/uploads.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { useRef } = window.React;
 
-const LEFT_TEXT = "Not sent: you left the conversation before its files were there. The message is back in its field.";
+const LEFT_TEXT = _("Not sent: you left the conversation before its files were there. The message is back in its field.");
 
 /**
  * Wrap `act`: files are uploaded first, and the action then names them. It is never reported without them, nor in another
@@ -29,7 +30,7 @@ export function useFileSending(act, thread, { settle }) {
       else refuse(LEFT_TEXT);
     } catch (error) {
       if (isReplaced()) return;
-      if (error instanceof UploadRefusedError) refuse(`Not sent. ${error.message}`);
+      if (error instanceof UploadRefusedError) refuse(_("Not sent. {message}", { message: error.message }));
       else reportLostRequest();
     }
   };

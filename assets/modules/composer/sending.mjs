@@ -3,6 +3,7 @@ import { expectThread } from "../lib/expected-thread.mjs";
 import { refreshPanels } from "../lib/page-requests.mjs";
 import { useRequest } from "../lib/request.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
 import { returnInputs, takeInputs } from "./graph-inputs.mjs";
@@ -12,10 +13,10 @@ import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 const { useEffect, useRef, useState } = window.React;
 
 const MAX_UNSEEN_RUN_MS = 1000;
-const REFUSED_TEXT = "That did not work. Your text is kept.";
+const REFUSED_TEXT = _("That did not work. Your text is kept.");
 const NO_REPLY_TEXT = {
-  send: "Not sent yet: the server does not answer. Your text is kept.",
-  stop: "Not stopped yet: the server does not answer.",
+  send: _("Not sent yet: the server does not answer. Your text is kept."),
+  stop: _("Not stopped yet: the server does not answer."),
 };
 
 /**

@@ -1,6 +1,7 @@
 /** The list of slash commands above the field. The field keeps the focus. */
 import { formatCount } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useRef } = window.React;
 
@@ -22,8 +23,8 @@ export function SlashList({ id, lines, selected, onChoose }) {
   return h(
     "div",
     { className: "slash-box", onMouseDown: (event) => event.preventDefault() },
-    h("div", { id, ref: list, role: "listbox", tabIndex: -1, "aria-label": "Commands", className: "slash-list" }, lines.map(option)),
-    h("p", { className: "slash-foot" }, "Enter runs, Tab completes, Esc keeps it as text"),
+    h("div", { id, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Commands"), className: "slash-list" }, lines.map(option)),
+    h("p", { className: "slash-foot" }, _("Enter runs, Tab completes, Esc keeps it as text")),
     h("p", { className: "visually-hidden", role: "status" }, formatCount(lines.length, "command")),
   );
 }

@@ -3,6 +3,7 @@
  * (lib/commands.mjs) that have a word.
  */
 import { listCommands, useChoicesRevision } from "../lib/commands.mjs";
+import { _ } from "../lib/words.mjs";
 import { listBarCommands } from "../page/bar-commands.mjs";
 
 const { useRef, useState } = window.React;
@@ -78,7 +79,7 @@ export function useSlash(field, refuse) {
   const runText = () => {
     if (!isCommand) return false;
     if (lines.length > 0) choose(lines[selected]);
-    else refuse("Nothing has this name. Your text is kept.");
+    else refuse(_("Nothing has this name. Your text is kept."));
     return true;
   };
   const close = () => {

@@ -1,7 +1,8 @@
 /** Unsent messages of each conversation, kept in the tab's session storage across a reload. */
+import { _ } from "../lib/words.mjs";
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
-export const FILES_NOT_KEPT = "Your message is back in the field; its files were not kept.";
+export const FILES_NOT_KEPT = _("Your message is back in the field; its files were not kept.");
 
 /** @returns {string} the texts joined, each in its own paragraph */
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");

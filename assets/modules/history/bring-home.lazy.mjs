@@ -5,13 +5,14 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatUsage } from "../lib/format.mjs";
 import { findSeenVersion } from "../lib/socket.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
-const GONE_TEXT = "This place no longer exists.";
-const NO_ANSWER_TEXT = "The server does not answer. Your text is kept here; please try again.";
+const GONE_TEXT = _("This place no longer exists.");
+const NO_ANSWER_TEXT = _("The server does not answer. Your text is kept here; please try again.");
 const MAX_CONCLUSION_CHARS = 20_000;
-const SPEAKER_NAMES = { user: "You", assistant: "Waymark" };
+const SPEAKER_NAMES = { user: _("You"), assistant: "Waymark" };
 
 loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
 
@@ -31,12 +32,12 @@ export function BringHome({ data, place, onClose }) {
   const add = h(
     "button",
     { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || note.isSending, onClick: () => !isEmpty && note.add(text, chosen) },
-    note.isSending ? "Adding…" : "Add note",
+    note.isSending ? _("Adding…") : _("Add note"),
   );
   return h(
     ReadingDialog,
-    { title: "Bring home", className: "bring-home", buttons: add, onClose },
-    h("p", { role: "status" }, status ?? `A note from ${content.name} is added to the current branch. The model reads it as data.`),
+    { title: _("Bring home"), className: "bring-home", buttons: add, onClose },
+    h("p", { role: "status" }, status ?? _("A note from {name} is added to the current branch. The model reads it as data.", { name: content.name })),
     h(Conclusion, { text, setText, draft }),
     content && h(MessageChoice, { messages: content.messages, chosen, setChosen }),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),
@@ -48,12 +49,12 @@ function Conclusion({ text, setText, draft }) {
   return h(
     "div",
     { className: "bring-conclusion" },
-    h("label", { className: "form-label", htmlFor: id }, "Conclusion"),
-    h("textarea", { id, className: "form-control", rows: 6, maxLength: MAX_CONCLUSION_CHARS, value: text, placeholder: "In your own words", onChange: (event) => setText(event.target.value) }),
+    h("label", { className: "form-label", htmlFor: id }, _("Conclusion")),
+    h("textarea", { id, className: "form-control", rows: 6, maxLength: MAX_CONCLUSION_CHARS, value: text, placeholder: _("In your own words"), onChange: (event) => setText(event.target.value) }),
     h(
       "p",
       { className: "bring-draft" },
-      h("button", { type: "button", className: "quiet-button", "aria-disabled": draft.isPending, onClick: () => draft.start(text) }, draft.isPending ? "The model is writing…" : "Draft with the model"),
+      h("button", { type: "button", className: "quiet-button", "aria-disabled": draft.isPending, onClick: () => draft.start(text) }, draft.isPending ? _("The model is writing…") : _("Draft with the model")),
       h("span", { className: "quiet", role: "status" }, draft.about),
     ),
   );
@@ -62,11 +63,11 @@ function Conclusion({ text, setText, draft }) {
 /** @param {{messages: QuotableMessage[], chosen: string[], setChosen: (ids: string[]) => void}} props */
 function MessageChoice({ messages, chosen, setChosen }) {
   const toggle = (id) => setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id]);
-  if (messages.length === 0) return h("p", { className: "quiet" }, "There are no messages to quote.");
+  if (messages.length === 0) return h("p", { className: "quiet" }, _("There are no messages to quote."));
   return h(
     "fieldset",
     { className: "bring-messages" },
-    h("legend", null, "Messages to quote"),
+    h("legend", null, _("Messages to quote")),
     messages.map(({ id, role, text }) =>
       h(
         "label",

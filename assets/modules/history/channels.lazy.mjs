@@ -3,13 +3,14 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 
 export const NO_PLACE = "-"; // instead of a second place, as the server reads it
-const GONE_TEXT = "One of these places no longer exists.";
-const DIFFERENCE_TEXTS = { same: "the same", changed: "changed", added: "only in the second", removed: "only in the first" };
-const NOT_SET = "not set";
+const GONE_TEXT = _("One of these places no longer exists.");
+const DIFFERENCE_TEXTS = { same: _("the same"), changed: _("changed"), added: _("only in the second"), removed: _("only in the first") };
+const NOT_SET = _("not set");
 
 loadStyle(new URL("./channels.lazy.css", import.meta.url));
 
@@ -30,15 +31,15 @@ export function Channels({ data, one, other, isBrief = false }) {
     Fragment,
     null,
     shown.map((channel) => h(Channel, { key: `${one} ${other} ${channel.name}`, channel })),
-    content.more > 0 && h("p", { className: "quiet" }, `… and ${formatCount(content.more, "more value")}.`),
+    content.more > 0 && h("p", { className: "quiet" }, _("… and {values}.", { values: formatCount(content.more, "more value") })),
   );
 }
 
 const hasMessages = ({ one, other }) => [one, other].every((side) => !side || (side.tree === null && side.address === null));
 
 function describeNothing({ has_state: hasState }, isBrief) {
-  if (isBrief) return "No value of the graph differs.";
-  return hasState ? "The graph has no values here." : "The graph has no state here: it had not run yet.";
+  if (isBrief) return _("No value of the graph differs.");
+  return hasState ? _("The graph has no values here.") : _("The graph has no state here: it had not run yet.");
 }
 
 /** A channel in a fold, with its values in a few words. @param {{channel: ChannelView}} props */
@@ -56,7 +57,7 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
       h("span", { className: "channel-summary" }, isCompared ? h(Changed, { before: one?.summary ?? NOT_SET, after: other?.summary ?? NOT_SET }) : (one ?? other).summary),
       difference !== null && h("span", { className: "channel-difference" }, DIFFERENCE_TEXTS[difference]),
     ),
-    isUnknown && h("p", { className: "quiet" }, "The graph has no value of this name any more. A run that goes on from here leaves it out."),
+    isUnknown && h("p", { className: "quiet" }, _("The graph has no value of this name any more. A run that goes on from here leaves it out.")),
     isOpen && h(ChannelBody, { one, other, isCompared }),
   );
 }
@@ -67,12 +68,12 @@ function ChannelBody({ one, other, isCompared }) {
   const link = (side, text) => side?.address && h("p", { className: "show-all" }, h("a", { href: side.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all" }, text));
   return h(
     "div",
-    { className: "channel-body", tabIndex: 0, role: "region", "aria-label": "Value" },
+    { className: "channel-body", tabIndex: 0, role: "region", "aria-label": _("Value") },
     isTree && h("ul", { className: "tree" }, h(TreeItem, { one: one?.tree ?? null, other: other?.tree ?? null, isCompared, isOpen: true })),
-    !isTree && h("p", { className: "quiet" }, hasMessages({ one, other }) ? "These are the messages of the conversation." : "This is too large for a tree."),
-    link(one, isCompared && other ? "Show all of the first" : "Show all"),
-    isCompared && link(other, one ? "Show all of the second" : "Show all"),
-    !isCompared && !one && link(other, "Show all"),
+    !isTree && h("p", { className: "quiet" }, hasMessages({ one, other }) ? _("These are the messages of the conversation.") : _("This is too large for a tree.")),
+    link(one, isCompared && other ? _("Show all of the first") : _("Show all")),
+    isCompared && link(other, one ? _("Show all of the second") : _("Show all")),
+    !isCompared && !one && link(other, _("Show all")),
   );
 }
 
@@ -98,7 +99,7 @@ function TreeItem({ label, one, other, isCompared, isOpen = false }) {
         "ul",
         null,
         keys.map((key) => h(TreeItem, { key, label: key, one: find(one, key), other: isSame ? null : find(other, key), isCompared: !isSame && isKnown(key) })),
-        hidden > 0 && h("li", { className: "quiet" }, `… ${formatCount(hidden, "more item")}`),
+        hidden > 0 && h("li", { className: "quiet" }, _("… {items}", { items: formatCount(hidden, "more item") })),
       ),
     ),
   );
@@ -112,7 +113,7 @@ function describeNode(node) {
   if (node === null) return null;
   if (isContainer(node)) return node.count === 0 ? (node.kind === "list" ? "[]" : "{}") : countItems(node);
   if (node.kind === "other") return node.text;
-  return node.count > node.text.length ? `“${node.text}…” (${formatCount(node.count, "character")})` : `“${node.text}”`;
+  return node.count > node.text.length ? _("“{text}…” ({characters})", { text: node.text, characters: formatCount(node.count, "character") }) : _("“{text}”", { text: node.text });
 }
 
 /** A value before and after; null where there is none. */

@@ -1,4 +1,5 @@
 /** The form for the name and description of a new or existing checkpoint. */
+import { _ } from "../lib/words.mjs";
 const { Fragment, createElement: h, useEffect, useId, useRef } = window.React;
 
 const MAX_CHECKPOINT_NAME_CHARS = 120;
@@ -28,14 +29,14 @@ export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
   return h(
     "form",
     { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
-    quote !== undefined && h("p", { className: "form-quote" }, quote === "" ? "At the chosen message" : `At “${quote}”`),
-    h(Field, { id: `${id}-name`, label: "Name", input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS, isOptional: !checkpoint }),
-    h(Field, { id: `${id}-description`, label: "Description", kind: "textarea", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
+    quote !== undefined && h("p", { className: "form-quote" }, quote === "" ? _("At the chosen message") : _("At “{quote}”", { quote })),
+    h(Field, { id: `${id}-name`, label: _("Name"), input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS, isOptional: !checkpoint }),
+    h(Field, { id: `${id}-description`, label: _("Description"), kind: "textarea", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
     h(
       "div",
       { className: "form-buttons" },
-      h("button", { type: "button", className: "btn btn-secondary", onClick: onCancel }, "Cancel"),
-      h("button", { type: "submit", className: "btn btn-primary" }, "Save"),
+      h("button", { type: "button", className: "btn btn-secondary", onClick: onCancel }, _("Cancel")),
+      h("button", { type: "submit", className: "btn btn-primary" }, _("Save")),
     ),
   );
 }
@@ -44,7 +45,7 @@ function Field({ id, label, kind = "input", input, value = "", maxLength, isOpti
   return h(
     Fragment,
     null,
-    h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, "optional")),
+    h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, _("optional"))),
     h(kind, { id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off", rows: kind === "textarea" ? 3 : undefined }),
   );
 }

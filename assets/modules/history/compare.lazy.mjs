@@ -1,9 +1,10 @@
 /** Two positions of the conversation side by side, turn by turn: their common messages, and what differs after these. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
-import { formatCount } from "../lib/format.mjs";
+import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 import { Prose, runProseTool } from "../message/prose.mjs";
 import { Channels } from "./channels.lazy.mjs";
 import { ComparedTurns } from "./compared-turns.lazy.mjs";
@@ -12,8 +13,8 @@ import { CURRENT_POSITION, namePlace, PositionSelect } from "./position-select.l
 
 const { Fragment, createElement: h, useId, useState } = window.React;
 
-const GONE_TEXT = "One of them no longer exists.";
-const SIDE_LABELS = { one: "First position", other: "Second position" };
+const GONE_TEXT = _("One of them no longer exists.");
+const SIDE_LABELS = { one: _("First position"), other: _("Second position") };
 
 loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
@@ -45,21 +46,22 @@ export function Compare({ data, place, act, onBring, onClose }) {
   const head = (name, place, onChoose) => h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
   return h(
     ReadingDialog,
-    { title: "Compare", size: "xl", className: "compare", onClose },
+    { title: _("Compare"), size: "xl", className: "compare", onClose },
     h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(content)), content?.common && h("blockquote", null, h(Prose, { html: content.common }))),
     h("div", { className: "compare-sides" }, head("one", one, setOne), head("other", other, setOther)),
-    content && data.has_states && h("section", { className: "compare-channels" }, h("h3", null, "Values of the graph"), h(Channels, { data, one, other, isBrief: true })),
+    content && data.has_states && h("section", { className: "compare-channels" }, h("h3", null, _("Values of the graph")), h(Channels, { data, one, other, isBrief: true })),
     content && h("div", { onClick: (event) => runProseTool(event, showToast) }, h(ComparedTurns, { names: { one: namePlace(data, one), other: namePlace(data, other) }, comparison: content })),
   );
 }
 
 /** "12 messages in common, the last of them:" */
 function describeShared({ shared, common, one, other }) {
-  if (shared + one.length + other.length === 0) return "No differences: both are empty.";
-  if (one.length + other.length === 0) return `No differences: both have ${shared === 1 ? "the same message" : `the same ${formatCount(shared, "message")}`}.`;
-  if (shared === 0 && (one.length === 0 || other.length === 0)) return "Nothing in common: one of them is empty.";
-  if (shared === 0) return "Nothing in common: they differ from the first message on.";
-  return `${formatCount(shared, "message")} in common${common ? `, ${shared === 1 ? "this one" : "the last of them"}:` : "."}`;
+  if (shared + one.length + other.length === 0) return _("No differences: both are empty.");
+  if (one.length + other.length === 0) return ngettext("No differences: both have the same message.", "No differences: both have the same {count} messages.", shared, { count: formatNumber(shared) });
+  if (shared === 0 && (one.length === 0 || other.length === 0)) return _("Nothing in common: one of them is empty.");
+  if (shared === 0) return _("Nothing in common: they differ from the first message on.");
+  const values = { count: formatNumber(shared) };
+  return common ? ngettext("{count} message in common, this one:", "{count} messages in common, the last of them:", shared, values) : ngettext("{count} message in common.", "{count} messages in common.", shared, values);
 }
 
 /** The place of a side, its figures, and a list to choose another place. */
@@ -75,10 +77,10 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
       h(PositionSelect, { id: `${id}-place`, data, place, onChoose }),
       h(GoButton, { place, go }),
     ),
-    h("h3", { className: "compare-length", id: `${id}-length` }, side ? (side.length ? formatCount(side.length, "more message") : "No other messages") : "…"),
+    h("h3", { className: "compare-length", id: `${id}-length` }, side ? (side.length ? formatCount(side.length, "more message") : _("No other messages")) : "…"),
     side?.length > 0 && h(FiguresLine, { figures: side.figures }),
-    side?.length > 0 && place !== CURRENT_POSITION && h("p", { className: "compare-bring" }, h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, "Bring home …")),
-    side?.counted < side?.length && h("p", { className: "quiet" }, `The figures are those of the first ${formatCount(side.counted, "message")}.`),
+    side?.length > 0 && place !== CURRENT_POSITION && h("p", { className: "compare-bring" }, h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …"))),
+    side?.counted < side?.length && h("p", { className: "quiet" }, _("The figures are those of the first {messages}.", { messages: formatCount(side.counted, "message") })),
   );
 }
 
@@ -86,7 +88,7 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
 function GoButton({ place, go }) {
   const [kind, id] = place.split(":");
   const button = (text, onClick) => h("button", { type: "button", className: "quiet-button", onClick }, text);
-  if (kind === "branch") return button("Switch to it", () => go("switch", { branch: id }));
-  if (kind === "checkpoint") return button("Restore", () => go("restore", { checkpoint: id }));
+  if (kind === "branch") return button(_("Switch to it"), () => go("switch", { branch: id }));
+  if (kind === "checkpoint") return button(_("Restore"), () => go("restore", { checkpoint: id }));
   return h(Fragment);
 }

@@ -1,5 +1,6 @@
 /** The turns of two positions in pairs; in one column where only one of them has messages. */
 import { formatCount } from "../lib/format.mjs";
+import { _ } from "../lib/words.mjs";
 import { ReadOnlyMessage } from "../message/read-only-message.lazy.mjs";
 import { FiguresLine } from "./figures-line.lazy.mjs";
 
@@ -7,10 +8,10 @@ const { Fragment, createElement: h } = window.React;
 
 const SIDES = ["one", "other"];
 const DIFFERENCE_TEXTS = {
-  same: "The same text",
-  lines: "Compared line by line",
-  rewritten: "Few words in common",
-  long: "Too long to compare word by word",
+  same: _("The same text"),
+  lines: _("Compared line by line"),
+  rewritten: _("Few words in common"),
+  long: _("Too long to compare word by word"),
 };
 
 /** @param {{names: Record<string, string>, comparison: Record<string, import("./compare.lazy.mjs").SideView>}} props */
@@ -25,7 +26,7 @@ export function ComparedTurns({ names, comparison }) {
     ),
   );
   const isCut = sides.some((side) => comparison[side].more > 0);
-  const rest = sides.map((side) => h("p", { key: side, className: "quiet" }, comparison[side].more > 0 && `… and ${formatCount(comparison[side].more, "message")} more.`));
+  const rest = sides.map((side) => h("p", { key: side, className: "quiet" }, comparison[side].more > 0 && _("… and {messages} more.", { messages: formatCount(comparison[side].more, "message") })));
   return h(Fragment, null, turns, isCut && h("div", { className: "compare-turn", "data-columns": sides.length }, rest));
 }
 
@@ -33,9 +34,9 @@ export function ComparedTurns({ names, comparison }) {
 function Turn({ side, name, number, isOnly, turn }) {
   return h(
     "div",
-    { className: "compare-cell", "data-side": side, role: "group", "aria-label": `${name}, turn ${number + 1}` },
+    { className: "compare-cell", "data-side": side, role: "group", "aria-label": _("{name}, turn {number}", { name, number: number + 1 }) },
     h("p", { className: "compare-cell-name", "aria-hidden": true }, name),
-    !turn && h("p", { className: "quiet" }, "No turn here."),
+    !turn && h("p", { className: "quiet" }, _("No turn here.")),
     turn?.messages.map((message) => h(ComparedMessage, { key: message.id, message })),
     turn?.figures.answers > 0 && !isOnly && h(FiguresLine, { figures: turn.figures }),
   );

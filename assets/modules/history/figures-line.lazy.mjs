@@ -1,5 +1,6 @@
 /** The figures of some messages in one line: tokens, cost, tools, answers, time, and each model where there are several. */
 import { formatCount, formatDollars, formatDuration, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 
@@ -17,7 +18,7 @@ function listFigures(figures) {
   const { answers, input, output, cost, unpriced, models, tools, duration_ms: duration } = figures;
   const list = [formatCount(answers, "answer")];
   if (input + output > 0) list.push(formatUsage(figures));
-  if (cost !== null) list.push(unpriced > 0 ? `${formatDollars(cost)} (without ${formatCount(unpriced, "answer")} of unknown price)` : formatDollars(cost));
+  if (cost !== null) list.push(unpriced > 0 ? _("{cost} (without {answers} of unknown price)", { cost: formatDollars(cost), answers: formatCount(unpriced, "answer") }) : formatDollars(cost));
   list.push(...(models.length === 1 ? models.map(({ spec }) => spec).filter(Boolean) : models.map(formatModelUsage)));
   if (tools.length > 0) list.push(tools.map(({ name, count }) => (count > 1 ? `${name} ×${count}` : name)).join(", "));
   if (duration > 0) list.push(formatDuration(duration));

@@ -1,8 +1,9 @@
 /** The filters of History: by author, by pin, and by words. */
+import { _ } from "../lib/words.mjs";
 const { createElement: h, useEffect, useMemo, useState } = window.React;
 
 const MAX_UNSEARCHED_PLACES = 8; // with more checkpoints or branches, the search is shown
-const KINDS = { all: "All", mine: "Mine", agent: "Agent", judge: "Judge", pinned: "Pinned" };
+const KINDS = { all: _("All"), mine: _("Mine"), agent: _("Agent"), judge: _("Judge"), pinned: _("Pinned") };
 const AUTHORS = { user: "mine", agent: "agent", judge: "judge" };
 
 /** @param {import("../lib/types.mjs").HistoryData} data @param {(words: string) => void} searchEarlier */
@@ -38,14 +39,14 @@ export function Filters({ filter: { value, kinds, setKind, query, setQuery, isSe
   const toggle = (kind) =>
     h("button", { key: kind, type: "button", className: "filter", "aria-pressed": value.kind === kind, onClick: () => setKind(value.kind === kind ? "all" : kind) }, KINDS[kind]);
   return [
-    kinds.length > 0 && h("div", { key: "kinds", className: "filters", role: "group", "aria-label": "Show" }, kinds.map(toggle)),
+    kinds.length > 0 && h("div", { key: "kinds", className: "filters", role: "group", "aria-label": _("Show") }, kinds.map(toggle)),
     isSearched &&
       h("input", {
         key: "search",
         type: "search",
         className: "form-control history-search",
-        placeholder: "Search checkpoints and branches",
-        "aria-label": "Search checkpoints",
+        placeholder: _("Search checkpoints and branches"),
+        "aria-label": _("Search checkpoints"),
         value: query,
         onChange: (event) => setQuery(event.target.value),
       }),

@@ -1,5 +1,6 @@
 /** The state of a graph at a place: all its values, and how they differ from another place. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { Channels, NO_PLACE } from "./channels.lazy.mjs";
 import { CURRENT_POSITION, PositionSelect } from "./position-select.lazy.mjs";
 
@@ -14,8 +15,8 @@ export function GraphState({ data, place, onClose }) {
     h("div", { className: "state-place" }, h("label", { htmlFor: `${id}-${name}` }, label), h(PositionSelect, { id: `${id}-${name}`, data, place: value, onChoose, none }));
   return h(
     ReadingDialog,
-    { title: "State of the graph", size: "lg", className: "graph-state", onClose },
-    h("div", { className: "state-places" }, select("one", "State at", one, setOne), select("other", "Difference to", other, setOther, { place: NO_PLACE, name: "(none)" })),
+    { title: _("State of the graph"), size: "lg", className: "graph-state", onClose },
+    h("div", { className: "state-places" }, select("one", _("State at"), one, setOne), select("other", _("Difference to"), other, setOther, { place: NO_PLACE, name: _("(none)") })),
     h(Channels, { data, one, other }),
   );
 }

@@ -2,10 +2,11 @@
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 
-const GONE_TEXT = "This conversation no longer exists.";
+const GONE_TEXT = _("This conversation no longer exists.");
 const MARK_COLUMNS = 60; // equal parts of the width; only the last checkpoint in each is drawn
 
 loadStyle(new URL("./growth.lazy.css", import.meta.url));
@@ -18,7 +19,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
 export function Growth({ data, onShow }) {
   const { content, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE_TEXT, data.version);
   if (!content) return h("p", { className: "quiet", role: "status" }, status);
-  if (content.points.length < 2) return h("p", { className: "growth-saved" }, content.points.length ? describeGrowth(content.points[0], content.drops) : "No messages yet.");
+  if (content.points.length < 2) return h("p", { className: "growth-saved" }, content.points.length ? describeGrowth(content.points[0], content.drops) : _("No messages yet."));
   return h(Plot, { growth: content, checkpoints: data.checkpoints, onShow });
 }
 
@@ -32,7 +33,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   return h(
     "figure",
     { className: "growth" },
-    h("p", { className: "growth-axis", "aria-hidden": true }, `${formatCount(most, "token")} (peak)`),
+    h("p", { className: "growth-axis", "aria-hidden": true }, _("{tokens} (peak)", { tokens: formatCount(most, "token") })),
     h(
       "div",
       { className: "growth-plot" },
@@ -57,7 +58,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, "message 1"), h("span", null, `message ${formatNumber(last.messages)}: ${formatCount(last.tokens, "token")} now`)),
+    h("figcaption", null, h("span", null, _("message {messages}", { messages: 1 })), h("span", null, _("message {messages}: {tokens} now", { messages: formatNumber(last.messages), tokens: formatCount(last.tokens, "token") }))),
     drops.map((drop) => h("p", { key: drop.messages, className: "growth-saved" }, describeSaving(drop))),
   );
 }
@@ -77,7 +78,7 @@ function pickMarks(checkpoints, messages) {
   return [...places.values()];
 }
 
-const describeSaving = ({ messages, before, after }) => `At message ${formatNumber(messages)}, about ${formatNumber(before)} were reduced to ${formatNumber(after)}.`;
+const describeSaving = ({ messages, before, after }) => _("At message {messages}, about {before} were reduced to {after}.", { messages: formatNumber(messages), before: formatNumber(before), after: formatNumber(after) });
 
 /** Describe the plot in words. */
-const describeGrowth = (last, drops) => [`The conversation uses about ${formatCount(last.tokens, "token")} after ${formatCount(last.messages, "message")}.`, ...drops.map(describeSaving)].join(" ");
+const describeGrowth = (last, drops) => [_("The conversation uses about {tokens} after {messages}.", { tokens: formatCount(last.tokens, "token"), messages: formatCount(last.messages, "message") }), ...drops.map(describeSaving)].join(" ");

@@ -1,6 +1,7 @@
 /** The rows of History. Only those in view are in the page. */
 import { useNow } from "../lib/clock.mjs";
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 import { Graph, measureLanes } from "./graph.mjs";
 import { HistoryRow } from "./history-row.mjs";
 import { findNeighbour } from "./neighbours.mjs";
@@ -34,7 +35,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const { width } = measureLanes(layout);
   return h(
     "div",
-    { className: "history-scroll", ref: scroll, role: "region", "aria-label": "Checkpoints", onKeyDown },
+    { className: "history-scroll", ref: scroll, role: "region", "aria-label": _("Checkpoints"), onKeyDown },
     before,
     h(
       "div",
@@ -59,7 +60,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
 /** Bring the current position back into view. */
 function HereButton({ isAbove, isBelow, onClick }) {
   if (!isAbove && !isBelow) return null;
-  return h("button", { type: "button", className: `quiet-button here-button${isAbove ? " above" : ""}`, tabIndex: -1, onClick }, icon(isAbove ? "arrow-up" : "arrow-down"), "You are here");
+  return h("button", { type: "button", className: `quiet-button here-button${isAbove ? " above" : ""}`, tabIndex: -1, onClick }, icon(isAbove ? "arrow-up" : "arrow-down"), _("You are here"));
 }
 
 /** @returns {number} pixels of a row */

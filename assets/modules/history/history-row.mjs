@@ -2,6 +2,7 @@
 import { AUTHORS } from "../lib/authors.mjs";
 import { formatCount, formatDateTime, formatNumber, formatShortTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, memo } = window.React;
 
@@ -36,7 +37,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
       "aria-posinset": number + 1,
     },
     h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected, title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
-    value?.pinned && h("span", { className: "place-pin", title: "Pinned" }, icon("pin-angle-fill"), h("span", { className: "visually-hidden" }, "Pinned")),
+    value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"), h("span", { className: "visually-hidden" }, _("Pinned"))),
     h(Note, { row, isHere, hasBranches }),
     h(TokenBar, { tokens: value?.tokens, maxTokens }),
     value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) }, formatShortTime(value.time, now)),
@@ -53,28 +54,28 @@ export const HistoryRow = memo(Row, isSameRow);
 export function nameRow({ kind, item, count, messages }, hasBranches) {
   const value = item?.value;
   if (kind === "checkpoint") return value.name;
-  if (kind === "branch") return hasBranches || !item.isHere ? value.name : "You are here";
-  if (kind === "removed") return `${formatCount(value.count, "message")} removed`;
-  if (kind === "alternative") return "Alternative";
+  if (kind === "branch") return hasBranches || !item.isHere ? value.name : _("You are here");
+  if (kind === "removed") return _("{messages} removed", { messages: formatCount(value.count, "message") });
+  if (kind === "alternative") return _("Alternative");
   if (kind === "fold") return formatCount(count, "message");
-  if (kind !== "move") return messages === 0 ? "Beginning" : `Message ${messages}`;
-  if (value.kind === "summary") return `Summary of ${formatCount(value.removed, "message")}`;
-  return value.kind === "goto" ? "Agent went back" : "Agent replaced an answer";
+  if (kind !== "move") return messages === 0 ? _("Beginning") : _("Message {messages}", { messages });
+  if (value.kind === "summary") return _("Summary of {messages}", { messages: formatCount(value.removed, "message") });
+  return value.kind === "goto" ? _("Agent went back") : _("Agent replaced an answer");
 }
 
 /** The words beside a name. */
 function Note({ row: { kind, item }, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
-  if (kind === "branch") return note(`${isHere && hasBranches ? "you are here · " : ""}${formatCount(value.messages, "message")}`);
+  if (kind === "branch") return note((isHere && hasBranches ? `${_("you are here")} · ` : "") + formatCount(value.messages, "message"));
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
   if (kind === "move") return note(describeSaving(value));
   if (kind !== "checkpoint") return null;
   const author = value.created_by === "judge" || value.created_by === "agent" ? value.created_by : null;
   return [
-    author && h("span", { key: "author", className: "place-note", title: `Saved by ${AUTHORS[author].name}` }, author),
-    isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, "Milestone"),
-    isHere && h("span", { key: "here", className: "visually-hidden" }, "you are here"),
+    author && h("span", { key: "author", className: "place-note", title: _("Saved by {name}", { name: AUTHORS[author].name }) }, author),
+    isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, _("Milestone")),
+    isHere && h("span", { key: "here", className: "visually-hidden" }, _("you are here")),
   ];
 }
 
@@ -86,9 +87,9 @@ export function describeSaving({ before, after }) {
 
 /** Describe where a branch diverges from the current one, and how long it is. */
 export function describeBranch({ current, messages, shared }) {
-  if (current) return `you are here · ${formatCount(messages, "message")}`;
-  const from = shared === messages ? `at message ${messages}` : `from message ${shared}`;
-  return `${shared ? from : "from the beginning"} · ${formatCount(messages, "message")}`;
+  if (current) return _("you are here · {messages}", { messages: formatCount(messages, "message") });
+  const from = shared === messages ? _("at message {messages}", { messages }) : _("from message {messages}", { messages: shared });
+  return `${shared ? from : _("from the beginning")} · ${formatCount(messages, "message")}`;
 }
 
 function TokenBar({ tokens, maxTokens }) {

@@ -8,6 +8,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { setShownBranch } from "../lib/shown-branch.mjs";
 import { Tip, useEndOfTips } from "../lib/tips.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
@@ -30,13 +31,13 @@ const EMPTY_HISTORY = {
 };
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 const CURRENT_POSITION = "";
-const NOTHING_THERE = "There is no conversation yet.";
+const NOTHING_THERE = _("There is no conversation yet.");
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
-const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", "The comparison could not be shown. Please try again.");
-const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", "The dialog could not be loaded. Please try again.");
-const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain", "The dialog could not be loaded. Please try again.");
-const GraphState = lazy(() => import("./graph-state.lazy.mjs"), "GraphState", "The state could not be shown. Please try again.");
-const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", "The plot could not be loaded. Please try again.");
+const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", _("The comparison could not be shown. Please try again."));
+const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", _("The dialog could not be loaded. Please try again."));
+const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain", _("The dialog could not be loaded. Please try again."));
+const GraphState = lazy(() => import("./graph-state.lazy.mjs"), "GraphState", _("The state could not be shown. Please try again."));
+const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", _("The plot could not be loaded. Please try again."));
 
 /**
  * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").HistoryPortion,
@@ -63,7 +64,7 @@ export function History(props) {
   return h(
     "div",
     { id: props.id, className: "history" },
-    h(PaneHead, { title: "History", id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { selection })),
+    h(PaneHead, { title: _("History"), id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { selection })),
     h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
     h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
@@ -104,8 +105,8 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
   const selected = rows.find(({ key }) => key === selection.selected);
   const before = [
     isBare && !saving.pending && h(NoCheckpoints, { key: "none" }),
-    isEmpty && h("p", { key: "empty", className: "pane-empty" }, "No matching checkpoints."),
-    portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, `Show earlier (${portion.hidden})`),
+    isEmpty && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
+    portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, _("Show earlier ({hidden})", { hidden: portion.hidden })),
   ];
   return [
     h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
@@ -144,7 +145,7 @@ function SaveControl({ data, form, saving }) {
     saving.save({ name, description, message: form.place.message });
   };
   return form.place
-    ? h(CheckpointForm, { key: form.place.message ?? "", title: "Save checkpoint", quote: form.place.quote, onSave, onCancel: form.close })
+    ? h(CheckpointForm, { key: form.place.message ?? "", title: _("Save checkpoint"), quote: form.place.quote, onSave, onCancel: form.close })
     : h(SaveButton, { save: data.save, onClick: () => form.open() });
 }
 
@@ -156,18 +157,18 @@ function listHistoryCommands({ checkpoints, branches, save, has_states: hasState
   const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
   const restorable = newest.filter(({ message }) => message !== head).map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
-  const switches = others.map((branch) => place("Branches", branch, () => act("switch", { branch: branch.id })));
+  const switches = others.map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
-    { group: "Actions", name: "Save checkpoint", word: "save", hint: "name", offReason: save.enabled ? null : save.reason ?? NOTHING_THERE, run: saveNamed },
-    { group: "Actions", name: "Restore a checkpoint", word: "restore", offReason: restorable.length > 0 ? null : "There is no checkpoint to go back to.", choices: () => restorable },
-    { group: "Actions", name: "Branch from here", word: "branch", hint: "name", offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }) },
-    { group: "Actions", name: "Switch to a branch", word: "switch", offReason: switches.length > 0 ? null : "There is no other branch.", choices: () => switches },
-    { group: "Actions", name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE, run: () => onRunAgain(CURRENT_POSITION) },
-    ...(comparable.length > 0 ? [{ group: "Actions", name: "Compare", run: () => onCompare(comparable[0]) }] : []),
-    ...(hasStates ? [{ group: "Actions", name: "State of the graph", word: "state", run: () => onState(CURRENT_POSITION) }] : []),
+    { group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"), offReason: save.enabled ? null : save.reason ?? NOTHING_THERE, run: saveNamed },
+    { group: _("Actions"), name: _("Restore a checkpoint"), word: "restore", offReason: restorable.length > 0 ? null : _("There is no checkpoint to go back to."), choices: () => restorable },
+    { group: _("Actions"), name: _("Branch from here"), word: "branch", hint: _("name"), offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }) },
+    { group: _("Actions"), name: _("Switch to a branch"), word: "switch", offReason: switches.length > 0 ? null : _("There is no other branch."), choices: () => switches },
+    { group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE, run: () => onRunAgain(CURRENT_POSITION) },
+    ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => onCompare(comparable[0]) }] : []),
+    ...(hasStates ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: () => onState(CURRENT_POSITION) }] : []),
     ...restorable,
-    ...(hidden > 0 ? [{ group: GO_BACK, name: "Show earlier checkpoints", detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
+    ...(hidden > 0 ? [{ group: GO_BACK, name: _("Show earlier checkpoints"), detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
     ...switches,
   ];
 }
@@ -190,7 +191,7 @@ function TokenPlot({ data, layout, selection }) {
   return h(
     "details",
     { className: "history-tokens", onToggle: (event) => setOpen(event.currentTarget.open) },
-    h("summary", null, icon("chevron-right", "tool-fold"), "Tokens over the conversation"),
+    h("summary", null, icon("chevron-right", "tool-fold"), _("Tokens over the conversation")),
     isOpen && h(Growth, { data, onShow }),
   );
 }
@@ -200,6 +201,6 @@ function NoCheckpoints() {
     "div",
     { className: "pane-empty" },
     icon("signpost-2"),
-    h("p", null, "No checkpoints yet. Save one, and you can come back to this point whenever you like."),
+    h("p", null, _("No checkpoints yet. Save one, and you can come back to this point whenever you like.")),
   );
 }

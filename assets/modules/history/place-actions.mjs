@@ -1,4 +1,5 @@
 /** The actions on a place: one list for the buttons of its card and for its keys. */
+import { _ } from "../lib/words.mjs";
 
 /**
  * @param {import("./layout.mjs").HistoryRow} row @param {import("./layout.mjs").HistoryRow[]} rows @param {Function} act
@@ -13,7 +14,7 @@ export function listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain,
   const isHere = item?.isHere || (message !== null && message === rows.find((each) => each.item?.isHere)?.message);
   const place = own ? `checkpoint:${own}` : kind === "branch" ? `branch:${item.value.id}` : message && `message:${message}`;
   const branch = item?.isElsewhere ? findBranch(row, rows) : null;
-  const chosen = kind === "alternative" ? { name: "this alternative", run: () => act("choose", { message }) } : null;
+  const chosen = kind === "alternative" ? { name: _("this alternative"), run: () => act("choose", { message }) } : null;
   return {
     restore: own && !isHere ? () => act("restore", { checkpoint: own }) : null,
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,

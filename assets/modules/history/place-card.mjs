@@ -6,6 +6,7 @@ import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { describeBranch, nameRow } from "./history-row.mjs";
@@ -39,8 +40,8 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
       "div",
       { className: "card-head" },
       h("h3", null, name),
-      row.item?.isHere && h("span", { className: "here-label" }, "you are here"),
-      h("button", { type: "button", className: "icon-button", "aria-label": "Close this place", title: "Close", onClick: onClose }, icon("x-lg")),
+      row.item?.isHere && h("span", { className: "here-label" }, _("you are here")),
+      h("button", { type: "button", className: "icon-button", "aria-label": _("Close this place"), title: _("Close"), onClick: onClose }, icon("x-lg")),
     ),
     h(Description, { row }),
     h(Figures, { row }),
@@ -60,7 +61,7 @@ function useRenaming({ key, kind, item }, card, act) {
   };
   const start = async () => {
     const description = kind === "checkpoint" ? await fetchWholeText({ text: value.description, more: value.more }) : "";
-    if (description === null) showToast("The description cannot be read right now.");
+    if (description === null) showToast(_("The description cannot be read right now."));
     else setRenamed({ name: value.name, description });
   };
   const saveCheckpoint = (name, description) => {
@@ -72,15 +73,15 @@ function useRenaming({ key, kind, item }, card, act) {
     close();
   };
   if (renamed === null) return { start, form: null };
-  if (kind === "checkpoint") return { start, form: h(CheckpointForm, { title: "Rename checkpoint", checkpoint: renamed, onSave: saveCheckpoint, onCancel: close }) };
-  return { start, form: h(NameField, { label: "Name of the branch", value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch }) };
+  if (kind === "checkpoint") return { start, form: h(CheckpointForm, { title: _("Rename checkpoint"), checkpoint: renamed, onSave: saveCheckpoint, onCancel: close }) };
+  return { start, form: h(NameField, { label: _("Name of the branch"), value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch }) };
 }
 
 function Description({ row: { kind, item } }) {
   const value = item?.value;
-  if (kind === "removed") return h("p", { className: "card-text" }, "The last restore removed these messages. They stay here until the next message.");
+  if (kind === "removed") return h("p", { className: "card-text" }, _("The last restore removed these messages. They stay here until the next message."));
   if (kind !== "checkpoint" || !value.description) return null;
-  return h("div", { className: "card-description", tabIndex: 0, role: "region", "aria-label": "About this checkpoint" }, h("p", { className: "card-text" }, value.description), h(ShowAll, { more: value.more }));
+  return h("div", { className: "card-description", tabIndex: 0, role: "region", "aria-label": _("About this checkpoint") }, h("p", { className: "card-text" }, value.description), h(ShowAll, { more: value.more }));
 }
 
 function Figures({ row: { kind, item, messages } }) {
@@ -88,14 +89,14 @@ function Figures({ row: { kind, item, messages } }) {
   const value = item?.value;
   const figures = [kind === "branch" ? describeBranch(value) : messages > 0 && formatCount(messages, "message")];
   if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
-  if (kind === "move" && value.before !== null && value.after !== null) figures.push(`${formatCount(value.removed, "message")}: ${formatNumber(value.before)} → ${formatNumber(value.after)} tokens`);
+  if (kind === "move" && value.before !== null && value.after !== null) figures.push(_("{messages}: {before} → {after} tokens", { messages: formatCount(value.removed, "message"), before: formatNumber(value.before), after: formatNumber(value.after) }));
   const author = kind === "checkpoint" ? AUTHORS[value.created_by] : null;
   return h(
     "p",
     { className: "card-figures" },
     figures.filter(Boolean).map((figure) => h("span", { key: figure }, figure)),
     value?.time && h("time", { dateTime: value.time, title: formatDateTime(value.time) }, formatAge(value.time, now)),
-    author && h("span", { title: `Saved by ${author.name}` }, author.name === "you" ? "by you" : `by ${author.name}`),
+    author && h("span", { title: _("Saved by {name}", { name: author.name }) }, value.created_by === "user" ? _("by you") : _("by {name}", { name: author.name })),
   );
 }
 
@@ -108,16 +109,16 @@ function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   return h(
     "div",
     { className: "card-buttons" },
-    makeButton("Restore", "restore", restore, `Restore ${name}`, "btn btn-primary"),
-    switchTo && makeButton("Switch", "switch", switchTo.run, `Switch to ${switchTo.name}`, "btn btn-primary"),
-    kind === "removed" && item.value.undoable && makeButton("Undo", undefined, () => act("undo"), "Undo the restore", "btn btn-primary"),
-    kind === "removed" && item.value.undoable && makeButton("Keep as branch", undefined, () => act("keep-removed"), "Keep the removed messages as a branch"),
-    makeButton("Show", "show", () => onShow(row), `Show ${name}`),
-    makeButton("Branch", "fork", fork, `Branch from ${name}`),
-    makeButton("Compare", "compare", compare, `Compare ${kind === "branch" ? "branch " : ""}${name} with the current position`),
-    makeButton("State", "state", state, `State of the graph at ${name}`),
-    makeButton("Bring home", "bring", bring, `Bring a note from ${name} home`),
-    makeButton("Run again", "run-again", again, `Run the questions of ${name} again`),
+    makeButton(_("Restore"), "restore", restore, _("Restore {name}", { name }), "btn btn-primary"),
+    switchTo && makeButton(_("Switch"), "switch", switchTo.run, _("Switch to {name}", { name: switchTo.name }), "btn btn-primary"),
+    kind === "removed" && item.value.undoable && makeButton(_("Undo"), undefined, () => act("undo"), _("Undo the restore"), "btn btn-primary"),
+    kind === "removed" && item.value.undoable && makeButton(_("Keep as branch"), undefined, () => act("keep-removed"), _("Keep the removed messages as a branch")),
+    makeButton(_("Show"), "show", () => onShow(row), _("Show {name}", { name })),
+    makeButton(_("Branch"), "fork", fork, _("Branch from {name}", { name })),
+    makeButton(_("Compare"), "compare", compare, kind === "branch" ? _("Compare branch {name} with the current position", { name }) : _("Compare {name} with the current position", { name })),
+    makeButton(_("State"), "state", state, _("State of the graph at {name}", { name })),
+    makeButton(_("Bring home"), "bring", bring, _("Bring a note from {name} home", { name })),
+    makeButton(_("Run again"), "run-again", again, _("Run the questions of {name} again", { name })),
     h(Tools, { row, name, data, act, onRename }),
   );
 }
@@ -131,9 +132,9 @@ function Tools({ row: { kind, item }, name, data, act, onRename }) {
     return h(
       "span",
       { className: "card-tools" },
-      tool(pinned ? `Unpin ${name}` : `Pin ${name}`, pinned ? "pin-angle-fill" : "pin-angle", () => act("change", { checkpoint: id, pinned: !pinned })),
-      rename(`Rename ${name}`),
-      tool(`Delete ${name}`, "trash3", () => act("delete", { checkpoint: id }), { "data-testid": "delete" }),
+      tool(pinned ? _("Unpin {name}", { name }) : _("Pin {name}", { name }), pinned ? "pin-angle-fill" : "pin-angle", () => act("change", { checkpoint: id, pinned: !pinned })),
+      rename(_("Rename {name}", { name })),
+      tool(_("Delete {name}", { name }), "trash3", () => act("delete", { checkpoint: id }), { "data-testid": "delete" }),
     );
   }
   if (kind !== "branch" || data.branch_count < 2) return null;
@@ -141,9 +142,9 @@ function Tools({ row: { kind, item }, name, data, act, onRename }) {
   return h(
     "span",
     { className: "card-tools" },
-    rename(`Rename branch ${name}`),
+    rename(_("Rename branch {name}", { name })),
     current
-      ? h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, "Delete all others")
-      : tool(`Delete branch ${name}`, "trash3", () => act("delete-branch", { branch: id }), { "data-testid": "delete" }),
+      ? h("button", { type: "button", className: "text-button", onClick: () => act("prune") }, _("Delete all others"))
+      : tool(_("Delete branch {name}", { name }), "trash3", () => act("delete-branch", { branch: id }), { "data-testid": "delete" }),
   );
 }

@@ -1,6 +1,7 @@
 /** The tokens and the cost of all answers up to a place, by model. Fetched when the place is selected. */
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 
@@ -12,7 +13,7 @@ export function PlaceUsage({ thread, place }) {
   return h(
     "p",
     { className: "card-figures", "data-testid": "place-usage" },
-    h("span", null, `So far ${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}`),
+    h("span", null, _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` })),
     models.length > 1 && models.map((model) => h("span", { key: model.spec }, formatModelUsage(model))),
   );
 }

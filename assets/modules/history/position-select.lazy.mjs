@@ -1,4 +1,5 @@
 /** The list of the places that two sides can be held against. */
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 
@@ -8,7 +9,7 @@ export const CURRENT_POSITION = "";
 export function namePlace({ branches, checkpoints }, place) {
   const [kind, id] = place.split(":");
   const named = kind === "branch" ? branches : checkpoints;
-  return place === CURRENT_POSITION ? "Current position" : (named.find((each) => each.id === id)?.name ?? "Selected place");
+  return place === CURRENT_POSITION ? _("Current position") : (named.find((each) => each.id === id)?.name ?? _("Selected place"));
 }
 
 /**
@@ -23,10 +24,10 @@ export function PositionSelect({ id, data, place, onChoose, none }) {
     "select",
     { id, className: "form-select", value: place, onChange: (event) => onChoose(event.target.value) },
     none && option(none.place, none.name),
-    option(CURRENT_POSITION, "Current position"),
-    !known.includes(place) && option(place, place.startsWith("message:") ? "Selected place" : "(no longer exists)"),
-    branches.length > 0 && h("optgroup", { label: "Branches" }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
+    option(CURRENT_POSITION, _("Current position")),
+    !known.includes(place) && option(place, place.startsWith("message:") ? _("Selected place") : _("(no longer exists)")),
+    branches.length > 0 && h("optgroup", { label: _("Branches") }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
     data.checkpoints.length > 0 &&
-      h("optgroup", { label: "Checkpoints" }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),
+      h("optgroup", { label: _("Checkpoints") }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),
   );
 }

@@ -4,12 +4,13 @@ import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 
 const { createElement: h, useId, useRef, useState } = window.React;
 
-const GONE_TEXT = "This place no longer exists.";
-const NO_ANSWER_TEXT = "The server does not answer. Your choice is kept here; please try again.";
-const TOOLS_TEXT = "Tools run again as well: whatever they send or write happens a second time.";
+const GONE_TEXT = _("This place no longer exists.");
+const NO_ANSWER_TEXT = _("The server does not answer. Your choice is kept here; please try again.");
+const TOOLS_TEXT = _("Tools run again as well: whatever they send or write happens a second time.");
 
 loadStyle(new URL("./run-again.lazy.css", import.meta.url));
 
@@ -25,11 +26,11 @@ export function RunAgain({ thread, place, onClose }) {
   const isEmpty = !content?.questions.length;
   const chosen = content && { first: content.questions[0]?.id, model: content.model, instructions: content.instructions, ...changes };
   const start = () => !isEmpty && begin.start({ place, ...chosen });
-  const button = h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || begin.isSending, onClick: start }, begin.isSending ? "Starting…" : "Start");
+  const button = h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || begin.isSending, onClick: start }, begin.isSending ? _("Starting…") : _("Start"));
   const change = (name) => (event) => setChanges({ ...changes, [name]: event.target.value });
   return h(
     ReadingDialog,
-    { title: "Run again", className: "run-again", buttons: button, onClose },
+    { title: _("Run again"), className: "run-again", buttons: button, onClose },
     h("p", { role: "status" }, status ?? describe(content, chosen)),
     !isEmpty && h(Fields, { content, chosen, change }),
     !isEmpty && h("p", { className: "quiet" }, TOOLS_TEXT),
@@ -39,11 +40,11 @@ export function RunAgain({ thread, place, onClose }) {
 
 /** "3 questions are asked once more, one after the other, on a new branch." */
 function describe({ questions, max }, { first }) {
-  if (questions.length === 0) return "There are no questions to ask again.";
+  if (questions.length === 0) return _("There are no questions to ask again.");
   const count = questions.length - questions.findIndex(({ id }) => id === first);
   const asked = Math.min(count, max.questions);
-  const limit = asked < count ? ` At most ${max.questions} are asked at once.` : "";
-  return `${formatCount(asked, "question")} ${asked === 1 ? "is" : "are"} asked once more on a new branch${asked === 1 ? "" : ", one after the other"}.${limit}`;
+  const limit = asked < count ? _(" At most {questions} are asked at once.", { questions: max.questions }) : "";
+  return ngettext("{count} question is asked once more on a new branch.", "{count} questions are asked once more on a new branch, one after the other.", asked) + limit;
 }
 
 /** @param {{content: RerunChoice, chosen: {first: string, model: string, instructions: string}, change: (name: string) => (event: any) => void}} props */
@@ -54,11 +55,11 @@ function Fields({ content, chosen, change }) {
   const label = (name, text) => h("label", { className: "form-label", htmlFor: `${id}-${name}` }, text);
   const field = (name, more) => ({ id: `${id}-${name}`, value: chosen[name], onChange: change(name), ...more });
   return [
-    label("model", "Model"),
-    h("select", { key: "model", ...field("model", { className: "form-select" }) }, option("", `${content.default} (default)`), others.map((name) => option(name, name))),
-    label("instructions", "Instructions"),
+    label("model", _("Model")),
+    h("select", { key: "model", ...field("model", { className: "form-select" }) }, option("", _("{value} (default)", { value: content.default })), others.map((name) => option(name, name))),
+    label("instructions", _("Instructions")),
     h("textarea", { key: "instructions", ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }) }),
-    label("first", "From question"),
+    label("first", _("From question")),
     h("select", { key: "first", ...field("first", { className: "form-select" }) }, content.questions.map((each, index) => option(each.id, `${index + 1}. ${each.text}`))),
   ].map((each, index) => h("div", { key: index, className: "run-again-part" }, each));
 }

@@ -1,6 +1,7 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
 import { icon } from "../lib/icons.mjs";
 import { useRequest } from "../lib/request.mjs";
+import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
 const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
@@ -49,11 +50,11 @@ export function SaveButton({ save, onClick }) {
       "aria-disabled": !save.enabled,
       "aria-describedby": save.reason ? "save-reason" : undefined,
       "aria-keyshortcuts": "Control+S Meta+S",
-      title: save.reason ?? "Save checkpoint (Ctrl+S)",
+      title: save.reason ?? _("Save checkpoint (Ctrl+S)"),
       onClick,
     },
     icon("diamond-fill"),
-    h("span", null, "Save checkpoint"),
+    h("span", null, _("Save checkpoint")),
   );
   if (!save.reason) return button;
   return h("div", null, button, h("span", { id: "save-reason", className: "visually-hidden" }, save.reason));
@@ -64,8 +65,8 @@ export function SavingRow({ saving }) {
   return h(
     "div",
     { className: "saving", role: "status" },
-    h("p", null, saving.pending.name || "Checkpoint"),
-    saving.isLate ? h("p", null, "Not saved yet: the server does not answer.") : h("p", null, h("span", { className: "spinner" }), "Saving…"),
-    saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.retry }, "Try again"),
+    h("p", null, saving.pending.name || _("Checkpoint")),
+    saving.isLate ? h("p", null, _("Not saved yet: the server does not answer.")) : h("p", null, h("span", { className: "spinner" }), _("Saving…")),
+    saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.retry }, _("Try again")),
   );
 }

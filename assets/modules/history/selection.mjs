@@ -1,6 +1,7 @@
 /** The selected place. Showing a place scrolls the conversation to its message, and no head moves. */
 import { icon } from "../lib/icons.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
@@ -16,7 +17,7 @@ export function useSelection({ rows }, thread) {
   latest.current = rows;
   const show = useCallback((row) => {
     select(row?.key ?? null);
-    if (row?.item?.value.detached && !row.item.isElsewhere) showToast(`${row.item.value.name} is not on the current path. Restore it to see its messages.`);
+    if (row?.item?.value.detached && !row.item.isElsewhere) showToast(_("{name} is not on the current path. Restore it to see its messages.", { name: row.item.value.name }));
     else document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message: row && findShownMessage(latest.current, row) } }));
   }, []);
   return { selected, select, show, ...useSteps(rows, selected, show) };
@@ -62,8 +63,8 @@ export function Steps({ selection: { stepBack, stepForward } }) {
   return h(
     "div",
     { className: "steps" },
-    h(Step, { name: "Previous checkpoint", sign: "arrow-up", keys: "ArrowUp", onStep: stepBack }),
-    h(Step, { name: "Next checkpoint", sign: "arrow-down", keys: "ArrowDown", onStep: stepForward }),
+    h(Step, { name: _("Previous checkpoint"), sign: "arrow-up", keys: "ArrowUp", onStep: stepBack }),
+    h(Step, { name: _("Next checkpoint"), sign: "arrow-down", keys: "ArrowDown", onStep: stepForward }),
   );
 }
 

@@ -1,5 +1,6 @@
 /** Addresses of conversations, and of a message, a branch or a checkpoint in one. */
 import { showToast } from "./toast.mjs";
+import { _ } from "./words.mjs";
 
 const KINDS = ["message", "branch", "checkpoint"];
 
@@ -24,8 +25,8 @@ export function parseAddress({ pathname, search }) {
 export async function copyLink(thread, place) {
   try {
     await navigator.clipboard.writeText(buildAddress(thread, place));
-    showToast("Link copied");
+    showToast(_("Link copied"));
   } catch {
-    showToast("Copying was not allowed");
+    showToast(_("Copying was not allowed"));
   }
 }

@@ -1,7 +1,8 @@
 /** Names and icons for the authors of checkpoints and changes. */
+import { _ } from "./words.mjs";
 export const AUTHORS = {
-  user: { sign: "person", name: "you" },
-  agent: { sign: "robot", name: "the agent" },
-  judge: { sign: "shield-check", name: "the judge" },
+  user: { sign: "person", name: _("you") },
+  agent: { sign: "robot", name: _("the agent") },
+  judge: { sign: "shield-check", name: _("the judge") },
   system: { sign: "gear", name: "Waymark" },
 };

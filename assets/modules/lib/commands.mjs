@@ -1,9 +1,10 @@
 /** Commands of the palette and of the message field (`/`). Each mounted component offers its own. */
+import { _ } from "./words.mjs";
 const { useEffect, useReducer, useRef } = window.React;
 
-export const GO_BACK = "Go back to";
-export const SUMMARISE_COMMAND = "Summarise the conversation"; // the bar's menu names it, too
-export const RUN_AGAIN_COMMAND = "Run again"; // likewise
+export const GO_BACK = _("Go back to");
+export const SUMMARISE_COMMAND = _("Summarise the conversation"); // the bar's menu names it, too
+export const RUN_AGAIN_COMMAND = _("Run again"); // likewise
 const CHOICES_EVENT = "waymark-choices";
 const commandsByOwner = new Map();
 

@@ -1,4 +1,5 @@
 /** Native dialogs. */
+import { _ } from "./words.mjs";
 const { createElement: h, useId, useLayoutEffect, useRef } = window.React;
 
 /** Show a native dialog while the component is mounted. Navigation to another address closes it. @param {() => void} onClose */
@@ -19,12 +20,12 @@ export function useDialog(onClose) {
 /** A dialog with text to read. @param {{title: string, size?: "lg"|"xl", className: string, buttons?: any, onClose: () => void, children: any}} props */
 export function ReadingDialog({ title, size = "lg", className, buttons = null, onClose, children }) {
   const layout = `modal-dialog-scrollable modal-${size}`;
-  return h(DialogFrame, { title, layout, body: { className, tabIndex: 0 }, closeLabel: "Close", buttons, onClose }, children);
+  return h(DialogFrame, { title, layout, body: { className, tabIndex: 0 }, closeLabel: _("Close"), buttons, onClose }, children);
 }
 
 /** A dialog with a form. @param {{title: string, className?: string, form: object, buttons: any, onClose: () => void, children: any}} props `form`: its properties */
 export function FormDialog({ title, className = "", form, buttons, onClose, children }) {
-  return h(DialogFrame, { title, tag: "form", content: { autoComplete: "off", ...form }, body: { className }, closeLabel: "Cancel", buttons, onClose }, children);
+  return h(DialogFrame, { title, tag: "form", content: { autoComplete: "off", ...form }, body: { className }, closeLabel: _("Cancel"), buttons, onClose }, children);
 }
 
 function DialogFrame({ title, layout = "", tag = "div", content = {}, body, closeLabel, buttons, onClose, children }) {

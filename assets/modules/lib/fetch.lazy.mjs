@@ -1,8 +1,9 @@
 /** Fetch content that is shown on request. */
+import { _ } from "./words.mjs";
 const { useEffect, useState } = window.React;
 
-const LOADING = { address: null, content: null, status: "Reading…" };
-const UNREADABLE_TEXT = "This cannot be read right now.";
+const LOADING = { address: null, content: null, status: _("Reading…") };
+const UNREADABLE_TEXT = _("This cannot be read right now.");
 
 /**
  * Fetch JSON, and fetch it again whenever the address changes.

@@ -1,12 +1,16 @@
 /** Format times, durations and counts for people. Pure functions. */
+import { _, ngettext } from "./words.mjs";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 // By hand: the browser's own formats take 40 ms of every page's start to load, and give the same text.
-const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const DAYS = _("Sun Mon Tue Wed Thu Fri Sat").split(" ");
+const MONTHS = _("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec").split(" ");
+const POINT = _("1.5")[1];
 
-const formatDay = (date) => `${date.getDate()} ${MONTHS[date.getMonth()]}`;
+const formatDay = (date) => _("{day} {month}", { day: date.getDate(), month: MONTHS[date.getMonth()] });
+/** @returns {string} "1.5" */
+export const formatDecimal = (number, places) => number.toFixed(places).replace(".", POINT);
 const formatTimeOfDay = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
 
 const findStartOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
@@ -22,11 +26,11 @@ export function formatAge(iso, now) {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return "";
   const age = now - time;
-  if (age < MINUTE) return "now";
-  if (age < HOUR) return `${Math.floor(age / MINUTE)} min ago`;
+  if (age < MINUTE) return _("now");
+  if (age < HOUR) return _("{minutes} min ago", { minutes: Math.floor(age / MINUTE) });
   const days = countDaysBetween(time, now);
-  if (days < 1) return `${Math.floor(age / HOUR)} h ago`;
-  if (days === 1) return "yesterday";
+  if (days < 1) return _("{hours} h ago", { hours: Math.floor(age / HOUR) });
+  if (days === 1) return _("yesterday");
   const date = new Date(time);
   const year = date.getFullYear();
   return year === new Date(now).getFullYear() ? formatDay(date) : `${formatDay(date)} ${year}`;
@@ -46,9 +50,9 @@ export function formatShortTime(iso, now) {
 /** @returns {string} the heading for threads of that age */
 export function nameAgeGroup(iso, now) {
   const days = countDaysBetween(Date.parse(iso), now);
-  if (!(days >= 1)) return "Today";
-  if (days === 1) return "Yesterday";
-  return days <= 7 ? "Last seven days" : "Earlier";
+  if (!(days >= 1)) return _("Today");
+  if (days === 1) return _("Yesterday");
+  return days <= 7 ? _("Last seven days") : _("Earlier");
 }
 
 /** @returns {string} the full local date and time, for tooltips */
@@ -70,28 +74,52 @@ export function formatClockTime(iso) {
 export function formatDuration(milliseconds) {
   if (milliseconds === null || milliseconds === undefined) return "";
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 9950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds < 9950) return `${formatDecimal(milliseconds / 1000, 1)} s`;
   const seconds = Math.round(milliseconds / 1000);
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 /** @returns {string} "12", "3.4k" */
-export const formatNumber = (number) => (number < 1000 ? String(number) : `${(number / 1000).toFixed(number < 9950 ? 1 : 0)}k`);
+export const formatNumber = (number) => (number < 1000 ? String(number) : `${formatDecimal(number / 1000, number < 9950 ? 1 : 0)}${_("k")}`);
 
 /** @returns {string} "1 message", "12 messages", "3.4k tokens" */
-export const formatCount = (number, noun) => `${formatNumber(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const formatCount = (number, noun) => COUNTED[noun](number, { count: formatNumber(number) });
+
+const COUNTED = {
+  answer: (number, values) => ngettext("{count} answer", "{count} answers", number, values),
+  checkpoint: (number, values) => ngettext("{count} checkpoint", "{count} checkpoints", number, values),
+  line: (number, values) => ngettext("{count} line", "{count} lines", number, values),
+  message: (number, values) => ngettext("{count} message", "{count} messages", number, values),
+  "more message": (number, values) => ngettext("{count} more message", "{count} more messages", number, values),
+  question: (number, values) => ngettext("{count} question", "{count} questions", number, values),
+  command: (number, values) => ngettext("{count} command", "{count} commands", number, values),
+  conversation: (number, values) => ngettext("{count} conversation", "{count} conversations", number, values),
+  file: (number, values) => ngettext("{count} file", "{count} files", number, values),
+  character: (number, values) => ngettext("{count} character", "{count} characters", number, values),
+  field: (number, values) => ngettext("{count} field", "{count} fields", number, values),
+  input: (number, values) => ngettext("{count} input", "{count} inputs", number, values),
+  item: (number, values) => ngettext("{count} item", "{count} items", number, values),
+  "more item": (number, values) => ngettext("{count} more item", "{count} more items", number, values),
+  "more value": (number, values) => ngettext("{count} more value", "{count} more values", number, values),
+  token: (number, values) => ngettext("{count} token", "{count} tokens", number, values),
+};
 
 /** @param {number} dollars @returns {string} "$1.20", "$0.034", "$0.0012" */
 export function formatDollars(dollars) {
-  if (dollars > 0 && dollars < 0.0001) return "under $0.0001";
-  return `$${dollars >= 1 || dollars === 0 ? dollars.toFixed(2) : dollars >= 0.01 ? dollars.toFixed(3) : dollars.toFixed(4)}`;
+  if (dollars > 0 && dollars < 0.0001) return _("under $0.0001");
+  const places = dollars >= 1 || dollars === 0 ? 2 : dollars >= 0.01 ? 3 : 4;
+  return _("${dollars}", { dollars: formatDecimal(dollars, places) });
 }
 
 /** @param {import("./types.mjs").Tokens} used @returns {string} "1.2k tokens in (1.0k cached), 340 tokens out (120 reasoning)" */
 export function formatUsage({ input, cached, output, reasoning }) {
-  const of = (part, word) => (part > 0 ? ` (${formatNumber(part)} ${word})` : "");
-  return `${formatCount(input, "token")} in${of(cached, "cached")}, ${formatCount(output, "token")} out${of(reasoning, "reasoning")}`;
+  const read = { input: formatCount(input, "token"), cached: formatNumber(cached) };
+  const written = { output: formatCount(output, "token"), reasoning: formatNumber(reasoning) };
+  return [
+    cached > 0 ? _("{input} in ({cached} cached)", read) : _("{input} in", read),
+    reasoning > 0 ? _("{output} out ({reasoning} reasoning)", written) : _("{output} out", written),
+  ].join(", ");
 }
 
 /** @param {{spec: string, answers: number, cost: number|null}} usage of one of several models @returns {string} "openai:gpt-5: 3 answers, $0.01" */
-export const formatModelUsage = ({ spec, answers, cost }) => `${spec || "Unknown model"}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;
+export const formatModelUsage = ({ spec, answers, cost }) => `${spec || _("Unknown model")}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;

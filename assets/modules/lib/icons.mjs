@@ -1,4 +1,5 @@
 /** Icons are Bootstrap Icons, served as one sprite from an installed package. */
+import { _ } from "./words.mjs";
 const { Fragment, createElement: h } = window.React;
 
 /** Every icon that the page uses, by its name in the sprite. */
@@ -28,6 +29,7 @@ export function icon(name, className = "") {
   );
 }
 
+const NAMES = { light: _("Theme: light"), dark: _("Theme: dark"), system: _("Theme: system") };
 const THEMES = [["sun", "light"], ["moon-stars", "dark"], ["circle-half", "system"]];
 
 /**
@@ -39,6 +41,6 @@ export function Icon({ name }) {
   return h(
     "span",
     { className: "theme-icons" },
-    THEMES.map(([sign, choice]) => h(Fragment, { key: choice }, icon(sign, `theme-${choice}`), h("span", { className: `visually-hidden theme-${choice}` }, `Theme: ${choice}`))),
+    THEMES.map(([sign, choice]) => h(Fragment, { key: choice }, icon(sign, `theme-${choice}`), h("span", { className: `visually-hidden theme-${choice}` }, NAMES[choice]))),
   );
 }

@@ -1,6 +1,7 @@
 /** Tell the user about a server that does not answer. */
 import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
+import { _ } from "./words.mjs";
 
 const NOTICE_AFTER_MS = 6000;
 export const TOO_LONG = 413;
@@ -13,16 +14,16 @@ const isProgressShown = () => document.querySelector(".progress-box") !== null;
  * @param {(() => void)|null} [retry] offered when the request is lost
  */
 export async function watchReply(send, retry = null) {
-  const timer = setTimeout(() => isProgressShown() || showToast("The server has not answered yet."), NOTICE_AFTER_MS);
+  const timer = setTimeout(() => isProgressShown() || showToast(_("The server has not answered yet.")), NOTICE_AFTER_MS);
   try {
     const reply = await send();
     if (reply.status === TOO_LONG) {
-      showToast("This is too long to be sent. Nothing was done.");
+      showToast(_("This is too long to be sent. Nothing was done."));
       reportLostRequest(); // a text is kept, like one whose request was lost
     }
     return reply;
   } catch (error) {
-    showToast("The server does not answer. Nothing was done; please try again.", retry);
+    showToast(_("The server does not answer. Nothing was done; please try again."), retry);
     reportLostRequest();
     throw error;
   } finally {

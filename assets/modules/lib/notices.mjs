@@ -4,9 +4,10 @@
  */
 import { readOption, storeOption } from "./page-options.mjs";
 import { showMessage } from "./show-message.mjs";
+import { _ } from "./words.mjs";
 
 export const NOTIFY = "notify";
-const TEXTS = { done: "The answer has ended.", waiting: "A permission is needed." };
+const TEXTS = { done: _("The answer has ended."), waiting: _("A permission is needed.") };
 const threads = new Set(); // with a notice that was not seen yet
 let shownTitle = "Waymark";
 

@@ -6,9 +6,10 @@ import { setProperties } from "./properties.mjs";
 import { reportLostRequest } from "./request.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
+import { _ } from "./words.mjs";
 
 const REPEATED_ACTIONS = new Set(["rename", "tag"]); // offered again when lost: a person has typed something
-const NOT_DONE_TEXT = "That did not work. Reload the page and try again.";
+const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
 /** The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`. */
 const page = { pathname: location.pathname, update: null, window: null, begun: null };

@@ -1,8 +1,11 @@
 /** Show the place of a message, a branch or a checkpoint that the server locates. */
 import { showMessage } from "./show-message.mjs";
 import { showToast } from "./toast.mjs";
+import { _ } from "./words.mjs";
 
-const UNREADABLE_TEXT = "The place of this link cannot be read right now.";
+const NOUNS = { message: _("message"), branch: _("branch"), checkpoint: _("checkpoint") };
+const nameNoun = (noun) => NOUNS[noun] ?? noun;
+const UNREADABLE_TEXT = _("The place of this link cannot be read right now.");
 
 /**
  * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation.
@@ -12,7 +15,7 @@ const UNREADABLE_TEXT = "The place of this link cannot be read right now.";
  *   the reader still waits for the place when it does
  */
 export async function openPlace(thread, address, noun, { unreadableText = UNREADABLE_TEXT, isWanted = () => true } = {}) {
-  const place = await fetchPlace(address, `This ${noun} is no longer there.`, unreadableText);
+  const place = await fetchPlace(address, _("This {noun} is no longer there.", { noun: nameNoun(noun) }), unreadableText);
   if (place === null || !isWanted()) return;
   if (place.standing === "branch" && place.there !== null) showMessage(thread, place.there, place.branch_id);
   else showNearest(thread, place, noun);
@@ -38,6 +41,6 @@ async function fetchPlace(address, goneText, unreadableText) {
 /** Show the message of the current path that is nearest to a place. */
 function showNearest(thread, { message, standing, branch }, noun) {
   showMessage(thread, message);
-  if (standing === "branch") showToast(`This ${noun} is on the branch “${branch}”. The conversation is shown at the place where that begins.`);
-  if (standing === "left") showToast(`This ${noun} was left behind. The conversation is shown at the place where it left.`);
+  if (standing === "branch") showToast(_("This {noun} is on the branch “{branch}”. The conversation is shown at the place where that begins.", { noun: nameNoun(noun), branch }));
+  if (standing === "left") showToast(_("This {noun} was left behind. The conversation is shown at the place where it left.", { noun: nameNoun(noun) }));
 }

@@ -30,6 +30,7 @@ export function showUpdateToast(update, retry = null) {
 }
 
 document.addEventListener("click", ({ target }) => {
+  if (target.id === "toast-close") setProperties({ toast: { is_open: false } });
   if (target.id !== "toast-retry" || onRetry === null) return;
   const retry = onRetry;
   onRetry = null;

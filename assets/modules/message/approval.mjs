@@ -1,13 +1,14 @@
 /** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000; // without an answer by then, the decision may be made again
 const MAX_ROWS = 10;
 const FORMS = {
-  edit: { label: "Arguments, as JSON", button: "Run with these" },
-  words: { label: "Note the agent keeps", button: "Go back with this" },
-  respond: { label: "Answer instead of the tool", button: "Answer" },
+  edit: { label: _("Arguments, as JSON"), button: _("Run with these") },
+  words: { label: _("Note the agent keeps"), button: _("Go back with this") },
+  respond: { label: _("Answer instead of the tool"), button: _("Answer") },
 };
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function}} props */
@@ -33,12 +34,12 @@ export function Approval({ tool, act }) {
     h(
       "div",
       { className: "approval-buttons" },
-      decideButton("Allow", form === null ? "btn-primary" : "btn-outline-secondary", "allow"),
-      tool.move && decideButton("Always allow", "btn-outline-secondary", "allow", { always: true }, "Always allow in this conversation"),
-      tool.move && formButton("Change the note", "words"),
-      !tool.move && formButton("Change arguments", "edit"),
-      !tool.move && formButton("Answer instead", "respond"),
-      decideButton("Deny", "btn-outline-secondary", "deny"),
+      decideButton(_("Allow"), form === null ? "btn-primary" : "btn-outline-secondary", "allow"),
+      tool.move && decideButton(_("Always allow"), "btn-outline-secondary", "allow", { always: true }, _("Always allow in this conversation")),
+      tool.move && formButton(_("Change the note"), "words"),
+      !tool.move && formButton(_("Change arguments"), "edit"),
+      !tool.move && formButton(_("Answer instead"), "respond"),
+      decideButton(_("Deny"), "btn-outline-secondary", "deny"),
     ),
     form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide, onCancel: cancel }),
   );
@@ -61,8 +62,8 @@ function useDecision(tool, act) {
 }
 
 function describeCall({ agent, name }) {
-  const requester = agent === "main" ? "The agent" : agent;
-  return `${requester} asks to ${name === "fork" ? "try these approaches, each on its own branch" : `use ${name}`}.`;
+  const values = { agent: agent === "main" ? _("The agent") : agent, name };
+  return name === "fork" ? _("{agent} asks to try these approaches, each on its own branch.", values) : _("{agent} asks to use {name}.", values);
 }
 
 /** The form for other arguments, another note, or an answer instead of the tool's. */
@@ -89,16 +90,16 @@ function AnswerForm({ tool, form, isPending, decide, onCancel }) {
       "div",
       { className: "approval-buttons" },
       h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, FORMS[form].button),
-      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, "Cancel"),
+      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, _("Cancel")),
     ),
   );
 }
 
 const describeMainMove = (move) =>
-  `The agent asks to go back to message ${move.number}: ${move.leaves} will be removed from the conversation. You can undo this.`;
+  _("The agent asks to go back to message {number}: {leaves} will be removed from the conversation. You can undo this.", { number: move.number, leaves: move.leaves });
 
 const describeMemoryMove = (agent, move) =>
-  `${agent} asks to go back to message ${move.number} of its own memory: it will forget ${move.leaves}. The conversation keeps all messages.`;
+  _("{agent} asks to go back to message {number} of its own memory: it will forget {leaves}. The conversation keeps all messages.", { agent, number: move.number, leaves: move.leaves });
 
 /** A requested move: its target, the messages it would remove, and its note. A sub-agent moves within its own memory. */
 function Move({ id, agent, move }) {
@@ -107,9 +108,9 @@ function Move({ id, agent, move }) {
     "div",
     { className: "approval-move" },
     h("p", { id }, isMain ? describeMainMove(move) : describeMemoryMove(agent, move)),
-    h("p", { className: "quiet", title: isMain ? "The size of the model's next request" : "The size of the agent's memory" }, move.tokens),
-    h("blockquote", null, move.target === "" ? "(a call with no text)" : move.target),
-    h("p", { className: "quiet" }, `The agent keeps this note${move.read.length === 0 ? "" : `, after reading ${move.read.join(", ")}`}:`),
+    h("p", { className: "quiet", title: isMain ? _("The size of the model's next request") : _("The size of the agent's memory") }, move.tokens),
+    h("blockquote", null, move.target === "" ? _("(a call with no text)") : move.target),
+    h("p", { className: "quiet" }, move.read.length === 0 ? _("The agent keeps this note:") : _("The agent keeps this note, after reading {sources}:", { sources: move.read.join(", ") })),
     h("blockquote", null, move.words),
   );
 }

@@ -1,6 +1,8 @@
 /** The files of a message. */
+import { formatDecimal } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useRef, useState } = window.React;
 
@@ -11,24 +13,24 @@ loadStyle(new URL("./attachments.lazy.css", import.meta.url));
 /** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB" */
 export function formatSize(bytes) {
   if (bytes < 1000) return `${bytes} B`;
-  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${formatDecimal(bytes / 1_000_000, 1)} MB`;
 }
 
 /** @param {{files: import("../lib/types.mjs").FileView[]}} props sent with a message */
 export function AttachedFiles({ files }) {
   return h(
     "ul",
-    { className: "attached", "aria-label": "Attached files" },
+    { className: "attached", "aria-label": _("Attached files") },
     files.map((file) => h("li", { key: file.address }, file.kind === "image" ? h(Picture, { file }) : h(Download, { file }))),
   );
 }
 
 function Picture({ file }) {
   const { place, source, isLost, setLost } = usePicture(file.address);
-  if (isLost) return h("span", { className: "attached-chip attached-lost" }, icon("exclamation-triangle"), `${file.name} is damaged and is not shown.`);
+  if (isLost) return h("span", { className: "attached-chip attached-lost" }, icon("exclamation-triangle"), _("{name} is damaged and is not shown.", { name: file.name }));
   return h(
     "button",
-    { ref: place, type: "button", className: "attached-picture", "aria-label": `Open ${file.name}`, title: `${file.name} · ${formatSize(file.size)}`, onClick: () => source && enlarge(file, source) },
+    { ref: place, type: "button", className: "attached-picture", "aria-label": _("Open {name}", { name: file.name }), title: `${file.name} · ${formatSize(file.size)}`, onClick: () => source && enlarge(file, source) },
     h("img", { src: source, alt: file.name, onError: () => setLost(true) }),
   );
 }
@@ -76,8 +78,8 @@ function enlarge(file, source) {
     return element;
   };
   const dialog = make("dialog", { className: "attached-large", ariaLabel: file.name });
-  const close = make("button", { type: "button", className: "btn btn-secondary", textContent: "Close", onclick: () => dialog.close() });
-  const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: "Download" });
+  const close = make("button", { type: "button", className: "btn btn-secondary", textContent: _("Close"), onclick: () => dialog.close() });
+  const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: _("Download") });
   const name = make("p", { textContent: `${file.name} · ${formatSize(file.size)}` });
   dialog.append(make("img", { src: source, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // outside the picture

@@ -1,7 +1,10 @@
 /** The agent's parallel attempts, on the card of their fork call: each prompt with its branch. */
 import { icon } from "../lib/icons.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
+
+const STATES = { done: _("done"), running: _("running"), "not finished": _("not finished") };
 
 /** @param {import("../lib/types.mjs").ToolView} tool @returns {string[]} prompts of the call; none if its arguments are malformed */
 function readPrompts(tool) {
@@ -16,8 +19,8 @@ function readPrompts(tool) {
 /** "3 of 5 done" */
 export function AttemptsDone({ tool }) {
   const all = tool.attempts.length || readPrompts(tool).length;
-  const label = `${all} attempt${all === 1 ? "" : "s"}`;
-  return tool.attempts.length > 0 ? `${tool.attempts.filter((attempt) => attempt.done).length} of ${all} done` : label;
+  const label = ngettext("{count} attempt", "{count} attempts", all);
+  return tool.attempts.length > 0 ? _("{done} of {all} done", { done: tool.attempts.filter((attempt) => attempt.done).length, all }) : label;
 }
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
@@ -38,9 +41,9 @@ function AttemptRow({ attempt, isRunning, act }) {
     "li",
     { className: "attempt", "data-testid": "way", "data-state": state },
     h("span", { className: "attempt-name" }, attempt.name),
-    h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, state)),
+    h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, STATES[state])),
     act &&
       !isRunning && // no switch of branches while the run is active
-      h("button", { type: "button", className: "text-button", "aria-label": `Open ${attempt.name}`, onClick: () => act("switch", { branch: attempt.branch }) }, "Open"),
+      h("button", { type: "button", className: "text-button", "aria-label": _("Open {name}", { name: attempt.name }), onClick: () => act("switch", { branch: attempt.branch }) }, _("Open")),
   );
 }

@@ -1,5 +1,6 @@
 /** The text of a message, folded if it is long, and the link to the rest that the page does not hold. */
 import { usePageOption } from "../lib/page-options.mjs";
+import { _ } from "../lib/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll } from "./show-all.mjs";
 
@@ -31,7 +32,7 @@ export function FoldableProse({ message }) {
     Fragment,
     null,
     h(Prose, { html, place, onReach: isFolded ? unfold : undefined }),
-    h("p", { className: "show-all" }, h("button", button, isFolded ? "Show more" : "Show less")),
+    h("p", { className: "show-all" }, h("button", button, isFolded ? _("Show more") : _("Show less"))),
     h(ShowAll, { more }),
   );
 }

@@ -1,10 +1,11 @@
 /** Links between the footnotes of a message and their marks. Their ids are the page's own: a message may be shown twice. */
+import { _ } from "../lib/words.mjs";
 let linkedLists = 0;
 
 /** @param {Element} root of the text @param {Element} list of its footnotes */
 export function linkFootnotes(root, list) {
   list.dataset.ready = "";
-  list.setAttribute("aria-label", "Footnotes");
+  list.setAttribute("aria-label", _("Footnotes"));
   linkedLists += 1;
   for (const note of list.children) linkFootnote(root, note, `footnote-${linkedLists}-${note.dataset.footnote}`);
 }
@@ -14,11 +15,11 @@ function linkFootnote(root, note, id) {
   note.tabIndex = -1;
   const marks = [...root.querySelectorAll("sup[data-footnote]")].filter((mark) => mark.dataset.footnote === note.dataset.footnote);
   marks.forEach((mark, place) => {
-    const link = buildLink(mark.dataset.footnote, id, `Footnote ${mark.dataset.footnote}`);
+    const link = buildLink(mark.dataset.footnote, id, _("Footnote {footnote}", { footnote: mark.dataset.footnote }));
     link.id = `${id}-mark-${place}`;
     mark.replaceChildren(link);
   });
-  if (marks.length > 0) (note.lastElementChild ?? note).append(" ", buildLink("↩\ufe0e", `${id}-mark-0`, "Back to the text"));
+  if (marks.length > 0) (note.lastElementChild ?? note).append(" ", buildLink("↩\ufe0e", `${id}-mark-0`, _("Back to the text")));
 }
 
 function buildLink(text, target, name) {

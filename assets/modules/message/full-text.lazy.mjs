@@ -2,11 +2,12 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
+import { _ } from "../lib/words.mjs";
 import { ReadOnlyMessage } from "./read-only-message.lazy.mjs";
 
 const { createElement: h } = window.React;
 
-const GONE_TEXT = "The full text is not available: it was erased, or it is in the conversation this one was copied from.";
+const GONE_TEXT = _("The full text is not available: it was erased, or it is in the conversation this one was copied from.");
 
 /** @param {{title: string, address: string, act: Function, onClose: () => void}} props */
 export function FullText({ title, address, act, onClose }) {
@@ -15,12 +16,12 @@ export function FullText({ title, address, act, onClose }) {
     onClose();
     act("fork", { message: content.head });
   };
-  const buttons = content && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, "Branch from there");
+  const buttons = content && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, _("Branch from there"));
   return h(
     ReadingDialog,
     { title, className: "full-text", buttons, onClose },
     status && h("p", { role: "status" }, status),
-    content?.is_cut && h("p", { className: "quiet" }, `Only the last of ${formatCount(content.removed, "message")} are shown.`),
+    content?.is_cut && h("p", { className: "quiet" }, _("Only the last of {messages} are shown.", { messages: formatCount(content.removed, "message") })),
     content?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
   );
 }

@@ -1,6 +1,7 @@
 /** The sanitised HTML of a message, with its tools, and scrolling by keyboard. */
 import { getIconAddress } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { followFootnote, linkFootnotes } from "./footnotes.mjs";
 
 const { createElement: h, useLayoutEffect, useRef } = window.React;
@@ -53,9 +54,9 @@ function decorateCode(block) {
   if (code) {
     code.tabIndex = 0;
     code.setAttribute("role", "group");
-    code.setAttribute("aria-label", `${block.dataset.language || "plain"} code`);
+    code.setAttribute("aria-label", _("{language} code", { language: block.dataset.language || "plain" }));
   }
-  block.append(buildTools([["wrap", "Wrap lines", "text-wrap"], ["download", "Download code", "download"], ["copy", "Copy code", "copy"]]));
+  block.append(buildTools([["wrap", _("Wrap lines"), "text-wrap"], ["download", _("Download code"), "download"], ["copy", _("Copy code"), "copy"]]));
 }
 
 function decorateTable(table) {
@@ -65,10 +66,10 @@ function decorateTable(table) {
   scroller.className = "wide-content";
   scroller.tabIndex = 0;
   scroller.setAttribute("role", "group");
-  scroller.setAttribute("aria-label", "Table");
+  scroller.setAttribute("aria-label", _("Table"));
   table.replaceWith(frame);
   scroller.append(table);
-  frame.append(scroller, buildTools([["csv", "Copy table as CSV", "filetype-csv"], ["markdown", "Copy table as Markdown", "markdown"]]));
+  frame.append(scroller, buildTools([["csv", _("Copy table as CSV"), "filetype-csv"], ["markdown", _("Copy table as Markdown"), "markdown"]]));
 }
 
 /** @param {[string, string, string][]} buttons their action, name and icon */
@@ -101,13 +102,13 @@ export function runProseTool(event, announce) {
   const { tool } = button.dataset;
   if (tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
   else if (tool === "download") runLazily(downloadCode, (download) => download(code, code.closest(".code").dataset.language), announce);
-  else if (tool === "copy") showCopied(button, "copy", "Code copied", announce, copyText(code.textContent.replace(/\n$/, "")));
-  else runLazily(writeTable, (write) => showCopied(button, TABLE_SIGNS[tool], "Table copied", announce, copyText(write(table, tool))), announce);
+  else if (tool === "copy") showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, "")));
+  else runLazily(writeTable, (write) => showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(write(table, tool))), announce);
 }
 
 async function runLazily(part, run, announce) {
   const loaded = await part.load();
-  if (loaded === null) announce("This could not be loaded. Please try again.");
+  if (loaded === null) announce(_("This could not be loaded. Please try again."));
   else run(loaded);
 }
 
@@ -115,7 +116,7 @@ async function runLazily(part, run, announce) {
 async function showCopied(button, sign, text, announce, copying) {
   const isCopied = await copying;
   button.innerHTML = buildIconHtml(isCopied ? "check-lg" : "exclamation-circle");
-  announce(isCopied ? text : "Copying was not allowed");
+  announce(isCopied ? text : _("Copying was not allowed"));
   setTimeout(() => (button.innerHTML = buildIconHtml(sign)), COPIED_FOR_MS);
 }
 

@@ -1,18 +1,19 @@
 /** A message without actions, for dialogs. */
+import { _ } from "../lib/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 import { ToolCard } from "./tool-card.mjs";
 
 const { createElement: h } = window.React;
 
-const SPEAKER_NAMES = { user: "You", assistant: "Waymark", note: "Note" };
+const SPEAKER_NAMES = { user: _("You"), assistant: "Waymark", note: _("Note") };
 
 /** @param {{message: import("../lib/types.mjs").MessageView}} props */
 export function ReadOnlyMessage({ message }) {
   return h(
     "section",
     null,
-    h("h3", { className: "tool-label" }, SPEAKER_NAMES[message.role], message.state === "partial" && h("span", { className: "cut-off" }, " · Cut off")),
+    h("h3", { className: "tool-label" }, SPEAKER_NAMES[message.role], message.state === "partial" && h("span", { className: "cut-off" }, _(" · Cut off"))),
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),

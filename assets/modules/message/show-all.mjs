@@ -1,17 +1,18 @@
 /** The link from the beginning of a long text to all of it. */
+import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
 /** @param {{more: import("../lib/types.mjs").MoreView|null}} props */
 export function ShowAll({ more }) {
   if (!more) return null;
-  const label = `Show all (${more.chars.toLocaleString("en")} more characters)`;
+  const label = _("Show all ({chars} more characters)", { chars: more.chars.toLocaleString(LANGUAGE) });
   return h("p", { className: "show-all" }, h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all" }, label));
 }
 
 /** The link to all calls of a message that makes more than a view shows. @param {{more: import("../lib/types.mjs").MoreCallsView|null}} props */
 export function ShowAllCalls({ more }) {
   if (!more) return null;
-  const label = `Show all (${more.count.toLocaleString("en")} more tool ${more.count === 1 ? "call" : "calls"})`;
+  const label = ngettext("Show all ({count} more tool call)", "Show all ({count} more tool calls)", more.count, { count: more.count.toLocaleString(LANGUAGE) });
   return h("p", { className: "show-all" }, h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all-calls" }, label));
 }
 

@@ -3,6 +3,7 @@ import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll, ShowAllCalls } from "./show-all.mjs";
 
@@ -10,7 +11,7 @@ const { Fragment, createElement: h, useRef, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
 const PORTION_MESSAGES = 50; // that each "Show earlier" adds
-const GONE_TEXT = "This is no longer part of the conversation.";
+const GONE_TEXT = _("This is no longer part of the conversation.");
 
 loadStyle(new URL("./subagent.lazy.css", import.meta.url));
 
@@ -43,7 +44,7 @@ export function SubagentSteps({ work, Tool }) {
       "button",
       { type: "button", className: "quiet-button", onClick: () => setOpen(true) },
       icon("list"),
-      "Open as a transcript",
+      _("Open as a transcript"),
     ),
     isOpen && createPortal(h(AllMessages, { agent: work.agent, Tool, onClose: () => setOpen(false) }), document.body),
   );
@@ -54,7 +55,7 @@ function Memory({ messages, status, showEarlier, Tool }) {
     Fragment,
     null,
     status && h("p", { role: "status", className: "quiet" }, status),
-    showEarlier && h("button", { type: "button", className: "text-button", onClick: showEarlier }, "Show earlier"),
+    showEarlier && h("button", { type: "button", className: "text-button", onClick: showEarlier }, _("Show earlier")),
     messages.map((message) => h(SubagentMessage, { key: message.id, message, Tool })),
   );
 }
@@ -73,5 +74,5 @@ function SubagentMessage({ message, Tool }) {
 
 /** Everything that a sub-agent remembers in this conversation. */
 function AllMessages({ agent, Tool, onClose }) {
-  return h(ReadingDialog, { title: `Everything ${agent} remembers`, className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
+  return h(ReadingDialog, { title: _("Everything {agent} remembers", { agent }), className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
 }

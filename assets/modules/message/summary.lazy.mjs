@@ -2,13 +2,14 @@
 import { formatCount, formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { Prose } from "./prose.mjs";
 import { ShowAll } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const FullText = lazy(() => import("./full-text.lazy.mjs"), "FullText", "The full text could not be loaded. Please try again.");
+const FullText = lazy(() => import("./full-text.lazy.mjs"), "FullText", _("The full text could not be loaded. Please try again."));
 
 /** @param {{title: string, address: string, act: Function}} props */
 function ShowFullText({ title, address, act }) {
@@ -16,7 +17,7 @@ function ShowFullText({ title, address, act }) {
   return h(
     Fragment,
     null,
-    h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, "Show the full text"),
+    h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, _("Show the full text")),
     isOpen && createPortal(h(FullText, { title, address, act, onClose: () => setOpen(false) }), document.body),
   );
 }
@@ -29,15 +30,15 @@ export function Removal({ message, act }) {
   return h(
     "p",
     { className: "note-left quiet" },
-    h("span", { title: "Tokens, about" }, formatReduction(message.left)),
-    h(ShowFullText, { title: `${formatCount(removed, "message")} removed`, address, act }),
+    h("span", { title: _("Tokens, about") }, formatReduction(message.left)),
+    h(ShowFullText, { title: _("{messages} removed", { messages: formatCount(removed, "message") }), address, act }),
   );
 }
 
 /** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
 export function Summary({ message, act }) {
   const { removed, sources, address } = message.summary;
-  const title = `${formatCount(removed, "message")} summarised`;
+  const title = _("{messages} summarised", { messages: formatCount(removed, "message") });
   return h(
     "details",
     { className: "tool summary" },
@@ -46,14 +47,14 @@ export function Summary({ message, act }) {
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-preview" }, title),
-      h("span", { className: "tool-time", title: "Tokens, about" }, formatReduction(message.summary)),
+      h("span", { className: "tool-time", title: _("Tokens, about") }, formatReduction(message.summary)),
     ),
     h(
       "div",
       { className: "tool-body" },
       h(Prose, { html: message.html }),
       h(ShowAll, { more: message.more }),
-      sources.length > 0 && h("p", { className: "quiet" }, `Written after reading ${sources.join(", ")}.`),
+      sources.length > 0 && h("p", { className: "quiet" }, _("Written after reading {sources}.", { sources: sources.join(", ") })),
       h(ShowFullText, { title, address, act }),
     ),
   );

@@ -1,14 +1,15 @@
 /** The card of a tool call, and below it a sub-agent's work for the call. */
-import { formatDuration } from "../lib/format.mjs";
+import { formatCount, formatDuration } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { Approval } from "./approval.mjs";
 import { ShowAll } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 
 const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
-const TOOL_WORDS = { running: "running", waiting: "waiting for you", queued: "queued", done: "done", error: "failed", stopped: "stopped" };
+const TOOL_WORDS = { running: _("running"), waiting: _("waiting for you"), queued: _("queued"), done: _("done"), error: _("failed"), stopped: _("stopped") };
 const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
 const MAX_PREVIEW_CHARS = 120;
 
@@ -58,10 +59,10 @@ function ToolBody({ tool, act }) {
     "div",
     { className: "tool-body" },
     tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move && tool.name !== "fork" && h(ToolText, { className: "tool-arguments", label: "Arguments", text: tool.arguments, more: tool.more_arguments }), // the approval of a move describes its arguments
+    !tool.move && tool.name !== "fork" && h(ToolText, { className: "tool-arguments", label: _("Arguments"), text: tool.arguments, more: tool.more_arguments }), // the approval of a move describes its arguments
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
-    tool.result !== null && h(ToolText, { label: tool.status === "error" ? "Error" : "Result", text: tool.result, more: tool.more_result }),
+    tool.result !== null && h(ToolText, { label: tool.status === "error" ? _("Error") : _("Result"), text: tool.result, more: tool.more_result }),
   );
 }
 
@@ -76,7 +77,7 @@ function SubagentWork({ work, isAtWork }) {
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-name" }, work.agent),
-      h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : `${work.messages} messages`),
+      h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : formatCount(work.messages, "message")),
       isAtWork && h("span", { className: "tool-time" }, "working…"),
     ),
     wasOpened && h(SubagentSteps, { work, Tool }), // passed as a value: steps contain cards and cards contain steps, and imports may not be circular

@@ -1,4 +1,5 @@
 /** Commands of the bar: each of its buttons and items is a line of the palette, and those with a word are slash commands. */
+import { _ } from "../lib/words.mjs";
 const BUTTONS = ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run])";
 const WORDS = { undo: "undo", redo: "redo", clear: "clear", settings: "settings", export: "export" }; // by the id of the button
 
@@ -8,5 +9,5 @@ export const listBarCommands = () => Array.from(document.querySelectorAll(BUTTON
 function describeButton(button) {
   const isOff = button.disabled || button.hidden || button.getAttribute("aria-disabled") === "true";
   const name = button.dataset.command ?? button.getAttribute("aria-label") ?? button.textContent;
-  return { group: "Actions", name, word: WORDS[button.id], offReason: isOff ? `“${name}” is not possible right now.` : null, run: () => button.click() };
+  return { group: _("Actions"), name, word: WORDS[button.id], offReason: isOff ? _("“{name}” is not possible right now.", { name }) : null, run: () => button.click() };
 }

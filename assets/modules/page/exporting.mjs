@@ -1,11 +1,12 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
 import { lazy } from "../lib/lazy.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 import { saveFile } from "./file-links.mjs";
 import { mountDialog } from "./keys.mjs";
 import { followRequest } from "./long-request.mjs";
 
-const ExportWarning = lazy(() => import("./export-warning.lazy.mjs"), "ExportWarning", "Nothing was exported. Please try again.");
+const ExportWarning = lazy(() => import("./export-warning.lazy.mjs"), "ExportWarning", _("Nothing was exported. Please try again."));
 
 let isExporting = false;
 
@@ -25,13 +26,13 @@ async function readFile(answer, show) {
     if (done) return new Blob(parts, { type: answer.headers.get("content-type") });
     parts.push(value);
     bytes += value.length;
-    show({ phase: "Downloading", done: Math.floor(bytes / 1000), total, noun: "kB", detail: "" });
+    show({ phase: _("Downloading"), done: Math.floor(bytes / 1000), total, noun: "kB", detail: "" });
   }
 }
 
 async function fetchExport(form) {
   const body = new URLSearchParams(new FormData(form));
-  return followRequest({ title: "Export" }, async (headers, show) => {
+  return followRequest({ title: _("Export") }, async (headers, show) => {
     const answer = await fetch(form.action, { method: "POST", body, headers });
     if (!answer.ok) throw new Error(await answer.text());
     const warning = decodeURIComponent(answer.headers.get("waymark-warning") ?? "");
@@ -50,7 +51,7 @@ async function submitExport(event) {
     if (!warning) save();
     else if (await ExportWarning.load()) mountDialog(ExportWarning, { warning, onSave: save });
   } catch (error) {
-    showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
+    showToast(error instanceof TypeError ? _("The server did not answer. Nothing was exported.") : _("Nothing was exported. {message}", { message: error.message }));
   } finally {
     isExporting = false;
   }

@@ -1,5 +1,6 @@
 /** Open links to files and texts of messages: the browser alone could not add the page's key to the request. */
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 
 const LINKS = 'a[href^="/files/"], a[href^="/api/"]';
 const KEPT_MS = 60_000; // the browser is still writing the file
@@ -22,7 +23,7 @@ async function openLink(link) {
     else tab.location.replace(URL.createObjectURL(content)); // kept as long as this page: its tab may be reloaded
   } catch {
     tab?.close();
-    showToast("This cannot be read right now.");
+    showToast(_("This cannot be read right now."));
   }
 }
 

@@ -1,12 +1,13 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { showWithKeys } from "../lib/held-keys.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 const { createRoot, flushSync } = window.ReactDOM;
 
 const MAX_DOUBLE_PRESS_MS = 1000;
-const FAILURE_TEXT = "This could not be loaded. Please try again.";
+const FAILURE_TEXT = _("This could not be loaded. Please try again.");
 
 const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", FAILURE_TEXT);
 const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", FAILURE_TEXT);

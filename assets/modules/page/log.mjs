@@ -4,6 +4,7 @@ import { AUTHORS } from "../lib/authors.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { formatAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 
@@ -42,25 +43,24 @@ export function Log(props) {
     h(
       "div",
       { className: "changes-head" },
-      h(StepButton, { verb: "Undo", what: data.undo, sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
-      h(StepButton, { verb: "Redo", what: data.redo, sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
+      h(StepButton, { text: data.undo ? _("Undo {undo}", data) : _("Nothing to undo"), isOn: Boolean(data.undo), sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
+      h(StepButton, { text: data.redo ? _("Redo {redo}", data) : _("Nothing to redo"), isOn: Boolean(data.redo), sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
     ),
-    data.entries.length === 0 && h("p", { className: "pane-empty" }, "No changes yet."),
+    data.entries.length === 0 && h("p", { className: "pane-empty" }, _("No changes yet.")),
     h("ol", null, data.entries.map((entry) => h(Entry, { key: entry.version, entry, now }))),
     data.more &&
       h(
         "button",
         { type: "button", className: "quiet-button", onClick: () => props.setProps({ action: { type: "more", count: count + PAGE_ENTRIES } }) },
-        "Show more",
+        _("Show more"),
       ),
   );
 }
 
-function StepButton({ verb, what, sign, onClick }) {
-  const text = what ? `${verb} ${what}` : `Nothing to ${verb.toLowerCase()}`;
+function StepButton({ text, isOn, sign, onClick }) {
   return h(
     "button",
-    { type: "button", className: "quiet-button", disabled: !what, title: text, onClick },
+    { type: "button", className: "quiet-button", disabled: !isOn, title: text, onClick },
     icon(sign),
     h("span", null, text),
   );
@@ -82,7 +82,7 @@ function Entry({ entry, now }) {
         { className: "change-meta" },
         h("span", { className: "change-who" }, author.name),
         h("time", { dateTime: entry.time, title: formatDateTime(entry.time) }, formatAge(entry.time, now)),
-        entry.undone && h("span", null, "undone"),
+        entry.undone && h("span", null, _("undone")),
       ),
     ),
   );

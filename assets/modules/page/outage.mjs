@@ -3,6 +3,7 @@ import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { setProperties } from "../lib/properties.mjs";
 import { reportLostRequest } from "../lib/request.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 const { createPortal } = window.ReactDOM;
@@ -23,7 +24,7 @@ export const isOutageShown = () => document.querySelector(".outage") !== null;
 
 /** After a lost connection, show the banner if the server does not answer at all. */
 export async function showOutageIfUnreachable() {
-  if ((await fetchHealth()) === null) setProperties({ trouble: { data: { text: "The server does not answer." } } });
+  if ((await fetchHealth()) === null) setProperties({ trouble: { data: { text: _("The server does not answer.") } } });
 }
 
 /** @param {{id: string, data?: {text: string}, setProps: Function}} props */
@@ -41,7 +42,7 @@ export function OutageBanner(props) {
     "div",
     { id: props.id, className: "outage", role: "alert", "data-testid": "trouble" },
     icon("exclamation-circle"),
-    h("p", null, `${text} Your text is kept.`),
+    h("p", null, _("{text} Your text is kept.", { text })),
   );
   return createPortal(banner, document.getElementById("shell"));
 }

@@ -4,41 +4,42 @@ import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { listBarCommands } from "./bar-commands.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "./search.lazy.mjs";
 
 const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = window.React;
 
-const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = ["Checkpoints found", "Messages found"];
-const GROUPS = ["Actions", GO_BACK, "Branches", "Conversations", FOUND_CHECKPOINTS, FOUND_MESSAGES];
+const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = [_("Checkpoints found"), _("Messages found")];
+const GROUPS = [_("Actions"), GO_BACK, _("Branches"), _("Conversations"), FOUND_CHECKPOINTS, FOUND_MESSAGES];
 const MAX_LINES = 50; // typing more letters narrows a longer list
 const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 /** Keys, their effect, and the command of the palette that has the same. */
 const KEYS = [
-  [["Enter"], "send"],
-  [["Shift", "Enter"], "begin a new line"],
-  [[MODIFIER_KEY, "K"], "find a message, a place or an action"],
-  [[MODIFIER_KEY, "F"], "find in a long conversation; once more: as the browser finds", "Find in this conversation"],
-  [[MODIFIER_KEY, "Shift", "O"], "begin a new conversation", "New conversation"],
-  [["Shift", "Esc"], "go to the message field"],
-  [[MODIFIER_KEY, "S"], "save a checkpoint", "Save checkpoint"],
-  [[MODIFIER_KEY, "B"], "show or hide the conversations", "Show or hide the conversations"],
-  [[MODIFIER_KEY, "Alt", "B"], "show or hide History", "Show or hide History"],
-  [["F6"], "go to the next part of the page; with Shift to the one before"],
-  [["Esc"], "stop the answer, or close what is open"],
-  [["↑"], "in the empty field: edit your last message"],
-  [["/"], "at the beginning of the field: commands and prompts"],
-  [["Esc", "Esc"], "in the empty field: choose a place to go back to"],
-  [["Alt", "↑"], "show the checkpoint before"],
-  [["Alt", "↓"], "show the checkpoint after"],
-  [["F2"], "rename the conversation that has the focus in the list"],
-  [["↑", "↓"], "in History: along a branch"],
-  [["←", "→"], "in History: to another branch"],
-  [["n"], "in History: the next fork"],
-  [["r"], "in History: restore this place"],
-  [["b"], "in History: branch from this place"],
-  [["c"], "in History: compare this place"],
-  [["?"], "show this", "Keys"],
+  [["Enter"], _("send")],
+  [["Shift", "Enter"], _("begin a new line")],
+  [[MODIFIER_KEY, "K"], _("find a message, a place or an action")],
+  [[MODIFIER_KEY, "F"], _("find in a long conversation; once more: as the browser finds"), _("Find in this conversation")],
+  [[MODIFIER_KEY, "Shift", "O"], _("begin a new conversation"), _("New conversation")],
+  [["Shift", "Esc"], _("go to the message field")],
+  [[MODIFIER_KEY, "S"], _("save a checkpoint"), _("Save checkpoint")],
+  [[MODIFIER_KEY, "B"], _("show or hide the conversations"), _("Show or hide the conversations")],
+  [[MODIFIER_KEY, "Alt", "B"], _("show or hide History"), _("Show or hide History")],
+  [["F6"], _("go to the next part of the page; with Shift to the one before")],
+  [["Esc"], _("stop the answer, or close what is open")],
+  [["↑"], _("in the empty field: edit your last message")],
+  [["/"], _("at the beginning of the field: commands and prompts")],
+  [["Esc", "Esc"], _("in the empty field: choose a place to go back to")],
+  [["Alt", "↑"], _("show the checkpoint before")],
+  [["Alt", "↓"], _("show the checkpoint after")],
+  [["F2"], _("rename the conversation that has the focus in the list")],
+  [["↑", "↓"], _("in History: along a branch")],
+  [["←", "→"], _("in History: to another branch")],
+  [["n"], _("in History: the next fork")],
+  [["r"], _("in History: restore this place")],
+  [["b"], _("in History: branch from this place")],
+  [["c"], _("in History: compare this place")],
+  [["?"], _("show this"), _("Keys")],
 ];
 
 const TAG_FILTER = /(?<!\S)tag:("[^"]*"?|[^\s"]+)/gi;
@@ -66,7 +67,7 @@ function listFoundThreads(threads, commands, text) {
   const known = new Set([...commands.map(({ thread }) => thread), getOpenThread()]);
   const others = threads.filter(({ id }) => !known.has(id));
   const words = text.replace(TAG_FILTER, " "); // the server has filtered by tags
-  return matchWords(others.map(({ id, title, updated }) => ({ group: "Conversations", name: title, detail: formatAge(updated, Date.now()), run: () => showMessage(id, null) })), words);
+  return matchWords(others.map(({ id, title, updated }) => ({ group: _("Conversations"), name: title, detail: formatAge(updated, Date.now()), run: () => showMessage(id, null) })), words);
 }
 
 /** @param {import("./search.lazy.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
@@ -95,7 +96,7 @@ export function Palette({ onlyBack = false, onClose }) {
     if (step) onStep(step);
     else choose(lines[selected]);
   };
-  const name = opened?.name ?? (onlyBack ? "Go back to a place" : "Find a conversation, checkpoint or action");
+  const name = opened?.name ?? (onlyBack ? _("Go back to a place") : _("Find a conversation, checkpoint or action"));
   return h(
     "dialog",
     { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onPointerDown: (event) => event.target === dialog.current && onClose() },
@@ -147,16 +148,16 @@ function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
 }
 
 function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered }) {
-  const emptyText = total === 0 ? (onlyBack ? "There is nothing to go back to yet." : "There is nothing to choose from yet.") : found.isSearching ? "Searching…" : "No matches.";
+  const emptyText = total === 0 ? (onlyBack ? _("There is nothing to go back to yet.") : _("There is nothing to choose from yet.")) : found.isSearching ? _("Searching…") : _("No matches.");
   return h(
     Fragment,
     null,
-    total > 0 && !found.isSearching && h("p", { className: "visually-hidden", role: "status" }, `${formatCount(lines.length, "line")} found`),
-    matches.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, `… and ${formatNumber(matches.length - MAX_LINES)} more. Type to narrow.`),
+    total > 0 && !found.isSearching && h("p", { className: "visually-hidden", role: "status" }, _("{lines} found", { lines: formatCount(lines.length, "line") })),
+    matches.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, _("… and {limit} more. Type to narrow.", { limit: formatNumber(matches.length - MAX_LINES) })),
     lines.length === 0 && !found.failed && h("p", { className: "pane-empty", role: "status" }, emptyText),
     h(SearchState, { found, className: "palette-foot quiet" }),
     !isFiltered && text === "" && h("p", { className: "palette-foot quiet" }, SEARCH_HINT),
-    onlyBack && h("p", { className: "palette-foot quiet" }, "Nothing happens until you confirm."),
+    onlyBack && h("p", { className: "palette-foot quiet" }, _("Nothing happens until you confirm.")),
   );
 }
 
@@ -186,5 +187,5 @@ const listKeys = (keys) => keys.map((key, position) => h("kbd", { key: position 
 /** @param {{onClose: () => void}} props */
 export function KeysHelp({ onClose }) {
   const row = ([keys, does]) => h("div", { key: keys.join() }, h("dt", null, listKeys(keys)), h("dd", null, does));
-  return h(ReadingDialog, { title: "Keys", className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
+  return h(ReadingDialog, { title: _("Keys"), className: "keys-help", onClose }, h("dl", null, KEYS.map(row)));
 }

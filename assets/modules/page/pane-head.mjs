@@ -1,5 +1,6 @@
 /** The heading of a side pane, with the button that closes the pane as a sheet. */
 import { icon } from "../lib/icons.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
 import { closeSheets } from "./panes.mjs";
 
 const { createElement: h } = window.React;
@@ -13,7 +14,7 @@ export function PaneHead({ title, id, children }) {
     children,
     h(
       "button",
-      { type: "button", className: "icon-button sheet-close", "aria-label": `Close ${title.toLowerCase()}`, onClick: () => closeSheets() },
+      { type: "button", className: "icon-button sheet-close", "aria-label": _("Close {title}", { title: LANGUAGE === "en" ? title.toLowerCase() : title }), onClick: () => closeSheets() },
       icon("x-lg"),
     ),
   );

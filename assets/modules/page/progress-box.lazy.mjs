@@ -1,9 +1,10 @@
 /** The progress of a long request: a bar with words, in the open dialog of the request, else in the corner. */
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
 
 loadStyle(new URL("./progress-box.lazy.css", import.meta.url));
 
-const formatExactly = (number) => number.toLocaleString("en");
+const formatExactly = (number) => number.toLocaleString(LANGUAGE);
 
 function createElement(tag, className, properties = {}) {
   return Object.assign(document.createElement(tag), { className, ...properties });
@@ -12,7 +13,7 @@ function createElement(tag, className, properties = {}) {
 /** @param {import("./long-request.mjs").Progress} progress @returns {string} such as "1,200 of 4,000 messages" */
 function describeSteps({ done, total, noun, detail }) {
   if (total === null) return "";
-  return `${formatExactly(done)} of ${formatExactly(total)} ${noun}${detail && ` · ${detail}`}`;
+  return _("{done} of {total} {noun}", { done: formatExactly(done), total: formatExactly(total), noun }) + (detail && ` · ${detail}`);
 }
 
 export class ProgressBox {
@@ -21,7 +22,7 @@ export class ProgressBox {
   #phase = createElement("p", "progress-phase", { role: "status" }); // read aloud; the steps are too many for that
   #bar = createElement("div", "progress-line", { role: "progressbar", ariaValueMin: "0" });
   #steps = createElement("span", "progress-steps");
-  #cancel = createElement("button", "btn btn-sm btn-outline-secondary", { type: "button", textContent: "Cancel" });
+  #cancel = createElement("button", "btn btn-sm btn-outline-secondary", { type: "button", textContent: _("Cancel") });
   #box = createElement("section", "progress-box");
 
   /** @param {import("./long-request.mjs").Subject} subject @param {() => void} onCancel */
@@ -38,7 +39,7 @@ export class ProgressBox {
   /** @param {import("./long-request.mjs").Progress|null} progress null: nothing is reported yet */
   show(progress) {
     this.#place();
-    const phase = this.#isCancelling ? "cancelling" : (progress?.phase.toLowerCase() ?? "waiting");
+    const phase = this.#isCancelling ? _("cancelling") : (progress?.phase.toLowerCase() ?? _("waiting"));
     const title = `${this.#subject.title}: ${phase}`;
     if (this.#phase.textContent !== title) this.#phase.textContent = title;
     const isCounted = Boolean(progress?.total);
@@ -53,7 +54,7 @@ export class ProgressBox {
   showCancelling() {
     this.#isCancelling = true;
     this.#cancel.disabled = true;
-    this.#phase.textContent = `${this.#subject.title}: cancelling`;
+    this.#phase.textContent = _("{title}: cancelling", { title: this.#subject.title });
   }
 
   remove() {

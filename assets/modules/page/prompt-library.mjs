@@ -1,9 +1,10 @@
 /** The library of prompts as the page knows it, and the requests that read and change it. */
 import { announceChoices } from "../lib/commands.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 
 const ADDRESS = "/api/prompts";
-const FAILURE_TEXT = "The prompts could not be read or changed. Please try again.";
+const FAILURE_TEXT = _("The prompts could not be read or changed. Please try again.");
 export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 
 /**
@@ -38,6 +39,6 @@ export const deletePrompt = ({ id }) => requestPrompts(`/${id}/delete`, { method
 export async function fetchPrompt({ id }) {
   const reply = await fetch(`${ADDRESS}/${id}`).catch(() => null);
   if (reply?.ok) return reply.json();
-  showToast(reply?.status === 404 ? "This prompt was deleted." : FAILURE_TEXT);
+  showToast(reply?.status === 404 ? _("This prompt was deleted.") : FAILURE_TEXT);
   return null;
 }

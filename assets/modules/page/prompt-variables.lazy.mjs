@@ -1,5 +1,6 @@
 /** The dialog that asks for the variables of a prompt before its text is inserted. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { VARIABLE } from "./prompt-library.mjs";
 
 const { createElement: h, useEffect, useId, useRef } = window.React;
@@ -34,6 +35,6 @@ export function VariablesDialog({ prompt, onInsert, onClose }) {
     h("label", { key: `${name}-label`, htmlFor: `${id}-${index}`, className: "form-label", dir: "auto" }, name),
     h("textarea", { key: name, id: `${id}-${index}`, name: `value-${index}`, className: "form-control", rows: 1 }),
   ];
-  const buttons = h("button", { type: "submit", form: id, className: "btn btn-primary" }, "Insert");
-  return h(ReadingDialog, { title: prompt.name, className: "prompt-variables", buttons, onClose }, h("form", { id, ref: form, "aria-label": "Variables", onSubmit, onKeyDown }, names.map(field)));
+  const buttons = h("button", { type: "submit", form: id, className: "btn btn-primary" }, _("Insert"));
+  return h(ReadingDialog, { title: prompt.name, className: "prompt-variables", buttons, onClose }, h("form", { id, ref: form, "aria-label": _("Variables"), onSubmit, onKeyDown }, names.map(field)));
 }

@@ -3,6 +3,7 @@ import { createOperationId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { deletePrompt, fetchPrompt, requestPrompts, savePrompt } from "./prompt-library.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
@@ -23,14 +24,14 @@ export function PromptsDialog({ text, onInsert, onClose }) {
   const add = () => setEdited({ id: createOperationId(), name: "", text: "" });
   // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited
-    ? h("button", { key: "save", type: "submit", form: formId, className: "btn btn-primary" }, "Save")
-    : h("button", { key: "new", ref: newButton, type: "button", className: "btn btn-primary", onClick: add }, "New prompt");
+    ? h("button", { key: "save", type: "submit", form: formId, className: "btn btn-primary" }, _("Save"))
+    : h("button", { key: "new", ref: newButton, type: "button", className: "btn btn-primary", onClick: add }, _("New prompt"));
   return h(
     ReadingDialog,
-    { title: edited ? "Prompt" : "Prompts", className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },
+    { title: edited ? _("Prompt") : _("Prompts"), className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },
     problem && h("p", { className: "prompts-problem", role: "alert" }, problem),
     edited ? h(PromptForm, { key: edited.id, id: formId, prompt: edited, onSave: save }) : h(PromptList, { items, onEdit: setEdited, onDelete: remove, onInsert: (item) => (onClose(), onInsert(item)) }),
-    !edited && deleted && h("p", { className: "prompts-deleted", role: "status" }, h("span", null, `“${deleted.name}” was deleted.`), h("button", { type: "button", className: "quiet-button", onClick: restore }, icon("arrow-counterclockwise"), "Undo")),
+    !edited && deleted && h("p", { className: "prompts-deleted", role: "status" }, h("span", null, _("“{name}” was deleted.", { name: deleted.name })), h("button", { type: "button", className: "quiet-button", onClick: restore }, icon("arrow-counterclockwise"), _("Undo"))),
   );
 }
 
@@ -72,15 +73,15 @@ function PromptList({ items, onEdit, onDelete, onInsert }) {
     const prompt = await fetchPrompt(item);
     if (prompt !== null) onEdit(prompt);
   };
-  if (items === null) return h("p", { className: "quiet", role: "status" }, "Reading…");
-  if (items.length === 0) return h("p", { className: "quiet" }, "No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it.");
-  const button = (item, label, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": `${label} ${item.name}`, onClick }, label);
+  if (items === null) return h("p", { className: "quiet", role: "status" }, _("Reading…"));
+  if (items.length === 0) return h("p", { className: "quiet" }, _("No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it."));
+  const button = (label, name, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
   const line = (item) =>
     h(
       "li",
       { key: item.id, "data-testid": "prompt" },
       h("div", { className: "prompts-text" }, h("p", { dir: "auto" }, item.name), h("p", { className: "quiet", dir: "auto" }, item.excerpt)),
-      h("div", { className: "prompts-buttons" }, button(item, "Insert", () => onInsert(item)), button(item, "Edit", () => edit(item)), button(item, "Delete", () => onDelete(item))),
+      h("div", { className: "prompts-buttons" }, button(_("Insert"), _("Insert {name}", item), () => onInsert(item)), button(_("Edit"), _("Edit {name}", item), () => edit(item)), button(_("Delete"), _("Delete {name}", item), () => onDelete(item))),
     );
   return h("ul", null, items.map(line));
 }
@@ -95,11 +96,11 @@ function PromptForm({ id, prompt, onSave }) {
   };
   return h(
     "form",
-    { id, ref: form, "aria-label": "Prompt", onSubmit },
-    h("label", { htmlFor: `${id}-name`, className: "form-label" }, "Name"),
+    { id, ref: form, "aria-label": _("Prompt"), onSubmit },
+    h("label", { htmlFor: `${id}-name`, className: "form-label" }, _("Name")),
     h("input", { id: `${id}-name`, name: "name", className: "form-control", defaultValue: prompt.name, maxLength: MAX_NAME_CHARS, required: true, autoComplete: "off" }),
-    h("label", { htmlFor: `${id}-text`, className: "form-label" }, "Text"),
+    h("label", { htmlFor: `${id}-text`, className: "form-label" }, _("Text")),
     h("textarea", { id: `${id}-text`, name: "text", className: "form-control", rows: 8, defaultValue: prompt.text, required: true, "aria-describedby": `${id}-about` }),
-    h("p", { id: `${id}-about`, className: "quiet" }, "{{name}} is asked for when you insert the prompt, for example {{language}}."),
+    h("p", { id: `${id}-about`, className: "quiet" }, _("{{name}} is asked for when you insert the prompt, for example {{language}}.")),
   );
 }

@@ -1,9 +1,10 @@
 /** Prompts: their commands, and the ways to their dialogs. A prompt is text, never HTML. */
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { showDialog } from "./keys.mjs";
 import { VARIABLE, fetchPrompt, library, requestPrompts } from "./prompt-library.mjs";
 
-const FAILURE_TEXT = "The prompts could not be loaded. Please try again.";
+const FAILURE_TEXT = _("The prompts could not be loaded. Please try again.");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
 const PromptsDialog = lazy(() => import("./prompts.lazy.mjs"), "PromptsDialog", FAILURE_TEXT);
 const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "VariablesDialog", FAILURE_TEXT);
@@ -38,8 +39,8 @@ export function listPromptCommands(text, insert) {
   readWhenOld();
   const choices = () => (library.items ?? []).map((item) => ({ name: item.name, detail: item.excerpt, run: () => insertPrompt(item) }));
   return [
-    { group: "Actions", name: "Insert a prompt", word: "prompt", offReason: library.items?.length === 0 ? "There are no prompts yet. /prompts adds one." : null, choices },
-    { group: "Actions", name: "Prompts: list, add, edit", word: "prompts", run: () => openPrompts() },
-    ...(text.trim() === "" ? [] : [{ group: "Actions", name: "Save the text as a prompt", run: () => openPrompts(text) }]),
+    { group: _("Actions"), name: _("Insert a prompt"), word: "prompt", offReason: library.items?.length === 0 ? _("There are no prompts yet. /prompts adds one.") : null, choices },
+    { group: _("Actions"), name: _("Prompts: list, add, edit"), word: "prompts", run: () => openPrompts() },
+    ...(text.trim() === "" ? [] : [{ group: _("Actions"), name: _("Save the text as a prompt"), run: () => openPrompts(text) }]),
   ];
 }

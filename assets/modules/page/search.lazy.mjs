@@ -3,6 +3,7 @@ import { formatAge } from "../lib/format.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { closeSheets } from "./panes.mjs";
 
 const { Fragment, createElement: h, useEffect, useState } = window.React;
@@ -10,9 +11,9 @@ const { Fragment, createElement: h, useEffect, useState } = window.React;
 const TYPING_PAUSE_MS = 120;
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
-const ROLES = { user: "You", assistant: "Assistant", tool: "Tool result", note: "Note", checkpoint: "Checkpoint" };
-const UNREADABLE_TEXT = "The search did not answer. Please try again.";
-export const SEARCH_HINT = "Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.";
+const ROLES = { user: _("You"), assistant: _("Assistant"), tool: _("Tool result"), note: _("Note"), checkpoint: _("Checkpoint") };
+const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
+export const SEARCH_HINT = _("Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.");
 
 loadStyle(new URL("./search.lazy.css", import.meta.url));
 
@@ -63,7 +64,7 @@ export async function openHit(hit) {
 
 /** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */
 export function HitLine({ hit, now }) {
-  const standing = { left: "left behind", branch: `on branch “${hit.branch}”` }[hit.standing];
+  const standing = { left: _("left behind"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
   const mark = ({ text, marked }, index) => (marked ? h("mark", { key: index }, text) : text);
   return h(
     Fragment,
@@ -82,7 +83,7 @@ export function HitLine({ hit, now }) {
 export function SearchState({ found, className }) {
   const line = (text) => h("p", { className, role: "status" }, text);
   if (found.failed) return line(UNREADABLE_TEXT);
-  if (found.pending) return line("Older messages are being indexed; more may be found in a moment.");
-  if (found.more) return line("More was found. Add words or filters to narrow.");
+  if (found.pending) return line(_("Older messages are being indexed; more may be found in a moment."));
+  if (found.more) return line(_("More was found. Add words or filters to narrow."));
   return null;
 }

@@ -4,11 +4,12 @@ import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatDateTime } from "../lib/format.mjs";
 import { removePageKey } from "../lib/page-key.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
 const ADDRESS = "/api/sessions";
-const UNREADABLE_TEXT = "The sessions cannot be read right now.";
+const UNREADABLE_TEXT = _("The sessions cannot be read right now.");
 
 loadStyle(new URL("./sessions.lazy.css", import.meta.url));
 
@@ -18,14 +19,14 @@ loadStyle(new URL("./sessions.lazy.css", import.meta.url));
 export function SessionsDialog({ onClose }) {
   const { sessions, problem, end, endOthers, signOut } = useSessions();
   const hasOthers = sessions?.some((session) => !session.is_current);
-  const buttons = hasOthers && h("button", { type: "button", className: "btn btn-outline-danger", onClick: endOthers }, "Sign all others out");
+  const buttons = hasOthers && h("button", { type: "button", className: "btn btn-outline-danger", onClick: endOthers }, _("Sign all others out"));
   return h(
     ReadingDialog,
-    { title: "Sessions", className: "sessions", buttons, onClose },
+    { title: _("Sessions"), className: "sessions", buttons, onClose },
     problem && h("p", { role: "alert" }, problem),
-    sessions?.length === 0 && h("p", null, "Nobody signs in here: AUTH=none."),
+    sessions?.length === 0 && h("p", null, _("Nobody signs in here: AUTH=none.")),
     h("ul", null, sessions?.map((session) => h(SessionLine, { key: session.id, session, onEnd: session.is_current ? () => signOut(session) : () => end(session) }))),
-    sessions?.length > 0 && h("p", { className: "quiet" }, "A session ends after a week without use, and 30 days after its link was opened."),
+    sessions?.length > 0 && h("p", { className: "quiet" }, _("A session ends after a week without use, and 30 days after its link was opened.")),
   );
 }
 
@@ -39,20 +40,20 @@ function SessionLine({ session, onEnd }) {
     h(
       "div",
       null,
-      h("p", null, session.browser, session.is_current && h("strong", null, " · This browser")),
+      h("p", null, session.browser, session.is_current && h("strong", null, _(" · This browser"))),
       h(
         "p",
         { className: "quiet" },
-        "Signed in ",
+        _("Signed in "),
         h("time", { dateTime: signedIn }, formatDateTime(signedIn)),
-        ", last seen ",
+        _(", last seen "),
         h("time", { dateTime: seen, title: formatDateTime(seen) }, formatAge(seen, now)),
       ),
     ),
     h(
       "button",
-      { type: "button", className: "btn btn-outline-secondary", onClick: onEnd, "aria-label": session.is_current ? undefined : `End ${session.browser}` },
-      session.is_current ? "Sign out" : "End",
+      { type: "button", className: "btn btn-outline-secondary", onClick: onEnd, "aria-label": session.is_current ? undefined : _("End {browser}", { browser: session.browser }) },
+      session.is_current ? _("Sign out") : _("End"),
     ),
   );
 }

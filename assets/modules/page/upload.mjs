@@ -2,6 +2,7 @@
 import { icon } from "../lib/icons.mjs";
 import { setProperties } from "../lib/properties.mjs";
 import { uploadContent, UploadRefusedError } from "../lib/uploads.mjs";
+import { _ } from "../lib/words.mjs";
 import { followRequest } from "./long-request.mjs";
 
 const { createElement: h, useRef, useState } = window.React;
@@ -11,23 +12,23 @@ const MAX_IMPORT_BYTES = 10_000_000;
 const MAX_ARCHIVE_BYTES = 50_000_000;
 
 /** @type {import("./long-request.mjs").Subject} every step of an import */
-export const IMPORT = { title: "Import", dialog: "#import-dialog", cancel: "#import-cancel" };
+export const IMPORT = { title: _("Import"), dialog: "#import-dialog", cancel: "#import-cancel" };
 
 async function importFile(file) {
   setProperties({ toast: { is_open: false } }); // about the previous file
   try {
     const maxBytes = file.name.toLowerCase().endsWith(".zip") ? MAX_ARCHIVE_BYTES : MAX_IMPORT_BYTES;
-    if (file.size > maxBytes) throw new UploadRefusedError(`The file is larger than ${maxBytes / 1_000_000} MB.`);
+    if (file.size > maxBytes) throw new UploadRefusedError(_("The file is larger than {limit} MB.", { limit: maxBytes / 1_000_000 }));
     const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
     setProperties({ "import-file": { data: { id, name: file.name } } });
   } catch (error) {
-    showProblem(`${file.name} was not imported. ${describeFailure(error)}`);
+    showProblem(_("{name} was not imported. {error}", { name: file.name, error: describeFailure(error) }));
   }
 }
 
 function describeFailure(error) {
   if (error instanceof UploadRefusedError) return error.message;
-  return error.name === "AbortError" ? "It was cancelled." : "The file cannot be read, or the server does not answer.";
+  return error.name === "AbortError" ? _("It was cancelled.") : _("The file cannot be read, or the server does not answer.");
 }
 
 function showProblem(text) {
@@ -53,11 +54,11 @@ export function ImportButton({ id }) {
     setOver(false);
     take(event.dataTransfer.files);
   };
-  const name = { "aria-label": "Import", title: "Import a conversation" };
+  const name = { "aria-label": _("Import"), title: _("Import a conversation") };
   return h(
     "div",
     { id, onDragOver, onDragLeave: () => setOver(false), onDrop },
-    h("button", { type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload"), h("span", null, "Import")),
+    h("button", { type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload"), h("span", null, _("Import"))),
     h("input", { type: "file", accept: ".json,.zip,application/json,application/zip", hidden: true, ref: chooser, onChange }),
   );
 }

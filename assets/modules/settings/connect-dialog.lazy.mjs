@@ -1,10 +1,11 @@
 /** The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps anything. */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
 const ADDRESS = "/api/model-connections";
-const UNREACHABLE_TEXT = "The server does not answer. Nothing was saved.";
+const UNREACHABLE_TEXT = _("The server does not answer. Nothing was saved.");
 
 /**
  * @typedef {{name: string, label: string, kind: "key"|"address"|"text", required: boolean, value: string, is_set: boolean}} Field  a key has no value
@@ -15,18 +16,18 @@ const UNREACHABLE_TEXT = "The server does not answer. Nothing was saved.";
 export function ConnectDialog({ onClose }) {
   const id = useId();
   const { providers, provider, chooseProvider, values, change, isTrying, problem, onSubmit } = useConnection();
-  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider }, isTrying ? "Trying…" : "Connect");
+  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider }, isTrying ? _("Trying…") : _("Connect"));
   return h(
     FormDialog,
-    { title: "Connect a model", className: "connect-form", form: { onSubmit, "data-testid": "connect-dialog" }, buttons, onClose },
-    h("label", { className: "form-label", htmlFor: `${id}-provider` }, "Provider"),
+    { title: _("Connect a model"), className: "connect-form", form: { onSubmit, "data-testid": "connect-dialog" }, buttons, onClose },
+    h("label", { className: "form-label", htmlFor: `${id}-provider` }, _("Provider")),
     h(
       "select",
       { id: `${id}-provider`, className: "form-select", value: provider?.id ?? "", onChange: (event) => chooseProvider(event.target.value) },
       providers.map((each) => h("option", { key: each.id, value: each.id }, each.label)),
     ),
     provider?.fields.map((field) => h(SettingField, { key: `${provider.id} ${field.name}`, id: `${id}-${field.name}`, field, value: values[field.name] ?? "", onChange: change(field.name) })),
-    h("p", { className: "quiet" }, "Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again."),
+    h("p", { className: "quiet" }, _("Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again.")),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),
   );
 }
@@ -46,7 +47,7 @@ function SettingField({ id, field, value, onChange }) {
       onChange,
       autoComplete: isKey ? "new-password" : "off", // else browsers offer to fill in and to save a password
       spellCheck: false,
-      placeholder: field.is_set ? "A key is set. Leave empty to keep it." : undefined,
+      placeholder: field.is_set ? _("A key is set. Leave empty to keep it.") : undefined,
       required: field.required && !field.is_set,
     }),
   ];
@@ -66,7 +67,7 @@ function useConnection() {
   };
   const read = async () => {
     const reply = await fetch(ADDRESS).catch(() => null);
-    if (!reply?.ok) return setProblem("The providers cannot be read right now.");
+    if (!reply?.ok) return setProblem(_("The providers cannot be read right now."));
     const found = (await reply.json()).providers;
     setProviders(found);
     show(found[0]);

@@ -1,11 +1,12 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 import { MAX_MODELS } from "./several-models.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
-const RECENT = "Chosen last";
+const RECENT = _("Chosen last");
 const RECENT_KEY = "waymark-recent-models";
 const MAX_RECENT = 3;
 const MIN_MODELS_FOR_RECENT = 6; // fewer are seen at once
@@ -25,13 +26,13 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
   const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models, { onChoose: choice.toggle ?? onChoose, isRemembered: !choice.isOn });
   return h(
     "div",
-    { className: "model-list", role: "dialog", "aria-label": "Choose the model" },
+    { className: "model-list", role: "dialog", "aria-label": _("Choose the model") },
     h("input", {
       type: "text",
       role: "combobox",
       className: "form-control",
-      placeholder: "Find a model",
-      "aria-label": "Find a model",
+      placeholder: _("Find a model"),
+      "aria-label": _("Find a model"),
       "aria-expanded": true,
       "aria-controls": `${id}-list`,
       "aria-activedescendant": lines.length > 0 ? `${id}-${selected}` : undefined,
@@ -42,20 +43,20 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
     }),
     h(
       "div",
-      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": "Models", "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Models"), "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
       [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id, current, usual, checked: choice.isOn ? choice.names : null, onChoose: choose })),
     ),
-    lines.length === 0 && h("p", { className: "quiet", role: "status" }, "No matches."),
+    lines.length === 0 && h("p", { className: "quiet", role: "status" }, _("No matches.")),
     h("p", { className: "quiet", role: choice.isOn ? "status" : undefined }, choice.hint),
     h(SeveralButtons, { choice, onClose }),
-    onConnect && h("button", { type: "button", className: "text-button", onClick: onConnect }, "Connect a model…"),
+    onConnect && h("button", { type: "button", className: "text-button", onClick: onConnect }, _("Connect a model…")),
   );
 }
 
 /** The choice of several models: those with a check mark answer the next question at once. */
 function useSeveralChoice(current, several, isSeveral, onSeveral) {
   const [names, setNames] = useState(several.length > 0 ? several : isSeveral ? [current] : null);
-  if (names === null) return { isOn: false, names: [], hint: "Takes effect from the next answer.", toggle: null, start: () => setNames([current]) };
+  if (names === null) return { isOn: false, names: [], hint: _("Takes effect from the next answer."), toggle: null, start: () => setNames([current]) };
   const choose = (next) => {
     setNames(next);
     onSeveral(next);
@@ -64,15 +65,15 @@ function useSeveralChoice(current, several, isSeveral, onSeveral) {
     if (names.includes(name)) choose(names.filter((each) => each !== name));
     else if (names.length < MAX_MODELS) choose([...names, name]);
   };
-  const missing = names.length < 2 ? "Choose at least two models." : `${names.length} models answer the next question side by side.`;
-  const hint = names.length >= MAX_MODELS ? `${MAX_MODELS} models, the most that answer at once.` : missing;
+  const missing = names.length < 2 ? _("Choose at least two models.") : ngettext("{count} model answers the next question.", "{count} models answer the next question side by side.", names.length);
+  const hint = names.length >= MAX_MODELS ? _("{limit} models, the most that answer at once.", { limit: MAX_MODELS }) : missing;
   return { isOn: true, names, hint, toggle, end: () => (setNames(null), onSeveral([])) };
 }
 
 function SeveralButtons({ choice, onClose }) {
   const button = (label, onClick) => h("button", { type: "button", className: "text-button", onClick }, label);
-  if (!choice.isOn) return button("Ask several at once…", choice.start);
-  return h("div", { className: "model-list-buttons" }, button("Ask one only", () => (choice.end(), onClose())), button("Done", onClose));
+  if (!choice.isOn) return button(_("Ask several at once…"), choice.start);
+  return h("div", { className: "model-list-buttons" }, button(_("Ask one only"), () => (choice.end(), onClose())), button(_("Done"), onClose));
 }
 
 /** Filter the models by the typed text, and track the selected line. `isRemembered`: a choice is among those that were chosen last. */
@@ -108,7 +109,7 @@ function Group({ group, lines, selected, id, current, usual, checked, onChoose }
       { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected, "aria-checked": checked?.includes(line.model.name), onClick: () => onChoose(line) },
       checked && h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
       h("span", { className: "model-name" }, nameWithin(group, line.model.name)),
-      h("span", { className: "quiet" }, [line.model.name === current && "in use", line.model.name === usual && "default"].filter(Boolean).join(" · ")),
+      h("span", { className: "quiet" }, [line.model.name === current && _("in use"), line.model.name === usual && _("default")].filter(Boolean).join(" · ")),
     );
   return h("div", { role: "group", "aria-label": group }, h("div", { className: "model-group", "aria-hidden": true }, group), lines.map(option));
 }
@@ -124,7 +125,7 @@ function listLines(models, text) {
 
 function groupByProvider(models) {
   const isProvider = (name) => models.some((other) => other.name.startsWith(`${name}:`));
-  const findProvider = ({ name }) => (name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : "Others"); // as in `openai:gpt-5`
+  const findProvider = ({ name }) => (name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : _("Others")); // as in `openai:gpt-5`
   const providers = [...new Set(models.map(findProvider))];
   return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
 }

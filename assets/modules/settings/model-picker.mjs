@@ -4,6 +4,7 @@ import { useCommands } from "../lib/commands.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { usePopover } from "../lib/popover.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 import { useConnecting } from "./connecting.mjs";
 import { keepChoice, useKeptChoice } from "./settings.mjs";
 import { keepSeveral, useSeveral } from "./several-models.mjs";
@@ -11,7 +12,7 @@ import { keepSeveral, useSeveral } from "./several-models.mjs";
 const { createElement: h } = window.React;
 
 const SETTINGS = "settings"; // the list of actions that changes settings: components/panels/settings.py
-const ModelList = lazy(() => import("./model-list.lazy.mjs"), "ModelList", "The models could not be loaded. Please try again.");
+const ModelList = lazy(() => import("./model-list.lazy.mjs"), "ModelList", _("The models could not be loaded. Please try again."));
 
 /** @param {{data: import("../lib/types.mjs").ComposerData}} props */
 export function ModelPicker({ data }) {
@@ -21,11 +22,11 @@ export function ModelPicker({ data }) {
   const chooseSeveral = (names) => keepSeveral(data.thread ?? null, names);
   const { models = [], model, can_connect: canConnect } = data;
   const [connect, dialog] = useConnecting();
-  const choices = () => models.map((each) => ({ name: each.name, detail: each.name === model ? "in use" : "", run: () => choose(each) }));
+  const choices = () => models.map((each) => ({ name: each.name, detail: each.name === model ? _("in use") : "", run: () => choose(each) }));
   useCommands("ModelPicker", () => [
-    { group: "Actions", name: "Choose the model", word: "model", offReason: models.length > 1 ? null : "There is no other model.", choices },
-    { group: "Actions", name: "Ask several models at once", offReason: models.length > 1 ? null : "There is no other model.", run: () => setOpen("several") },
-    ...(canConnect ? [{ group: "Actions", name: "Connect a model", word: "connect", run: connect }] : []),
+    { group: _("Actions"), name: _("Choose the model"), word: "model", offReason: models.length > 1 ? null : _("There is no other model."), choices },
+    { group: _("Actions"), name: _("Ask several models at once"), offReason: models.length > 1 ? null : _("There is no other model."), run: () => setOpen("several") },
+    ...(canConnect ? [{ group: _("Actions"), name: _("Connect a model"), word: "connect", run: connect }] : []),
   ]);
   if (models.length < 2) return data.demo ? (dialog || null) : h("span", { className: "composer-model" }, model);
   const onChoose = (chosen) => {
@@ -37,9 +38,9 @@ export function ModelPicker({ data }) {
     { className: "model-picker", ref: root, onKeyDown },
     h(
       "button",
-      { type: "button", className: "text-button model-button", "data-testid": "model", title: "Choose the model", "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
-      h("span", { className: "visually-hidden" }, "Model: "),
-      h("span", { className: "composer-model" }, several.length > 0 ? `${several.length} models` : model),
+      { type: "button", className: "text-button model-button", "data-testid": "model", title: _("Choose the model"), "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
+      h("span", { className: "visually-hidden" }, _("Model: ")),
+      h("span", { className: "composer-model" }, several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : model),
       icon("chevron-right", "model-arrow"),
     ),
     dialog,

@@ -1,22 +1,24 @@
 /** The dialog for the settings of one conversation: the model, the instructions, and whether the agent may go back. */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
+import { LANGUAGES, chooseLanguage, readLanguageChoice } from "../lib/language.lazy.mjs";
 import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
 import { useRequest } from "../lib/request.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
 
 const { Fragment, createElement: h, useId, useState } = window.React;
 
-const NO_REPLY_TEXT = "Not saved yet: the server does not answer. Your changes are kept here.";
+const NO_REPLY_TEXT = _("Not saved yet: the server does not answer. Your changes are kept here.");
 const NUMBER_FIELDS = [
-  ["temperature", "Temperature", "any"],
-  ["top_p", "Top P", "any"],
-  ["max_tokens", "Longest answer (tokens)", 1],
+  ["temperature", _("Temperature"), "any"],
+  ["top_p", _("Top P"), "any"],
+  ["max_tokens", _("Longest answer (tokens)"), 1],
 ];
 const POLICIES = {
-  ask: ["Ask me", "Each move waits until you allow it."],
-  allow: ["Allow", "It goes back by itself; you can undo each move."],
-  off: ["Never", "The agent cannot go back in this conversation."],
+  ask: [_("Ask me"), _("Each move waits until you allow it.")],
+  allow: [_("Allow"), _("It goes back by itself; you can undo each move.")],
+  off: [_("Never"), _("The agent cannot go back in this conversation.")],
 };
 
 /**
@@ -29,11 +31,12 @@ export function SettingsDialog({ title, onClose, ...props }) {
   const id = useId();
   const { choice, change, isSaving, problem, onSubmit } = useSettingsForm({ ...props, onClose });
   const { data } = props;
-  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isSaving }, "Save");
+  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isSaving }, _("Save"));
   return h(
     FormDialog,
     { title, form: { onSubmit }, buttons, onClose },
-    choice.graph ? h("p", null, `The graph ${choice.graph} answers here. It has a model and instructions of its own.`) : h(AgentFields, { id, data, choice, change }),
+    choice.graph ? h("p", null, _("The graph {graph} answers here. It has a model and instructions of its own.", { graph: choice.graph })) : h(AgentFields, { id, data, choice, change }),
+    h(LanguageField, { id: `${id}-language` }),
     h(MarkdownOption),
     h(NotificationOption),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),
@@ -49,7 +52,7 @@ function AgentFields({ id, data, choice, change }) {
     h(InstructionsField, { id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions, onChange: change("instructions") }),
     h(ParameterFields, { id, data, choice, change }),
     h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
-    h("p", { className: "quiet" }, "Takes effect from the next answer."),
+    h("p", { className: "quiet" }, _("Takes effect from the next answer.")),
   );
 }
 
@@ -98,21 +101,21 @@ function ModelField({ id, data, value, onChange }) {
   const others = data.models.filter(({ name, graph }) => name !== data.default && !graph);
   const isGone = value !== "" && !data.models.some(({ name }) => name === value);
   return [
-    h("label", { key: "label", className: "form-label", htmlFor: id }, "Model"),
+    h("label", { key: "label", className: "form-label", htmlFor: id }, _("Model")),
     h(
       "select",
       { key: "field", id, className: "form-select", value: value === data.default ? "" : value, onChange, "aria-describedby": isGone ? `${id}-gone` : undefined },
-      h("option", { value: "" }, `${data.default} (default)`),
+      h("option", { value: "" }, _("{value} (default)", { value: data.default })),
       others.map(({ name }) => h("option", { key: name, value: name }, name)),
-      isGone && h("option", { value }, `${value} (no longer offered)`),
+      isGone && h("option", { value }, _("{value} (no longer offered)", { value })),
     ),
-    isGone && h("p", { key: "gone", id: `${id}-gone`, className: "settings-problem" }, "This model can no longer be used. Choose another."),
+    isGone && h("p", { key: "gone", id: `${id}-gone`, className: "settings-problem" }, _("This model can no longer be used. Choose another.")),
   ];
 }
 
 function InstructionsField({ id, longest, value, onChange }) {
   return [
-    h("label", { key: "label", className: "form-label", htmlFor: id }, "Instructions"),
+    h("label", { key: "label", className: "form-label", htmlFor: id }, _("Instructions")),
     h("textarea", {
       key: "field",
       id,
@@ -121,14 +124,14 @@ function InstructionsField({ id, longest, value, onChange }) {
       maxLength: longest,
       value,
       onChange,
-      placeholder: "For example: Answer in French.",
+      placeholder: _("For example: Answer in French."),
       "aria-describedby": `${id}-about`,
     }),
     h(
       "p",
       { key: "about", id: `${id}-about`, className: "quiet settings-about" },
-      h("span", null, "Sent with every request in this conversation."),
-      h("span", null, `${value.length.toLocaleString("en")} / ${longest.toLocaleString("en")}`),
+      h("span", null, _("Sent with every request in this conversation.")),
+      h("span", null, `${value.length.toLocaleString(LANGUAGE)} / ${longest.toLocaleString(LANGUAGE)}`),
     ),
   ];
 }
@@ -140,20 +143,20 @@ function ParameterFields({ id, data, choice, change }) {
   return h(
     "details",
     { className: "fold settings-parameters", open: wasChosen || undefined },
-    h("summary", { className: "form-label" }, icon("chevron-right", "fold-arrow"), "Model parameters"),
-    h("p", { className: "quiet" }, "An empty field leaves the choice to the settings of the app and to the provider."),
+    h("summary", { className: "form-label" }, icon("chevron-right", "fold-arrow"), _("Model parameters")),
+    h("p", { className: "quiet" }, _("An empty field leaves the choice to the settings of the app and to the provider.")),
     NUMBER_FIELDS.map(([part, label, step]) => [
       h("label", { key: `${part}-label`, className: "form-label", htmlFor: `${id}-${part}` }, label),
       h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", step, ...data.ranges[part], placeholder: data.defaults[part], value: choice[part], onChange: change(part) }),
     ]),
-    h("label", { className: "form-label", htmlFor: `${id}-effort` }, "Reasoning effort"),
+    h("label", { className: "form-label", htmlFor: `${id}-effort` }, _("Reasoning effort")),
     h(
       "select",
       { id: `${id}-effort`, className: "form-select", value: choice.reasoning_effort, onChange: change("reasoning_effort") },
-      h("option", { value: "" }, data.defaults.reasoning_effort ? `${data.defaults.reasoning_effort} (default)` : "default"),
+      h("option", { value: "" }, data.defaults.reasoning_effort ? _("{value} (default)", { value: data.defaults.reasoning_effort }) : _("default")),
       data.efforts.map((effort) => h("option", { key: effort, value: effort }, effort)),
     ),
-    h("label", { className: "form-label", htmlFor: `${id}-body` }, "Extra body (JSON)"),
+    h("label", { className: "form-label", htmlFor: `${id}-body` }, _("Extra body (JSON)")),
     h("textarea", {
       id: `${id}-body`,
       className: "form-control",
@@ -171,8 +174,8 @@ function PolicyField({ name, general, value, onChange }) {
   return h(
     "fieldset",
     null,
-    h("legend", { className: "form-label" }, "When the agent wants to go back"),
-    general === "off" && h("p", { className: "quiet" }, "Going back is switched off for all conversations."),
+    h("legend", { className: "form-label" }, _("When the agent wants to go back")),
+    general === "off" && h("p", { className: "quiet" }, _("Going back is switched off for all conversations.")),
     possible.map(([policy, [label, about]]) =>
       h(
         "label",
@@ -184,6 +187,19 @@ function PolicyField({ name, general, value, onChange }) {
   );
 }
 
+/** The language of the page, of this browser alone. A choice loads the page again; what was changed here is not saved. */
+function LanguageField({ id }) {
+  return [
+    h("label", { key: "label", className: "form-label", htmlFor: id }, _("Language")),
+    h(
+      "select",
+      { key: "field", id, className: "form-select", value: readLanguageChoice(), onChange: (event) => chooseLanguage(event.target.value) },
+      h("option", { value: "" }, _("System")),
+      Object.entries(LANGUAGES).map(([tag, name]) => h("option", { key: tag, value: tag, lang: tag }, name)),
+    ),
+  ];
+}
+
 /** An option of this browser for all conversations. It takes effect at once. */
 function MarkdownOption() {
   const [isOn, setOn] = usePageOption("markdown-questions");
@@ -191,7 +207,7 @@ function MarkdownOption() {
     "label",
     { className: "settings-policy" },
     h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
-    h("span", null, "Show my questions as Markdown", h("span", { className: "quiet" }, "In this browser, in all conversations.")),
+    h("span", null, _("Show my questions as Markdown"), h("span", { className: "quiet" }, _("In this browser, in all conversations."))),
   );
 }
 
@@ -207,8 +223,8 @@ function NotificationOption() {
     h(
       "span",
       null,
-      "Notify me when an answer ends or a permission is needed while I am elsewhere",
-      h("span", { className: "quiet", role: "status" }, isRefused ? "The browser does not allow notifications of this page." : "In this browser. A notification shows the title of the conversation only."),
+      _("Notify me when an answer ends or a permission is needed while I am elsewhere"),
+      h("span", { className: "quiet", role: "status" }, isRefused ? _("The browser does not allow notifications of this page.") : _("In this browser. A notification shows the title of the conversation only.")),
     ),
   );
 }

@@ -2,11 +2,12 @@
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, Fragment, useEffect, useState, useSyncExternalStore } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", "The settings could not be loaded. Please try again.");
+const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", _("The settings could not be loaded. Please try again."));
 
 /** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page is open */
 let keptChoice = null;
@@ -50,7 +51,7 @@ export function Settings(props) {
     SettingsDialog.load(); // while the server answers
   };
   const isOpen = opening !== null && props.data?.op === opening;
-  const name = "Conversation settings";
+  const name = _("Conversation settings");
   return h(
     Fragment,
     null,

@@ -1,9 +1,10 @@
 /** The last deleted conversations, each with a button to bring it back. */
+import { _ } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
 /** @param {{deleted: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */
 export function Deleted({ deleted, onBringBack }) {
-  if (deleted.length === 0) return h("p", { className: "pane-empty" }, "No deleted conversations.");
+  if (deleted.length === 0) return h("p", { className: "pane-empty" }, _("No deleted conversations."));
   return h(
     "ul",
     null,
@@ -14,8 +15,8 @@ export function Deleted({ deleted, onBringBack }) {
         h("span", { className: "thread-title", title }, title),
         h(
           "button",
-          { type: "button", className: "quiet-button", "aria-label": `Bring back ${title}`, onClick: () => onBringBack({ thread: id, version }) },
-          "Bring back",
+          { type: "button", className: "quiet-button", "aria-label": _("Bring back {title}", { title }), onClick: () => onBringBack({ thread: id, version }) },
+          _("Bring back"),
         ),
       ),
     ),

@@ -1,5 +1,6 @@
 /** The export of several conversations, or of all, as one archive of files. */
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 import { saveFile } from "../page/file-links.mjs";
 import { followRequest } from "../page/long-request.mjs";
 
@@ -15,7 +16,7 @@ export function ExportSeveral({ threads, onClose }) {
 
 async function exportThreads(threads) {
   try {
-    const file = await followRequest({ title: "Export" }, async (headers) => {
+    const file = await followRequest({ title: _("Export") }, async (headers) => {
       const body = new URLSearchParams(threads?.map((thread) => ["thread", thread]) ?? [["all", "1"]]);
       const answer = await fetch("/api/threads/export", { method: "POST", body, headers });
       if (!answer.ok) throw new Error(await answer.text());
@@ -24,6 +25,6 @@ async function exportThreads(threads) {
     saveFile("conversations.zip", file.content);
     if (file.warning) showToast(file.warning);
   } catch (error) {
-    showToast(error instanceof TypeError ? "The server did not answer. Nothing was exported." : `Nothing was exported. ${error.message}`);
+    showToast(error instanceof TypeError ? _("The server did not answer. Nothing was exported.") : _("Nothing was exported. {message}", { message: error.message }));
   }
 }

@@ -1,4 +1,5 @@
 /** The results of a search in all conversations, below the titles that match. */
+import { _ } from "../lib/words.mjs";
 import { HitLine, SEARCH_HINT, SearchState, openHit, useSearch } from "../page/search.lazy.mjs";
 
 const { createElement: h } = window.React;
@@ -15,10 +16,10 @@ export function Found({ text, now }) {
     );
   return h(
     "section",
-    { "aria-label": "In messages" },
-    h("h3", null, "In messages"),
+    { "aria-label": _("In messages") },
+    h("h3", null, _("In messages")),
     h("ul", null, found.hits.map(row)),
-    isEmpty && h("p", { className: "pane-empty", role: "status" }, found.isSearching ? "Searching…" : "No message matches."),
+    isEmpty && h("p", { className: "pane-empty", role: "status" }, found.isSearching ? _("Searching…") : _("No message matches.")),
     h(SearchState, { found, className: "pane-empty" }),
     isEmpty && !found.isSearching && h("p", { className: "pane-empty" }, SEARCH_HINT),
   );

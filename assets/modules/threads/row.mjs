@@ -4,12 +4,13 @@ import { formatAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
+import { _ } from "../lib/words.mjs";
 import { RowTags } from "./tags.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 
 const MAX_TITLE_CHARS = 200;
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
+const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /**
  * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void, onPin: (thread: object) => void,
@@ -28,7 +29,7 @@ function ThreadRow(props) {
     actions.onRename(null);
     if (name !== null) actions.onTitle(id, name);
   };
-  return row("thread-renaming", h(NameField, { label: "Title of the conversation", value: title, maxLength: MAX_TITLE_CHARS, onDone }));
+  return row("thread-renaming", h(NameField, { label: _("Title of the conversation"), value: title, maxLength: MAX_TITLE_CHARS, onDone }));
 }
 
 const isSame = (before, after) =>
@@ -83,8 +84,8 @@ function SelectLabel({ thread, now, state, isSelected, isAnyView, names, actions
 
 /** The state of a thread that is not at rest, or its age. */
 function ThreadState({ thread, now, state }) {
-  if (state === "running") return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), "answering");
-  if (state === "waiting") return h("span", { className: "thread-waiting" }, "waits for you");
+  if (state === "running") return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), _("answering"));
+  if (state === "waiting") return h("span", { className: "thread-waiting" }, _("waits for you"));
   return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now).replace(" ago", ""));
 }
 
@@ -93,14 +94,14 @@ function RowButtons({ thread, actions }) {
   const [isOpen, setOpen] = useState(false);
   const { id, title, pinned, archived } = thread;
   const items = [
-    ["Rename", () => actions.onRename(id)],
-    [pinned ? "Unpin" : "Pin", () => actions.onPin(thread)],
-    [archived ? "Unarchive" : "Archive", () => actions.onArchive(thread)],
-    ["Tags", () => actions.onTags(thread)],
-    ["Copy link", () => copyLink(id)],
-    ["Select", () => actions.onSelect(thread)],
+    [_("Rename"), () => actions.onRename(id)],
+    [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
+    [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
+    [_("Tags"), () => actions.onTags(thread)],
+    [_("Copy link"), () => copyLink(id)],
+    [_("Select"), () => actions.onSelect(thread)],
   ];
-  const menuName = `More for ${title}`;
+  const menuName = _("More for {title}", { title });
   return h(
     "span",
     { className: "row-buttons" },
@@ -110,7 +111,7 @@ function RowButtons({ thread, actions }) {
       h(RowButton, { label: menuName, sign: "three-dots", onClick: () => setOpen(true), "aria-haspopup": "menu", "aria-expanded": isOpen }),
       isOpen && h(Menu, { name: menuName, items, onClose: () => setOpen(false) }),
     ),
-    h(RowButton, { label: `Delete ${title}`, sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete" }),
+    h(RowButton, { label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete" }),
   );
 }
 

@@ -1,13 +1,14 @@
 /** Several conversations at once: which are selected, and what can be done with them. */
 import { fetchThreads } from "../lib/thread-list.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
 
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const PORTION = 100; // of the list
 const MAX_SELECTED = 1000; // that one action takes: checkpoints/limits.py
 // A function: the browser's own formats take 30 ms of the page's start to load.
-const showLimit = () => showToast(`At most ${MAX_SELECTED.toLocaleString("en")} conversations can be selected at once.`);
+const showLimit = () => showToast(_("At most {limit} conversations can be selected at once.", { limit: MAX_SELECTED.toLocaleString(LANGUAGE) }));
 
 /**
  * @param {object[]} threads as they are listed
@@ -35,7 +36,7 @@ export function useSelection(threads, shown, data) {
   };
   const selectAll = async () => {
     const all = await fetchThreads({ ...shown, limit: MAX_SELECTED });
-    if (all === null) return showToast("The list did not answer. Please try again.");
+    if (all === null) return showToast(_("The list did not answer. Please try again."));
     if (all.more) showLimit();
     setState({ ids: new Set(all.threads.map(({ id }) => id)), anchor: null });
   };
@@ -62,13 +63,13 @@ export function SelectionBar({ count, isArchive, onArchive, onTags, onExport, on
   const button = (name, onClick, isEnabled = count > 0) => h("button", { type: "button", className: "quiet-button", disabled: !isEnabled, onClick }, name);
   return h(
     "div",
-    { ref: bar, className: "selection-bar", role: "toolbar", tabIndex: -1, "aria-label": "Selected conversations" },
-    h("span", { className: "selection-count", role: "status" }, `${count} selected`),
-    button("All", onAll, true),
-    button("Done", onDone, true),
-    button(isArchive ? "Unarchive" : "Archive", onArchive),
-    button("Tags", onTags),
-    button("Export", onExport),
-    button("Delete", onDelete),
+    { ref: bar, className: "selection-bar", role: "toolbar", tabIndex: -1, "aria-label": _("Selected conversations") },
+    h("span", { className: "selection-count", role: "status" }, _("{count} selected", { count })),
+    button(_("All"), onAll, true),
+    button(_("Done"), onDone, true),
+    button(isArchive ? _("Unarchive") : _("Archive"), onArchive),
+    button(_("Tags"), onTags),
+    button(_("Export"), onExport),
+    button(_("Delete"), onDelete),
   );
 }

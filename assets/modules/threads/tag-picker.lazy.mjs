@@ -2,6 +2,7 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
@@ -26,12 +27,12 @@ export function TagPicker({ title, names, counts, total, onSave, onClose }) {
     const change = describeChange(lines);
     if (change.add.length + change.remove.length > 0) onSave(change);
   };
-  const buttons = h("button", { type: "button", className: "btn btn-primary", disabled: isFull, onClick: save }, "Save");
+  const buttons = h("button", { type: "button", className: "btn btn-primary", disabled: isFull, onClick: save }, _("Save"));
   return h(
     ReadingDialog,
     { title, size: "md", className: "tag-picker", buttons, onClose },
     h(TagField, { id, lines, setLines, onSave: save }),
-    h("p", { className: "quiet", role: "status" }, isFull ? `A conversation has at most ${MAX_TAGS} tags.` : "Enter adds a tag, and in the empty field saves."),
+    h("p", { className: "quiet", role: "status" }, isFull ? _("A conversation has at most {limit} tags.", { limit: MAX_TAGS }) : _("Enter adds a tag, and in the empty field saves.")),
   );
 }
 
@@ -85,12 +86,12 @@ function TagField({ id, lines, setLines, onSave }) {
     else if (selected >= 0) toggle(options[selected]);
     else onSave();
   };
-  const names = { placeholder: "Find or add a tag", "aria-label": "Find or add a tag", "aria-expanded": true, "aria-controls": `${id}-list`, "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined };
+  const names = { placeholder: _("Find or add a tag"), "aria-label": _("Find or add a tag"), "aria-expanded": true, "aria-controls": `${id}-list`, "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined };
   return [
     h("input", { key: "field", ref: field, type: "text", role: "combobox", className: "form-control", value: text, maxLength: MAX_TAG_CHARS, autoComplete: "off", ...names, onChange: (event) => type(event.target.value), onKeyDown }),
     h(
       "div",
-      { key: "list", id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": "Tags", "aria-multiselectable": true, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+      { key: "list", id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": _("Tags"), "aria-multiselectable": true, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
       options.map((option, index) => h(TagOption, { key: option.name, id: `${id}-${index}`, option, isActive: index === selected, onToggle: toggle })),
     ),
   ];
@@ -112,7 +113,7 @@ function TagOption({ id, option, isActive, onToggle }) {
     "div",
     { id, role: "option", "aria-selected": now === "all", "data-active": isActive || undefined, onClick: () => onToggle(option) },
     h("span", { className: "tag-sign" }, isNew ? icon("plus-lg") : now === "all" && icon("check-lg")),
-    h("span", { className: "tag-name", dir: "auto" }, isNew ? `Add “${name}”` : name),
-    now === "some" && h("span", { className: "quiet" }, "on some"),
+    h("span", { className: "tag-name", dir: "auto" }, isNew ? _("Add “{name}”", { name }) : name),
+    now === "some" && h("span", { className: "quiet" }, _("on some")),
   );
 }

@@ -5,11 +5,12 @@ import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { refreshPanels } from "../lib/page-requests.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
 const ADDRESS = "/api/tags";
-const FAILURE_TEXT = "The tags could not be read or changed. Please try again.";
+const FAILURE_TEXT = _("The tags could not be read or changed. Please try again.");
 const MAX_TAG_CHARS = 50; // checkpoints/limits.py
 
 loadStyle(new URL("./tags.lazy.css", import.meta.url));
@@ -23,10 +24,10 @@ export function TagsDialog({ onShow, onClose }) {
   const show = (tag) => (onClose(), onShow(tag.id));
   return h(
     ReadingDialog,
-    { title: "Tags", className: "tags-dialog", onClose },
+    { title: _("Tags"), className: "tags-dialog", onClose },
     problem && h("p", { className: "tags-problem", role: "alert" }, problem),
-    tags === null ? h("p", { className: "quiet", role: "status" }, "Reading…") : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, onRename: rename, onRemove: remove }),
-    done && h("p", { className: "tags-done", role: "status" }, h("span", null, done.text), h("button", { type: "button", className: "quiet-button", onClick: done.undo }, icon("arrow-counterclockwise"), "Undo")),
+    tags === null ? h("p", { className: "quiet", role: "status" }, _("Reading…")) : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, onRename: rename, onRemove: remove }),
+    done && h("p", { className: "tags-done", role: "status" }, h("span", null, done.text), h("button", { type: "button", className: "quiet-button", onClick: done.undo }, icon("arrow-counterclockwise"), _("Undo"))),
     tags?.some(({ removed }) => removed) && h(RemovedTags, { tags: tags.filter(({ removed }) => removed), onRestore: restore }),
   );
 }
@@ -51,8 +52,8 @@ function useTags() {
   useEffect(() => void apply(""), []);
   const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, nextDone);
   const restore = (tag) => change(tag, "restore", {});
-  const rename = (tag, name) => change(tag, "rename", { name }, { text: `“${tag.name}” is now “${name}”.`, tag, action: "rename", body: { name: tag.name } });
-  const remove = (tag) => change(tag, "remove", {}, { text: `“${tag.name}” was removed.`, tag, action: "restore", body: {} });
+  const rename = (tag, name) => change(tag, "rename", { name }, { text: _("“{name}” is now “{new_name}”.", { name: tag.name, new_name: name }), tag, action: "rename", body: { name: tag.name } });
+  const remove = (tag) => change(tag, "remove", {}, { text: _("“{name}” was removed.", { name: tag.name }), tag, action: "restore", body: {} });
   const undo = () => change(done.tag, done.action, done.body);
   return { tags, problem, done: done && { text: done.text, undo }, rename, remove, restore };
 }
@@ -70,21 +71,21 @@ async function requestTags(path, options) {
 
 function TagList({ tags, onShow, onRename, onRemove }) {
   const [renamedId, setRenamedId] = useState(null);
-  if (tags.length === 0) return h("p", { className: "quiet" }, "No conversation has a tag. “Tags” in its menu adds one.");
-  const button = (tag, label, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": `${label} ${tag.name}`, onClick }, label);
+  if (tags.length === 0) return h("p", { className: "quiet" }, _("No conversation has a tag. “Tags” in its menu adds one."));
+  const button = (label, name, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
   const field = (tag) => {
     const onDone = (name) => {
       setRenamedId(null);
       if (name !== null) onRename(tag, name);
     };
-    return h(NameField, { label: "Name of the tag", value: tag.name, maxLength: MAX_TAG_CHARS, onDone });
+    return h(NameField, { label: _("Name of the tag"), value: tag.name, maxLength: MAX_TAG_CHARS, onDone });
   };
   const line = (tag) =>
     h(
       "li",
       { key: tag.id, "data-testid": "tag" },
       h("div", { className: "tags-text" }, renamedId === tag.id ? field(tag) : h("p", { dir: "auto" }, tag.name), h("p", { className: "quiet" }, formatCount(tag.threads, "conversation"))),
-      h("div", { className: "tags-buttons" }, button(tag, "Show", () => onShow(tag)), button(tag, "Rename", () => setRenamedId(tag.id)), button(tag, "Remove", () => onRemove(tag))),
+      h("div", { className: "tags-buttons" }, button(_("Show"), _("Show {name}", tag), () => onShow(tag)), button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id)), button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
     );
   return h("ul", null, tags.map(line));
 }
@@ -95,7 +96,7 @@ function RemovedTags({ tags, onRestore }) {
       "li",
       { key: tag.id },
       h("div", { className: "tags-text" }, h("p", { dir: "auto" }, tag.name)),
-      h("button", { type: "button", className: "quiet-button", "aria-label": `Bring back ${tag.name}`, onClick: () => onRestore(tag) }, "Bring back"),
+      h("button", { type: "button", className: "quiet-button", "aria-label": _("Bring back {name}", { name: tag.name }), onClick: () => onRestore(tag) }, _("Bring back")),
     );
-  return h("section", { "aria-label": "Removed" }, h("h3", null, "Removed"), h("ul", null, tags.map(line)));
+  return h("section", { "aria-label": _("Removed") }, h("h3", null, _("Removed")), h("ul", null, tags.map(line)));
 }

@@ -1,11 +1,12 @@
 /** The tags of conversations: their names, as rows show them, the filter above the list, and the ways to their dialogs. */
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { showDialog } from "../page/keys.mjs";
 
 const { createElement: h, useRef } = window.React;
 
-const FAILURE_TEXT = "The tags could not be loaded. Please try again.";
+const FAILURE_TEXT = _("The tags could not be loaded. Please try again.");
 const TagPicker = lazy(() => import("./tag-picker.lazy.mjs"), "TagPicker", FAILURE_TEXT);
 const TagsDialog = lazy(() => import("./tags.lazy.mjs"), "TagsDialog", FAILURE_TEXT);
 
@@ -32,7 +33,7 @@ export function RowTags({ ids, names }) {
   return h(
     "span",
     { className: "thread-tags", title: all },
-    h("span", { className: "visually-hidden" }, `tagged ${all}`),
+    h("span", { className: "visually-hidden" }, _("tagged {tags}", { tags: all })),
     h("span", { className: "thread-tag", dir: "auto", "aria-hidden": true }, first),
     others.length > 0 && h("span", { "aria-hidden": true }, `+${others.length}`),
   );
@@ -42,8 +43,8 @@ export function RowTags({ ids, names }) {
 export function TagFilter({ name, onClear }) {
   return h(
     "div",
-    { className: "tag-filter", role: "group", "aria-label": "Filter" },
-    h("button", { type: "button", className: "tag-chip", "aria-label": `Tag ${name}: show all conversations`, onClick: onClear }, h("span", { dir: "auto" }, name), icon("x-lg")),
+    { className: "tag-filter", role: "group", "aria-label": _("Filter") },
+    h("button", { type: "button", className: "tag-chip", "aria-label": _("Tag {name}: show all conversations", { name }), onClick: onClear }, h("span", { dir: "auto" }, name), icon("x-lg")),
   );
 }
 
@@ -59,7 +60,7 @@ export function openTagPicker(ids, known, names, act) {
   const threads = known.filter(({ id }) => ids.includes(id));
   const onSave = ({ add, remove }) => act("tag", { threads: ids, add, remove });
   const counts = new Map(Array.from(names.keys(), (tag) => [tag, threads.filter(({ tags }) => tags.includes(tag)).length]));
-  const title = ids.length === 1 && threads.length === 1 ? `Tags of “${threads[0].title}”` : `Tags of ${ids.length} conversations`;
+  const title = ids.length === 1 && threads.length === 1 ? _("Tags of “{title}”", { title: threads[0].title }) : _("Tags of {ids} conversations", { ids: ids.length });
   showDialog(TagPicker, { title, names, counts, total: ids.length, onSave });
 }
 
@@ -72,11 +73,11 @@ export const openTags = (onShow) => showDialog(TagsDialog, { onShow });
  * @returns {import("../lib/types.mjs").Command[]}
  */
 export function listTagCommands({ current, names, act, onShow }) {
-  const missing = names.size > 0 ? null : "There are no tags yet. /tag adds one.";
+  const missing = names.size > 0 ? null : _("There are no tags yet. /tag adds one.");
   const choices = () => Array.from(names, ([id, name]) => ({ name, run: () => onShow(id) }));
   return [
-    { group: "Actions", name: "Tag this conversation", word: "tag", offReason: current ? null : "There is no conversation yet.", run: () => openTagPicker([current.id], [current], names, act) },
-    { group: "Actions", name: "Show conversations with a tag", word: "tagged", offReason: missing, choices },
-    { group: "Actions", name: "Tags: rename, remove", word: "tags", offReason: missing, run: () => openTags(onShow) },
+    { group: _("Actions"), name: _("Tag this conversation"), word: "tag", offReason: current ? null : _("There is no conversation yet."), run: () => openTagPicker([current.id], [current], names, act) },
+    { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },
+    { group: _("Actions"), name: _("Tags: rename, remove"), word: "tags", offReason: missing, run: () => openTags(onShow) },
   ];
 }

@@ -8,6 +8,7 @@ import { lazy } from "../lib/lazy.mjs";
 import { refreshPanels } from "../lib/page-requests.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
+import { _ } from "../lib/words.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/panes.mjs";
@@ -20,10 +21,10 @@ import { VirtualList } from "./virtual-list.mjs";
 
 const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
 
-const Found = lazy(() => import("./found.lazy.mjs"), "Found", "The search could not be loaded. Please try again.");
-const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", "The deleted conversations could not be loaded. Please try again.");
-const ExportSeveral = lazy(() => import("./export-several.lazy.mjs"), "ExportSeveral", "Nothing was exported. Please try again.");
-const EMPTY_TEXTS = { listed: "Your conversations will appear here.", archived: "No archived conversations." };
+const Found = lazy(() => import("./found.lazy.mjs"), "Found", _("The search could not be loaded. Please try again."));
+const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", _("The deleted conversations could not be loaded. Please try again."));
+const ExportSeveral = lazy(() => import("./export-several.lazy.mjs"), "ExportSeveral", _("Nothing was exported. Please try again."));
+const EMPTY_TEXTS = { listed: _("Your conversations will appear here."), archived: _("No archived conversations.") };
 
 /** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
 export function Threads(props) {
@@ -52,12 +53,12 @@ export function Threads(props) {
   return h(
     "div",
     { id: props.id, className: "threads", onKeyDown: (event) => onListKey(event, selection) },
-    h(PaneHead, { title: "Conversations", id: "threads-heading" }, !selection.ids && shown.threads.length > 0 && h("button", { type: "button", className: "text-button", onClick: selection.start }, "Select")),
+    h(PaneHead, { title: _("Conversations"), id: "threads-heading" }, !selection.ids && shown.threads.length > 0 && h("button", { type: "button", className: "text-button", onClick: selection.start }, _("Select"))),
     h(
       "button",
       { type: "button", className: "new-thread", onClick: () => open(null) },
       icon("plus-lg"),
-      h("span", null, "New conversation"),
+      h("span", null, _("New conversation")),
     ),
     h(SearchField, { text, onType: setText }),
     names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
@@ -86,7 +87,7 @@ function SearchField({ text, onType }) {
     event.preventDefault(); // else the same Escape would close the sheet
     onType("");
   };
-  const names = { placeholder: "Search", "aria-label": "Search conversations and messages" };
+  const names = { placeholder: _("Search"), "aria-label": _("Search conversations and messages") };
   return h("input", { type: "search", className: "form-control thread-search", value: text, autoComplete: "off", ...names, onKeyDown, onChange: (event) => onType(event.target.value) });
 }
 
@@ -127,8 +128,8 @@ function Selected({ selection, act, isArchive, onTags }) {
 /** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
-  const line = ({ id, title, updated }) => ({ group: "Conversations", name: title, thread: id, detail: formatAge(updated, now), run: () => open(id) });
-  return [{ group: "Actions", name: "New conversation", word: "new", run: () => open(null) }, ...others.map(line)];
+  const line = ({ id, title, updated }) => ({ group: _("Conversations"), name: title, thread: id, detail: formatAge(updated, now), run: () => open(id) });
+  return [{ group: _("Actions"), name: _("New conversation"), word: "new", run: () => open(null) }, ...others.map(line)];
 }
 
 /** The scrolling part. */
@@ -152,12 +153,12 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
       isAnyView: shown.query.view === "all",
     });
   const isSearching = text.trim() !== "";
-  const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": "List of conversations" };
+  const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": _("List of conversations") };
   if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act, onBringBack: (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
   return h(
     "div",
     region,
-    shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, shown.query.text ? "No conversation here has this tag." : EMPTY_TEXTS[view]),
+    shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, shown.query.text ? _("No conversation here has this tag.") : EMPTY_TEXTS[view]),
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
     isSearching && view === "listed" && h(Found, { attempt: text, text: shown.query.text, now }),
   );
@@ -178,7 +179,7 @@ function useRenamed() {
 function groupThreads(threads, view, now) {
   const byName = new Map();
   for (const thread of threads) {
-    const name = view === "archived" ? "Archive" : thread.pinned ? "Pinned" : nameAgeGroup(thread.updated, now);
+    const name = view === "archived" ? _("Archive") : thread.pinned ? _("Pinned") : nameAgeGroup(thread.updated, now);
     if (!byName.has(name)) byName.set(name, []);
     byName.get(name).push(thread);
   }
@@ -209,7 +210,7 @@ function DeletedThreads({ deleted, data, act, onBringBack }) {
   useEffect(() => {
     act("deleted");
   }, [data, act]);
-  return h("section", { "aria-label": "Deleted" }, h("h3", null, "Deleted"), deleted && h(Deleted, { deleted, onBringBack }));
+  return h("section", { "aria-label": _("Deleted") }, h("h3", null, _("Deleted")), deleted && h(Deleted, { deleted, onBringBack }));
 }
 
 function ThreadsFoot({ view, onShow, onTags }) {
@@ -218,10 +219,10 @@ function ThreadsFoot({ view, onShow, onTags }) {
   return h(
     "div",
     { className: "threads-foot" },
-    button("archived", "Archive"),
-    button("deleted", "Deleted"),
-    onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, "Tags"),
-    h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, "Export all"),
+    button("archived", _("Archive")),
+    button("deleted", _("Deleted")),
+    onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, _("Tags")),
+    h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, _("Export all")),
     isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),
   );
 }

@@ -1,19 +1,20 @@
 /** Direct the view, the focus and the screen reader when a run begins or ends, and after an edit. */
 import { noticeRunEnd, removeSeenNotice } from "../lib/notices.mjs";
+import { _ } from "../lib/words.mjs";
 import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { closeSheets } from "../page/panes.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
-const SPOKEN_STATES = { stopped: "Answer stopped", failed: "Answer failed", interrupted: "Answer stopped" };
+const SPOKEN_STATES = { stopped: _("Answer stopped"), failed: _("Answer failed"), interrupted: _("Answer stopped") };
 
 /** Announce to a screen reader that an answer began or ended, but never its text. */
 export function useSpokenRun(run, announce) {
   const before = useRef(null);
   const state = run?.state ?? null;
   useEffect(() => {
-    if (state === "running") announce("Answering…");
-    else if (before.current === "running") announce(SPOKEN_STATES[state] ?? "Answer finished");
+    if (state === "running") announce(_("Answering…"));
+    else if (before.current === "running") announce(SPOKEN_STATES[state] ?? _("Answer finished"));
     before.current = state;
   }, [state, announce]);
 }

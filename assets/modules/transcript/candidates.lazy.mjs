@@ -2,6 +2,7 @@
 import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText, ShowAllCalls } from "../message/show-all.mjs";
@@ -10,7 +11,7 @@ import { LiveReasoningCard, Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, useState } = window.React;
 
-const STATES = { stopped: "Stopped", interrupted: "Cut off" };
+const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
 
 loadStyle(new URL("./candidates.lazy.css", import.meta.url));
 
@@ -21,7 +22,7 @@ loadStyle(new URL("./candidates.lazy.css", import.meta.url));
 export function Candidates({ view, texts, isRunning, act, announce }) {
   const { run, answers } = view;
   const column = (answer) => h(Candidate, { key: answer.number, answer, total: answers.length, run, live: texts.find(answer.number), isRunning, act, announce });
-  return h("div", { className: "candidates", role: "group", "aria-label": `${answers.length} answers side by side`, tabIndex: 0, "data-count": answers.length }, answers.map(column));
+  return h("div", { className: "candidates", role: "group", "aria-label": ngettext("{count} answer", "{count} answers side by side", answers.length), tabIndex: 0, "data-count": answers.length }, answers.map(column));
 }
 
 /** @param {{answer: AnswerView, total: number, run: string, isRunning: boolean, act: Function, announce: Function}} props */
@@ -31,7 +32,7 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
   const isChosen = current && !isRunning;
   return h(
     "article",
-    { className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number, "data-state": state, "aria-label": `${model}, answer ${number} of ${total}`, "aria-busy": isWriting },
+    { className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number, "data-state": state, "aria-label": _("{model}, answer {number} of {total}", { model, number, total }), "aria-busy": isWriting },
     h(Head, { answer, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
     h(
       "div",
@@ -51,7 +52,7 @@ function Head({ answer: { number, model }, total, isWriting, onStop }) {
     { className: "candidate-head" },
     h("h3", { title: model }, model),
     h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
-    isWriting && h("button", { type: "button", className: "quiet-button", "aria-label": `Stop ${model}, answer ${number}`, onClick: onStop }, icon("stop-circle"), "Stop this"),
+    isWriting && h("button", { type: "button", className: "quiet-button", "aria-label": _("Stop {model}, answer {number}", { model, number }), onClick: onStop }, icon("stop-circle"), _("Stop this")),
   );
 }
 
@@ -83,7 +84,7 @@ function Foot({ answer, isRunning, isChosen, act, announce }) {
   const goOn = () => {
     if (isChosen) return;
     act("choose", { message: head });
-    announce(`Going on from the answer of ${model}`);
+    announce(_("Going on from the answer of {model}", { model }));
   };
   return h(
     "footer",
@@ -91,7 +92,7 @@ function Foot({ answer, isRunning, isChosen, act, announce }) {
     usage && h(Usage, { usage }),
     last && h(CopyAnswer, { message: last, announce }),
     head !== null &&
-      h("button", { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn }, icon(isChosen ? "check-lg" : "arrow-down"), isChosen ? "Going on from this" : "Go on from this"),
+      h("button", { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn }, icon(isChosen ? "check-lg" : "arrow-down"), isChosen ? _("Going on from this") : _("Go on from this")),
   );
 }
 
@@ -101,14 +102,14 @@ function CopyAnswer({ message, announce }) {
     const text = await fetchWholeText(message);
     const done = text !== null && (await copyText(text));
     setCopied(done);
-    announce(done ? "Answer copied" : "Copying was not allowed");
+    announce(done ? _("Answer copied") : _("Copying was not allowed"));
   };
-  return h("button", { type: "button", className: "icon-button", title: "Copy answer", "aria-label": "Copy answer", onClick: copy }, icon(copied ? "check-lg" : "copy"));
+  return h("button", { type: "button", className: "icon-button", title: _("Copy answer"), "aria-label": _("Copy answer"), onClick: copy }, icon(copied ? "check-lg" : "copy"));
 }
 
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
   const title = `${formatUsage(usage)}${cost}`;
-  const short = `${formatNumber(usage.input)} in · ${formatNumber(usage.output)} out${cost}`;
+  const short = _("{input} in · {output} out", { input: formatNumber(usage.input), output: formatNumber(usage.output) }) + cost;
   return h("span", { className: "usage", title }, h("span", { "aria-hidden": true }, short), h("span", { className: "visually-hidden" }, title));
 }

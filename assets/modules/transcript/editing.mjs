@@ -1,10 +1,11 @@
 /** Edit a user's message: replace its text only, or ask the agent again from there. */
 import { useRequest } from "../lib/request.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useCallback, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
-const NO_REPLY_TEXT = "Not sent yet: the server does not answer. Your text is kept.";
+const NO_REPLY_TEXT = _("Not sent yet: the server does not answer. Your text is kept.");
 const MAX_EDITOR_HEIGHT_PX = 320;
 
 /**
@@ -62,16 +63,16 @@ export function Editor({ editing, isLast }) {
     h("button", { type: "button", className: `btn ${style}`, "aria-disabled": disabled || undefined, onClick }, label);
   return h(
     "form",
-    { className: "editor", "aria-label": "Edit message", onKeyDown, onSubmit: (event) => event.preventDefault() },
+    { className: "editor", "aria-label": _("Edit message"), onKeyDown, onSubmit: (event) => event.preventDefault() },
     h(EditorField, { editing }),
     draft.problem && h(EditorProblem, { problem: draft.problem, onRetry: pending && (() => ask(pending.type, draft)) }),
-    !isLast && h("p", { className: "editor-hint" }, "Send asks again from here. What follows is set aside and can be brought back."),
+    !isLast && h("p", { className: "editor-hint" }, _("Send asks again from here. What follows is set aside and can be brought back.")),
     h(
       "div",
       { className: "editor-buttons" },
-      button("Cancel", "btn-secondary", cancel),
-      !isLast && button("Only change the text", "btn-secondary", () => send("change"), !canSend),
-      button("Send", "btn-primary", () => send("edit"), !canSend),
+      button(_("Cancel"), "btn-secondary", cancel),
+      !isLast && button(_("Only change the text"), "btn-secondary", () => send("change"), !canSend),
+      button(_("Send"), "btn-primary", () => send("edit"), !canSend),
     ),
   );
 }
@@ -87,7 +88,7 @@ function EditorField({ editing: { draft, pending, type } }) {
   return h("textarea", {
     ref: field,
     className: "editor-field",
-    "aria-label": "Text of the message",
+    "aria-label": _("Text of the message"),
     rows: 1,
     value: draft.text,
     readOnly: pending !== null,
@@ -100,6 +101,6 @@ function EditorProblem({ problem, onRetry }) {
     "div",
     { className: "editor-problem", role: "alert" },
     h("p", null, problem),
-    onRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, "Try again"),
+    onRetry && h("button", { type: "button", className: "quiet-button", onClick: onRetry }, _("Try again")),
   );
 }

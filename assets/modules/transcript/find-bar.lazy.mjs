@@ -3,6 +3,7 @@ import { formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { FoundMarks } from "./find-marks.lazy.mjs";
 import { keepInView } from "./scroll-to-message.mjs";
 
@@ -11,7 +12,7 @@ const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useSt
 const TYPING_PAUSE_MS = 150;
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { hits: [], more: false, pending: false, term: null };
-const FIELD_NAME = "Find in this conversation";
+const FIELD_NAME = _("Find in this conversation");
 
 loadStyle(new URL("./find-bar.lazy.css", import.meta.url));
 
@@ -38,18 +39,18 @@ export function FindBar({ thread, version, onClose }) {
     { role: "search", className: "find-bar", onKeyDown: (event) => event.key === "Escape" && onKeyDown(event) },
     h("input", { ref: field, type: "text", className: "form-control find-field", "aria-label": FIELD_NAME, placeholder: FIELD_NAME, autoComplete: "off", value: text, onChange: (event) => setText(event.target.value), onKeyDown }),
     h("span", { className: "find-state", role: "status" }, describeState(found, text, place.position)),
-    button("Previous match (Shift+Enter)", "arrow-up", () => place.step(-1)),
-    button("Next match (Enter)", "arrow-down", () => place.step(1)),
-    button("Close (Escape)", "x-lg", onClose),
+    button(_("Previous match (Shift+Enter)"), "arrow-up", () => place.step(-1)),
+    button(_("Next match (Enter)"), "arrow-down", () => place.step(1)),
+    button(_("Close (Escape)"), "x-lg", onClose),
   );
 }
 
 /** @param {Found} found */
 function describeState({ hits, more, pending, term, failed }, text, position) {
-  if (failed) return "The search did not answer.";
+  if (failed) return _("The search did not answer.");
   if (text.trim() === "" || term === null) return "";
-  if (hits.length === 0) return pending ? "Older messages are being indexed." : "Nothing found";
-  return `${formatNumber(position + 1)} of ${formatNumber(hits.length)}${more ? "+" : ""}`;
+  if (hits.length === 0) return pending ? _("Older messages are being indexed.") : _("Nothing found");
+  return _("{position} of {total}", { position: formatNumber(position + 1), total: `${formatNumber(hits.length)}${more ? "+" : ""}` });
 }
 
 /** Find the messages while the user types, and again after each change of the conversation. @returns {Found} */

@@ -1,11 +1,12 @@
 /** Find within the conversation. Ctrl+F opens a bar where the page does not hold every message; else the browser finds. */
 import { showWithKeys } from "../lib/held-keys.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { useCallback, useEffect, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
-export const FindBar = lazy(() => import("./find-bar.lazy.mjs"), "FindBar", "The search could not be loaded. Please try again.");
+export const FindBar = lazy(() => import("./find-bar.lazy.mjs"), "FindBar", _("The search could not be loaded. Please try again."));
 
 const isFindKey = (event) => (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f";
 const isCovered = () => document.querySelector(".modal.show") !== null;

@@ -1,5 +1,6 @@
 /** The nodes of a guest graph that are at work, and the newest lines that it has streamed. */
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
 
@@ -11,6 +12,6 @@ export function GraphProgress({ progress: { nodes, lines } }) {
     "div",
     { className: "graph-progress quiet", "data-testid": "graph-progress" },
     lines.map((line, place) => h("p", { key: place }, line)),
-    nodes.length > 0 && h("ul", { "aria-label": "Nodes at work" }, nodes.map((node) => h("li", { key: node }, node))),
+    nodes.length > 0 && h("ul", { "aria-label": _("Nodes at work") }, nodes.map((node) => h("li", { key: node }, node))),
   );
 }

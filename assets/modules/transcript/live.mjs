@@ -1,4 +1,5 @@
 /** The bubble of the running answer. React renders it once; the stream writes into it. */
+import { _ } from "../lib/words.mjs";
 import { decorateProse } from "../message/prose.mjs";
 import { LiveReasoningCard } from "./reasoning.mjs";
 
@@ -67,7 +68,7 @@ function LiveBubble({ bubbleRef, cardRef, busy, label }) {
     "article",
     {
       className: "message message-assistant live",
-      "aria-label": "Waymark is answering",
+      "aria-label": _("Waymark is answering"),
       "aria-busy": busy,
       "data-testid": "message",
       "data-role": "assistant",

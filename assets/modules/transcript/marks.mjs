@@ -2,10 +2,11 @@
 import { openCheckpoint } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, memo, useState } = window.React;
 
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
+const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /** @param {{marks: import("../lib/types.mjs").MarksView}} props */
 function MessageMarks({ marks: { checkpoints, more } }) {
@@ -14,7 +15,8 @@ function MessageMarks({ marks: { checkpoints, more } }) {
   const hidden = others.length + more;
   const items = checkpoints.map(({ id, name }) => [name, () => openCheckpoint(id)]);
   const author = first.created_by === "judge" ? "milestone" : first.created_by === "agent" ? "agent" : "own";
-  const name = `${author === "milestone" ? "Milestone" : "Checkpoint"} ${first.name}${hidden > 0 ? ` and ${hidden} more` : ""}`;
+  const shown = author === "milestone" ? _("Milestone {name}", { name: first.name }) : _("Checkpoint {name}", { name: first.name });
+  const name = hidden > 0 ? _("{shown} and {hidden} more", { shown, hidden }) : shown;
   const menu = hidden > 0 ? { "aria-haspopup": "menu", "aria-expanded": isOpen } : {};
   return h(
     "div",
@@ -33,7 +35,7 @@ function MessageMarks({ marks: { checkpoints, more } }) {
       h("span", { className: "mark-text" }, h("span", { className: "mark-name" }, first.name), hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`)),
       icon(author === "milestone" ? "diamond" : "diamond-fill"),
     ),
-    isOpen && h(Menu, { name: "Checkpoints", items, onClose: () => setOpen(false) }),
+    isOpen && h(Menu, { name: _("Checkpoints"), items, onClose: () => setOpen(false) }),
   );
 }
 

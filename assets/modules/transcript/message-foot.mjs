@@ -5,6 +5,7 @@ import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
+import { _ } from "../lib/words.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
 import { openPrompts } from "../page/prompts.mjs";
@@ -15,13 +16,13 @@ const RETRY_AFTER_MS = 1000; // without an answer by then, an arrow may be click
 const COPIED_FOR_MS = 1600;
 const LITTLE_ROOM = "(hover: none), (width < 64em)"; // the same as in message.css
 
-const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", "The menu could not be loaded. Please try again.");
+const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /** Copy a message's text. @returns {Promise<boolean>} whether it was copied */
 async function copyMessage(message, announce) {
   const text = await fetchWholeText(message);
   const done = text !== null && (await copyText(text));
-  announce(done ? "Message copied" : "Copying was not allowed");
+  announce(done ? _("Message copied") : _("Copying was not allowed"));
   return done;
 }
 
@@ -34,8 +35,8 @@ function CopyButton({ message, announce, hasWords }) {
     return () => clearTimeout(timer);
   }, [copied]);
   const sign = copied === null ? "copy" : copied ? "check-lg" : "exclamation-circle";
-  const word = copied === null ? "Copy" : copied ? "Copied" : "Not copied";
-  return h(ActionButton, { name: "Copy message", sign, word: hasWords ? word : null, onClick: async () => setCopied(await copyMessage(message, announce)) });
+  const word = copied === null ? _("Copy") : copied ? _("Copied") : _("Not copied");
+  return h(ActionButton, { name: _("Copy message"), sign, word: hasWords ? word : null, onClick: async () => setCopied(await copyMessage(message, announce)) });
 }
 
 /** An action, in a word where there is room. @param {{name: string, sign: string, word?: string|null, onClick: () => void}} props */
@@ -56,15 +57,15 @@ function Alternatives({ message, act, announce }) {
     if (!(target in siblings) || isPending) return;
     lastChoice.current = { from: id, at: now };
     act("choose", { message: siblings[target] });
-    announce(`Alternative ${target + 1} of ${siblings.length}`);
+    announce(_("Alternative {target} of {siblings}", { target: target + 1, siblings: siblings.length }));
   };
   const arrow = (name, target, turn = "") => h(ArrowButton, { name, turn, isEnabled: target in siblings, onClick: () => choose(target) });
   return h(
     "div",
-    { className: "alternatives", role: "group", "aria-label": `Alternative ${place + 1} of ${siblings.length}` },
-    arrow("Previous alternative", place - 1, " turned"),
+    { className: "alternatives", role: "group", "aria-label": _("Alternative {place} of {siblings}", { place: place + 1, siblings: siblings.length }) },
+    arrow(_("Previous alternative"), place - 1, " turned"),
     h("span", null, `${place + 1}/${siblings.length}`),
-    arrow("Next alternative", place + 1),
+    arrow(_("Next alternative"), place + 1),
   );
 }
 
@@ -92,19 +93,19 @@ function Rating({ message, act }) {
   return h(
     Fragment,
     null,
-    thumb("Good answer", "hand-thumbs-up", true),
-    thumb("Bad answer", "hand-thumbs-down", false),
+    thumb(_("Good answer"), "hand-thumbs-up", true),
+    thumb(_("Bad answer"), "hand-thumbs-down", false),
     trace !== "" &&
       h(
         "a",
-        { className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": "Open trace", title: "Open trace" },
+        { className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": _("Open trace"), title: _("Open trace") },
         icon("box-arrow-up-right"),
       ),
   );
 }
 
 /** The model that wrote an answer. @param {{spec: string}} props */
-const ModelName = ({ spec }) => h("span", { className: "foot-model", title: spec }, h("span", { className: "visually-hidden" }, "Model: "), spec);
+const ModelName = ({ spec }) => h("span", { className: "foot-model", title: spec }, h("span", { className: "visually-hidden" }, _("Model: ")), spec);
 
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
@@ -112,7 +113,7 @@ function Usage({ usage }) {
   return h(
     "span",
     { className: "usage", title },
-    h("span", { "aria-hidden": true }, `${formatNumber(usage.input)} in · ${formatNumber(usage.output)} out${cost}`),
+    h("span", { "aria-hidden": true }, _("{input} in · {output} out{cost}", { input: formatNumber(usage.input), output: formatNumber(usage.output), cost })),
     h("span", { className: "visually-hidden" }, title),
   );
 }
@@ -124,14 +125,14 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, readTex
   const savePrompt = (whole) => whole !== null && openPrompts(whole);
   const items = () => [
     ...(matchMedia(LITTLE_ROOM).matches ? others : []),
-    ["Save checkpoint here", () => saveAtMessage({ message: id, quote: text })],
-    ...(isHere ? [] : [["Restore to here", () => act("restore", { message: id })]]),
-    ["Copy link", () => copyLink(getOpenThread(), { message: id })],
-    ["Summarise from here", () => act("summarise", { message: id, side: "from" })],
-    ["Summarise up to here", () => act("summarise", { message: id, side: "up_to" })],
-    ["Save as a prompt", async () => savePrompt(await readText())],
+    [_("Save checkpoint here"), () => saveAtMessage({ message: id, quote: text })],
+    ...(isHere ? [] : [[_("Restore to here"), () => act("restore", { message: id })]]),
+    [_("Copy link"), () => copyLink(getOpenThread(), { message: id })],
+    [_("Summarise from here"), () => act("summarise", { message: id, side: "from" })],
+    [_("Summarise up to here"), () => act("summarise", { message: id, side: "up_to" })],
+    [_("Save as a prompt"), async () => savePrompt(await readText())],
   ];
-  const name = "More";
+  const name = _("More");
   return h(
     "span",
     { className: "more" },
@@ -150,7 +151,7 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
   const isUser = role === "user";
   const readText = async () => {
     const whole = message.more ? await fetchWholeText(message) : text;
-    if (whole === null) announce("The text cannot be read right now");
+    if (whole === null) announce(_("The text cannot be read right now"));
     return whole;
   };
   const edit = async () => {
@@ -160,20 +161,20 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
   };
   const fork = () => act("fork", { message: id });
   const others = [
-    ...(isUser && text !== "" ? [["Copy message", () => copyMessage(message, announce)]] : []),
-    ...(isUser ? [["Edit message", edit]] : []),
-    ["Branch from here", fork],
+    ...(isUser && text !== "" ? [[_("Copy message"), () => copyMessage(message, announce)]] : []),
+    ...(isUser ? [[_("Edit message"), edit]] : []),
+    [_("Branch from here"), fork],
   ];
   return h(
     "span",
     { className: "foot-actions" },
     text !== "" && h(CopyButton, { message, announce, hasWords: !isUser }),
     isUser
-      ? h(ActionButton, { name: "Edit message", sign: "pencil", className: "edit-button", onClick: edit })
-      : h(ActionButton, { name: "Answer again", word: "Again", onClick: () => act("regenerate", { message: id }) }),
-    isUnanswered && h(ActionButton, { name: "Answer again", sign: "arrow-repeat", onClick: () => act("retry") }),
+      ? h(ActionButton, { name: _("Edit message"), sign: "pencil", className: "edit-button", onClick: edit })
+      : h(ActionButton, { name: _("Answer again"), word: _("Again"), onClick: () => act("regenerate", { message: id }) }),
+    isUnanswered && h(ActionButton, { name: _("Answer again"), sign: "arrow-repeat", onClick: () => act("retry") }),
     message.trace !== null && h(Rating, { message, act }),
-    h(ActionButton, { name: "Branch from here", sign: "diagram-2", word: isUser ? null : "Branch", className: "fork-button", "data-testid": "fork", onClick: fork }),
+    h(ActionButton, { name: _("Branch from here"), sign: "diagram-2", word: isUser ? null : _("Branch"), className: "fork-button", "data-testid": "fork", onClick: fork }),
     h(MoreActions, { message, act, others, isLast, readText }),
   );
 }
@@ -185,7 +186,7 @@ export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLa
   return h(
     "footer",
     { className: "message-foot" },
-    message.state === "partial" && h("span", { className: "cut-off" }, "Cut off"),
+    message.state === "partial" && h("span", { className: "cut-off" }, _("Cut off")),
     message.role !== "user" && alternatives,
     h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
     hasModel && message.model !== null && h(ModelName, { spec: message.model }),

@@ -1,5 +1,6 @@
 /** One message of the transcript. */
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
 import { ShowAllCalls } from "../message/show-all.mjs";
 import { Tool } from "../message/tool-card.mjs";
@@ -9,7 +10,7 @@ import { Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, memo } = window.React;
 
-const SPEAKER_LABELS = { user: "You said", assistant: "Waymark said", note: "Note" };
+const SPEAKER_LABELS = { user: _("You said"), assistant: _("Waymark said"), note: _("Note") };
 
 const Summary = lazy(() => import("../message/summary.lazy.mjs"), "Summary");
 const Removal = lazy(() => import("../message/summary.lazy.mjs"), "Removal");

@@ -1,6 +1,7 @@
 /** Banners under the last message: how the answer ended, and the last operation. */
 import { createOperationId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useRef } = window.React;
 
@@ -24,26 +25,26 @@ export function Outcome({ run, isInData, last, act, onDismiss }) {
   };
   return h(
     "div",
-    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": "Status of the answer" },
+    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": _("Status of the answer") },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
     h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)), isError && run.details && h(Details, run)),
     isInData &&
       h(
         "div",
         { className: "outcome-buttons" },
-        canContinue && !run.compacts && button("Continue", "continue"),
-        (isError || !canContinue) && !run.compacts && button("Retry", "retry", "arrow-repeat"),
-        h("button", { type: "button", className: "quiet-button", onClick: dismiss }, "Dismiss"),
+        canContinue && !run.compacts && button(_("Continue"), "continue"),
+        (isError || !canContinue) && !run.compacts && button(_("Retry"), "retry", "arrow-repeat"),
+        h("button", { type: "button", className: "quiet-button", onClick: dismiss }, _("Dismiss")),
       ),
   );
 }
 
 /** The provider's words, as text. @param {{details: string}} props */
-const Details = ({ details }) => h("details", { className: "fold" }, h("summary", null, icon("chevron-right", "fold-arrow"), "Details"), h("p", { "data-testid": "error-details" }, details));
+const Details = ({ details }) => h("details", { className: "fold" }, h("summary", null, icon("chevron-right", "fold-arrow"), _("Details")), h("p", { "data-testid": "error-details" }, details));
 
 function describeStop(run, isCut) {
-  if (run.compacts) return "Summarising was stopped. Nothing was changed.";
-  return isCut ? "This answer was cut off" : "This answer was cut off before it began";
+  if (run.compacts) return _("Summarising was stopped. Nothing was changed.");
+  return isCut ? _("This answer was cut off") : _("This answer was cut off before it began");
 }
 
 /** The last operation, if it removed messages, with its undo. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
@@ -59,12 +60,12 @@ export function NoticeBanner({ notice, act }) {
       "button",
       { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current) },
       icon("arrow-counterclockwise"),
-      "Undo",
+      _("Undo"),
     ),
-    notice.keepable && h("button", { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed", {}, keeping.current) }, "Keep as branch"),
+    notice.keepable && h("button", { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed", {}, keeping.current) }, _("Keep as branch")),
     h(
       "button",
-      { type: "button", className: "icon-button", "aria-label": "Close notice", title: "Close", onClick: () => act("close-notice") },
+      { type: "button", className: "icon-button", "aria-label": _("Close notice"), title: _("Close"), onClick: () => act("close-notice") },
       icon("x-lg"),
     ),
   );

@@ -1,12 +1,13 @@
 /** The questions of a guest graph that waits: decisions about calls, a form, or an answer as text or JSON. */
 import { loadStyle } from "../lib/style.lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000; // without an effect by then, the answer may be sent again
 const MAX_ROWS = 12;
-const DECISIONS = { approve: "Approve", edit: "Change arguments", respond: "Answer instead", reject: "Reject" };
-const NOT_JSON_TEXT = "This is not a JSON object.";
+const DECISIONS = { approve: _("Approve"), edit: _("Change arguments"), respond: _("Answer instead"), reject: _("Reject") };
+const NOT_JSON_TEXT = _("This is not a JSON object.");
 
 loadStyle(new URL("./questions.lazy.css", import.meta.url));
 
@@ -19,7 +20,7 @@ loadStyle(new URL("./questions.lazy.css", import.meta.url));
 export function Questions({ questions, act }) {
   return h(
     "section",
-    { className: "questions", "aria-label": "The graph waits for you" },
+    { className: "questions", "aria-label": _("The graph waits for you") },
     questions.map((question) => h(Question, { key: question.id, question, act })),
   );
 }
@@ -32,7 +33,7 @@ function Question({ question, act }) {
   return h(
     "div",
     { className: "question", role: "group", "aria-labelledby": label, "data-testid": "question", "data-style": question.style },
-    h("p", { id: label, className: "question-title" }, question.actions.length > 0 ? "The graph asks for your decision." : "The graph asks:"),
+    h("p", { id: label, className: "question-title" }, question.actions.length > 0 ? _("The graph asks for your decision.") : _("The graph asks:")),
     question.text !== "" && h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
     h(PARTS[question.style], { question, isPending, answer }),
   );
@@ -106,7 +107,7 @@ function ActionPart({ action, chosen, isPending, onDecide }) {
     "div",
     { className: "question-action" },
     h("p", null, h("strong", null, action.name), action.description && `: ${action.description}`),
-    form !== "edit" && h("pre", { className: "question-text", tabIndex: 0, "aria-label": "Arguments" }, action.arguments),
+    form !== "edit" && h("pre", { className: "question-text", tabIndex: 0, "aria-label": _("Arguments") }, action.arguments),
     h("div", { className: "question-buttons" }, kinds.map(button)),
     form !== null && h(DecisionForm, { key: form, kind: form, action, isPending, onDecide, onCancel: () => setForm(null) }),
   );
@@ -125,9 +126,9 @@ function DecisionForm({ kind, action, isPending, onDecide, onCancel }) {
   return h(
     "form",
     { className: "question-form", onSubmit },
-    h(TextField, { label: kind === "edit" ? "Arguments, as JSON" : "Answer instead of the tool", isCode: kind === "edit", text, onChange: setText }),
+    h(TextField, { label: kind === "edit" ? _("Arguments, as JSON") : _("Answer instead of the tool"), isCode: kind === "edit", text, onChange: setText }),
     problem && h("p", { className: "question-problem", role: "alert" }, problem),
-    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, kind === "edit" ? "Run with these" : "Answer"), h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, "Cancel")),
+    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, kind === "edit" ? _("Run with these") : _("Answer")), h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, _("Cancel"))),
   );
 }
 
@@ -155,7 +156,7 @@ function FormPart({ question: { fields }, isPending, answer }) {
     "form",
     { className: "question-form", onSubmit },
     fields.map((field) => h(FieldInput, { key: field.name, id: `${id}-${field.name}`, field, value: values[field.name], onChange: change(field.name) })),
-    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, "Answer")),
+    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, _("Answer"))),
   );
 }
 
@@ -182,13 +183,13 @@ function TextPart({ question: { style }, isPending, answer }) {
   return h(
     "form",
     { className: "question-form", onSubmit },
-    h(TextField, { label: style === "text" ? "Your answer" : "Your answer, as JSON or as text", isCode: style === "json", text, onChange: setText }),
-    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, "Answer")),
+    h(TextField, { label: style === "text" ? _("Your answer") : _("Your answer, as JSON or as text"), isCode: style === "json", text, onChange: setText }),
+    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, _("Answer"))),
   );
 }
 
 function ContinuePart({ isPending, answer }) {
-  return h("div", { className: "question-buttons" }, h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isPending || undefined, onClick: () => answer("") }, "Go on"));
+  return h("div", { className: "question-buttons" }, h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isPending || undefined, onClick: () => answer("") }, _("Go on")));
 }
 
 function TextField({ label, isCode, text, onChange }) {

@@ -1,13 +1,14 @@
 /** The folded card with the reasoning before an answer: of a message, and of the answer that is being written. */
 import { icon } from "../lib/icons.mjs";
+import { _ } from "../lib/words.mjs";
 import { ShowAll } from "../message/show-all.mjs";
 
 const { createElement: h, memo } = window.React;
 
 /** @param {number|null} durationMs @returns {string} */
 function nameDuration(durationMs) {
-  if (durationMs === null || durationMs < 1000) return "Thought";
-  return `Thought for ${Math.round(durationMs / 1000)} s`;
+  if (durationMs === null || durationMs < 1000) return _("Thought");
+  return _("Thought for {durationMs} s", { durationMs: Math.round(durationMs / 1000) });
 }
 
 function Card({ label, text, more, cardRef, hidden }) {
@@ -15,7 +16,7 @@ function Card({ label, text, more, cardRef, hidden }) {
     "details",
     { className: "fold reasoning", "data-testid": "reasoning", ref: cardRef, hidden },
     h("summary", null, icon("chevron-right", "fold-arrow"), h("span", { className: "reasoning-label" }, label)),
-    h("div", { className: "reasoning-text", tabIndex: 0, role: "group", "aria-label": "Reasoning" }, text),
+    h("div", { className: "reasoning-text", tabIndex: 0, role: "group", "aria-label": _("Reasoning") }, text),
     more && h(ShowAll, { more }),
   );
 }
@@ -26,7 +27,7 @@ export function Reasoning({ reasoning }) {
 }
 
 /** React renders it once, hidden; `LiveReasoning` shows it and writes into it. @param {{cardRef: (element: Element|null) => void}} props */
-export const LiveReasoningCard = memo(({ cardRef }) => h(Card, { label: "Thinking…", text: null, cardRef, hidden: true }));
+export const LiveReasoningCard = memo(({ cardRef }) => h(Card, { label: _("Thinking…"), text: null, cardRef, hidden: true }));
 
 /** Writes reasoning into the card as it comes. Lives outside React so that a delta renders nothing. */
 export class LiveReasoning {
@@ -78,6 +79,6 @@ export class LiveReasoning {
     const card = this.#findCard();
     if (!card) return;
     card.hidden = this.isEmpty();
-    card.querySelector(".reasoning-label").textContent = this.#durationMs < 0 ? "Thinking…" : nameDuration(this.#durationMs);
+    card.querySelector(".reasoning-label").textContent = this.#durationMs < 0 ? _("Thinking…") : nameDuration(this.#durationMs);
   }
 }

@@ -1,13 +1,14 @@
 /** The messages that the last restore removed, until the next message or Undo: a few plain words of the first ones. */
 import { formatCount } from "../lib/format.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const SPEAKERS = { user: "You said", assistant: "Waymark said" };
+const SPEAKERS = { user: _("You said"), assistant: _("Waymark said") };
 
-const FullText = lazy(() => import("../message/full-text.lazy.mjs"), "FullText", "The removed messages could not be loaded. Please try again.");
+const FullText = lazy(() => import("../message/full-text.lazy.mjs"), "FullText", _("The removed messages could not be loaded. Please try again."));
 
 /** @param {{removed: import("../lib/types.mjs").RemovedPartView, act: Function}} props */
 export function RemovedPart({ removed: { messages, count, address }, act }) {
@@ -15,17 +16,17 @@ export function RemovedPart({ removed: { messages, count, address }, act }) {
   const hidden = count - messages.length;
   return h(
     "div",
-    { className: "removed-part", role: "group", "aria-label": `${formatCount(count, "message")} removed`, "data-testid": "removed" },
+    { className: "removed-part", role: "group", "aria-label": _("{messages} removed", { messages: formatCount(count, "message") }), "data-testid": "removed" },
     messages.map(({ id, role, text }) =>
-      h("p", { key: id, className: `removed-message removed-${role}` }, h("span", { className: "visually-hidden" }, `Removed. ${SPEAKERS[role]}: `), text),
+      h("p", { key: id, className: `removed-message removed-${role}` }, h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: SPEAKERS[role] })), text),
     ),
     h(
       "p",
       { className: "removed-more" },
-      hidden > 0 ? `${formatCount(hidden, messages.length > 0 ? "more message" : "message")}, until you write or undo` : "Until you write or undo",
-      h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, "Open"),
+      hidden > 0 ? _("{messages}, until you write or undo", { messages: formatCount(hidden, messages.length > 0 ? "more message" : "message") }) : _("Until you write or undo"),
+      h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, _("Open")),
     ),
-    isOpen && createPortal(h(FullText, { title: `${formatCount(count, "message")} removed`, address, act, onClose: () => setOpen(false) }), document.body),
+    isOpen && createPortal(h(FullText, { title: _("{messages} removed", { messages: formatCount(count, "message") }), address, act, onClose: () => setOpen(false) }), document.body),
   );
 }
 

@@ -2,6 +2,7 @@
 import { createOperationId } from "../lib/actions.mjs";
 import { comparePlace } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 
 const { createElement: h, useRef } = window.React;
 
@@ -21,21 +22,26 @@ export function RerunBanner({ rerun, act }) {
     h(
       "div",
       { className: "outcome-buttons" },
-      rerun.asking && button("Stop asking", () => act("stop-rerun")),
-      !rerun.asking && !rerun.complete && !rerun.waiting && button("Go on", goOn),
-      !rerun.asking && button("Compare", () => comparePlace(rerun.place)),
-      rerun.closable && !rerun.asking && button("Dismiss", () => act("dismiss")),
+      rerun.asking && button(_("Stop asking"), () => act("stop-rerun")),
+      !rerun.asking && !rerun.complete && !rerun.waiting && button(_("Go on"), goOn),
+      !rerun.asking && button(_("Compare"), () => comparePlace(rerun.place)),
+      rerun.closable && !rerun.asking && button(_("Dismiss"), () => act("dismiss")),
     ),
   );
 }
 
 /** "Asking again on openai:gpt-5: question 3 of 7" */
 function describeRerun({ number, total, asking, waiting, complete, model }) {
-  const on = model ? ` on ${model}` : "";
-  const place = `question ${number} of ${total}`;
-  if (asking) return `Asking again${on}: ${place}${waiting ? " waits for your permission" : ""}`;
-  if (complete) return total === 1 ? `The question was asked again${on}.` : `All ${total} questions were asked again${on}.`;
+  const values = { number, total, model };
+  if (asking) return describeAsking(values, waiting);
   const left = total - number;
-  const rest = left === 0 ? "" : left === 1 ? " The last one was not." : ` The other ${left} were not.`;
-  return `${number} of ${total} questions ${number === 1 ? "was" : "were"} asked again${on}.${rest}`;
+  const on = model ? _(" on {model}", { model }) : "";
+  if (complete) return ngettext("The question was asked again{on}.", "All {count} questions were asked again{on}.", total, { on });
+  const rest = left === 0 ? "" : ngettext(" The last one was not.", " The other {count} were not.", left);
+  return ngettext("{count} of {total} questions was asked again{on}.", "{count} of {total} questions were asked again{on}.", number, { total, on }) + rest;
+}
+
+function describeAsking(values, isWaiting) {
+  const place = values.model ? _("Asking again on {model}: question {number} of {total}", values) : _("Asking again: question {number} of {total}", values);
+  return isWaiting ? _("{place} waits for your permission", { place }) : place;
 }

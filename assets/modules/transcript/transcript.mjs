@@ -6,6 +6,7 @@ import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
+import { _ } from "../lib/words.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels, useSeveral } from "../settings/several-models.mjs";
@@ -30,7 +31,7 @@ const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, use
 
 const Candidates = lazy(() => import("./candidates.lazy.mjs"), "Candidates");
 const GraphProgress = lazy(() => import("./graph-progress.lazy.mjs"), "GraphProgress");
-const Questions = lazy(() => import("./questions.lazy.mjs"), "Questions", "The questions could not be loaded. Please reload the page.");
+const Questions = lazy(() => import("./questions.lazy.mjs"), "Questions", _("The questions could not be loaded. Please reload the page."));
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
@@ -71,7 +72,7 @@ function Conversation({ id, thread, data, act, editing }) {
     if (isChanged) stayInPlace();
   }, [isChanged, stayInPlace]);
   const finding = useFinding(data);
-  useCommands("transcript", () => [...(data.thread ? [{ group: "Actions", name: "Find in this conversation", run: finding.open }] : []), ...listPlaces(messages, act)]);
+  useCommands("transcript", () => [...(data.thread ? [{ group: _("Actions"), name: _("Find in this conversation"), run: finding.open }] : []), ...listPlaces(messages, act)]);
 
   const showLater = () => {
     scrolling.stopFollowing();
@@ -83,8 +84,8 @@ function Conversation({ id, thread, data, act, editing }) {
     h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
-      h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), "Jump to latest"),
-    h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), "Reconnecting…")),
+      h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), _("Jump to latest")),
+    h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), _("Reconnecting…"))),
     h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
   );
 }
@@ -115,7 +116,7 @@ function useEarlier({ earlier }, firstId, act) {
 /** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
-  const place = ({ id: message, text }) => ({ group: GO_BACK, name: `“${text.slice(0, MAX_QUOTE_CHARS)}”`, detail: "your message", run: () => act("restore", { message }) });
+  const place = ({ id: message, text }) => ({ group: GO_BACK, name: _("“{text}”", { text: text.slice(0, MAX_QUOTE_CHARS) }), detail: _("your message"), run: () => act("restore", { message }) });
   return questions.map(place).reverse();
 }
 
@@ -136,7 +137,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       className: "log",
       role: "log",
       "aria-live": "off",
-      "aria-label": "Conversation",
+      "aria-label": _("Conversation"),
       tabIndex: 0,
       ref: scrolling.scroller,
       onScroll: scrolling.onScroll,
@@ -145,14 +146,14 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       "div",
       { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       h(PrintNote, { data }),
-      data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), "Earlier messages"),
+      data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), _("Earlier messages")),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
       h(MessageRows, { messages, marks: data.marks, later: data.later || several !== null, isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
-      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? "Summarising…" : null }),
+      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? _("Summarising…") : null }),
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
       !showLive && data.questions.length > 0 && h(Questions, { questions: data.questions, act }),
-      data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), "Later messages"),
+      data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), _("Later messages")),
       isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
       data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),

@@ -7,6 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from ...errors import StoreUnavailableError
+from ...sentence import sentence
 from .. import postgresql, schema, sqlite
 
 FOLDER = Path(__file__).parent
@@ -70,7 +71,13 @@ def read_revision(connection: sa.Connection) -> str | None:
 
 def check_revision(revision: str, name: object) -> None:
     if not (FOLDER / "versions" / f"{revision}.py").exists():
-        raise StoreUnavailableError(f"{name} was written by a newer Waymark (schema {revision}); it was left untouched.")
+        raise StoreUnavailableError(
+            sentence(
+                "{name} was written by a newer Waymark (schema {revision}); it was left untouched.",
+                name=name,
+                revision=revision,
+            )
+        )
 
 
 def _create_newest(engine: sa.Engine) -> None:

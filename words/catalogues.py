@@ -1,0 +1,87 @@
+"""The catalogues: one `.po` file for each language, read when the first person asks for it."""
+
+from functools import cache, cached_property
+from io import BytesIO
+from pathlib import Path
+
+from babel import Locale
+from babel.messages.catalog import Catalog
+from babel.messages.pofile import read_po
+from babel.numbers import format_decimal
+
+from words import read_entries
+from words.stored import COUNT, StoredSentences, fill_stored, read_count
+
+FOLDER = Path(__file__).parent
+BROWSER_PLACES = ("assets/",)  # the files whose texts the browser needs
+SENTENCE_PLACES = ("agent/", "checkpoints/")  # the files whose sentences the store keeps
+_MAX_PROBED_NUMBER = 200
+
+
+class PoCatalogue:
+    """The texts of a `.po` file."""
+
+    def __init__(self, language: str, entries: Catalog) -> None:
+        self.language = language
+        self.forms = list_categories(entries)
+        self._locale = Locale.parse(language)
+        self._texts: dict[str, str] = {}
+        self._plurals: dict[str, tuple[str, ...]] = {}
+        self._for_browser: list[str] = []
+        self._storable: list[tuple[str, str]] = []  # forms of sentences, with their keys
+        for entry in entries:
+            if not entry.id or entry.fuzzy or not entry.string:
+                continue
+            key = entry.id if isinstance(entry.id, str) else entry.id[0]
+            if isinstance(entry.id, str):
+                self._texts[key] = str(entry.string)
+            else:
+                self._plurals[key] = tuple(entry.string)
+            if any(place.startswith(BROWSER_PLACES) for place, _ in entry.locations):
+                self._for_browser.append(key)
+            if any(place.startswith(SENTENCE_PLACES) for place, _ in entry.locations):
+                self._storable += [(form, key) for form in ([key] if isinstance(entry.id, str) else entry.id)]
+
+    def find(self, message: str) -> str:
+        return self._texts.get(message, message)
+
+    def find_plural(self, one: str, other: str, count: float) -> str:
+        forms = self._plurals.get(one)
+        if forms is None:
+            return one if count == 1 else other
+        return forms[self.forms.index(self._locale.plural_form(count))]
+
+    def format_count(self, number: int) -> str:
+        return format_decimal(number, locale=self._locale)
+
+    @cached_property
+    def _stored(self) -> StoredSentences:
+        return StoredSentences(self._storable)
+
+    def translate_stored(self, text: str) -> str:
+        """Translate an English sentence whose values are filled in, and sentences among these."""
+        if COUNT.fullmatch(text):
+            return self.format_count(int(text.replace(",", "")))
+        if text in self._texts or (found := self._stored.find_template(text)) is None:
+            return self.find(text)
+        key, given = found
+        values = {name: self.translate_stored(value) for name, value in given.items()}
+        is_plural = key in self._plurals
+        return fill_stored(self.find_plural(key, key, read_count(given)) if is_plural else self._texts[key], values)
+
+    def list_browser_texts(self) -> dict[str, object]:
+        """Return what the browser needs: texts by their English, several forms in the order of `forms`."""
+        texts = {key: self._texts.get(key) or list(self._plurals[key]) for key in self._for_browser}
+        return {"language": self.language, "forms": self.forms, "texts": texts}
+
+
+def list_categories(entries: Catalog) -> list[str]:
+    """Return the names that Unicode gives the catalogue's plural forms, in their order: `Intl.PluralRules` has the same."""
+    locale = Locale.parse(str(entries.locale))
+    return list(dict.fromkeys(locale.plural_form(number) for number in (1, *range(_MAX_PROBED_NUMBER))))
+
+
+@cache
+def load_catalogue(language: str) -> PoCatalogue:
+    """Read the catalogue of a language other than English."""
+    return PoCatalogue(language, read_po(BytesIO(read_entries(language)), locale=language))
