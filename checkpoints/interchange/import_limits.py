@@ -1,7 +1,7 @@
 """The limits of a document: an import refuses a document beyond one, and an export says so before its file leaves."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..errors import InvalidDocumentError
@@ -59,7 +59,7 @@ def check_message_count(count: int) -> None:
         raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
 
 
-def check_part_count(messages: Sequence[Any]) -> None:
+def check_part_count(messages: Iterable[Any]) -> None:
     """Limit the parts of all contents: each is checked by itself. The messages may have any form."""
     if sum(map(_count_parts, messages)) > MAX_DOCUMENT_PARTS:
         raise InvalidDocumentError(
