@@ -223,6 +223,13 @@ class TakesTooLongError(StateError):
         super().__init__("Reading this took too long and was given up. Nothing was changed.")
 
 
+class UnfitMessageError(StateError):
+    """A graph wrote a message that cannot be one of the conversation."""
+
+    def __init__(self, reason: str = "has values that JSON cannot carry") -> None:
+        super().__init__(f"The graph wrote a message that {reason}, so the conversation cannot show it.")
+
+
 class StoreUnavailableError(StateError):
     """The database cannot be used; the driver's error is the `__cause__`."""
 

@@ -15,22 +15,12 @@ from .import_limits import (
     check_alternatives,
     check_branch_and_checkpoint_count,
     check_calls,
+    check_content,
     check_message_count,
     check_part_count,
 )
 from .raw_document import RawDocument
 from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart
-
-_TEXT_PART_TYPES = (
-    "text",
-    "output_text",
-    "refusal",
-    "thinking",
-    "redacted_thinking",
-    "reasoning",
-    "reasoning_content",
-    "tool_use",
-)
 
 
 def check_document(raw: RawDocument, on_message: Callable[[], object] = lambda: None) -> Document:
@@ -209,12 +199,11 @@ def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, Fi
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError('must have exactly "type" and "data"', field)
     check_calls(body, field)
+    check_content(body, field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
-        if files.is_file_part(part) and body["type"] == "human":
+        if files.is_file_part(part):
             _check_file_part(part, f"{field}.data.content[{index}]", files_by_hash)
-        elif not _is_text_part(part):
-            raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
     try:
         same = serde.strip_defaults(serde.to_message(body)) == body
     except (ValueError, TypeError, KeyError) as error:
@@ -230,11 +219,6 @@ def _check_file_part(part: dict[str, Any], field: str, files_by_hash: Mapping[st
         raise InvalidDocumentError("is not the name of a file", f"{field}.name")
     if part != {**files.make_file_part(file), "name": part["name"]}:
         raise InvalidDocumentError("does not fit the file that it names", field)
-
-
-def _is_text_part(part: Any) -> bool:
-    """Return whether a part is text, reasoning or a tool call: no other part, so none with an address to be fetched."""
-    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)
 
 
 def _check_branches(document: Document, message_ids: Collection[str | None]) -> set[str]:

@@ -4,18 +4,29 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .. import files
 from ..errors import InvalidDocumentError
 from ..limits import (
     MAX_ALTERNATIVES,
     MAX_BRANCHES_AND_CHECKPOINTS,
-    MAX_CALLS,
     MAX_DOCUMENT_BYTES,
     MAX_DOCUMENT_MESSAGES,
     MAX_DOCUMENT_PARTS,
-    MAX_LABEL_CHARS,
+    describe_call_excess,
 )
 from ..model import Json
 from . import strict_json
+
+_TEXT_PART_TYPES = (
+    "text",
+    "output_text",
+    "refusal",
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "reasoning_content",
+    "tool_use",
+)
 
 
 def describe_exceeded_limit(document: Json, text: str) -> str | None:
@@ -38,6 +49,7 @@ def _check_limits(document: Json, text: str) -> None:
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, message in enumerate(document["messages"]):
         check_calls(message["message"], f"messages[{index}].message")
+        check_content(message["message"], f"messages[{index}].message")
     raw = text.encode()
     check_byte_count(len(raw))
     strict_json.check_value_count(raw)
@@ -92,12 +104,14 @@ def check_alternatives(parents: Sequence[str | None]) -> None:
 
 def check_calls(body: dict[str, Any], field: str) -> None:
     """Limit the tool calls of a message, and the names and ids of these calls and of a result."""
-    data = body["data"]
-    lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
-    calls = [call for each in lists if isinstance(each, list) for call in each]
-    if len(calls) > MAX_CALLS:
-        raise InvalidDocumentError(f"makes more than {MAX_CALLS} tool calls, which is too many", field)
-    labels = [data.get("name"), data.get("tool_call_id")]
-    labels += [call.get(part) for call in calls if isinstance(call, dict) for part in ("name", "id")]
-    if any(isinstance(label, str) and len(label) > MAX_LABEL_CHARS for label in labels):
-        raise InvalidDocumentError(f"has a name or an id of more than {MAX_LABEL_CHARS} characters", field)
+    if excess := describe_call_excess(body["data"]):
+        raise InvalidDocumentError(excess if "characters" in excess else f"{excess}, which is too many", field)
+
+
+def check_content(body: dict[str, Any], field: str) -> None:
+    """Allow text, reasoning, tool calls and attached files in a message's content: no address that could be fetched."""
+    content = body["data"].get("content")
+    for part in content if isinstance(content, list) else ():
+        is_file = files.is_file_part(part) and body["type"] == "human"
+        if not (is_file or isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)):
+            raise InvalidDocumentError("holds something other than text, which cannot be imported", f"{field}.data.content")
