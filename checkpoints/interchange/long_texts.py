@@ -88,13 +88,13 @@ class LongTexts:
             yield serde.to_canonical(value)
 
     def _find_text(self, text: str) -> str:
-        return self._encode(text).decode() if text in self._texts else text
+        return self._transcode_text(text).decode() if text in self._texts else text
 
     def _find_utf8(self, member: tuple[str, Any]) -> bytes | bytearray:
         """Return the name of a member in UTF-8, which has the same order as texts."""
-        return self._encode(member[0]) if member[0] in self._texts else member[0].encode()
+        return self._transcode_text(member[0]) if member[0] in self._texts else member[0].encode()
 
-    def _encode(self, stand_in: str) -> bytearray:
+    def _transcode_text(self, stand_in: str) -> bytearray:
         raw = bytearray()
         for piece in _decode_pieces(self._texts[stand_in]):
             raw += piece.encode()

@@ -26,45 +26,45 @@ class MemberReader:
         self._raw = raw
         self._start = self._place = 0  # of the window, in bytes; in the window, in characters
         self._size = WINDOW_BYTES
-        self._text, self._end = self._decode(), 0
+        self._text, self._end = self._decode_window(), 0
 
     def iterate_members(self) -> Iterator[tuple[str, "Any | Iterator[Any]"]]:
         """Yield the name and the value of each member. For a list, the value is an iterator, which is to be used up."""
-        if self._peek() != "{":
-            self._refuse()
+        if self._peek_character() != "{":
+            self._refuse_place()
         names = set[str]()
-        for _ in self._separate("}"):
-            name = self._parse_value() if self._peek() == '"' else self._refuse()
+        for _ in self._iterate_parts("}"):
+            name = self._parse_value() if self._peek_character() == '"' else self._refuse_place()
             if name in names:
                 raise InvalidDocumentError("stands twice in one object", name[:80])
             names.add(name)
-            if self._peek() != ":":
-                self._refuse()
+            if self._peek_character() != ":":
+                self._refuse_place()
             self._place += 1
-            yield name, self._iterate_items() if self._peek() == "[" else self._parse_value()
-        if self._peek():
-            self._refuse()
+            yield name, self._iterate_items() if self._peek_character() == "[" else self._parse_value()
+        if self._peek_character():
+            self._refuse_place()
 
     def _iterate_items(self) -> Iterator[Any]:
-        for _ in self._separate("]"):
+        for _ in self._iterate_parts("]"):
             yield self._parse_value()
 
-    def _separate(self, end: str) -> Iterator[None]:
+    def _iterate_parts(self, end: str) -> Iterator[None]:
         """Stand before each part of an object or a list, and at last behind its end."""
         self._place += 1
-        if self._peek() == end:
+        if self._peek_character() == end:
             self._place += 1
             return
         while True:
             yield
-            following = self._peek()
+            following = self._peek_character()
             if following not in {",", end}:
-                self._refuse()
+                self._refuse_place()
             self._place += 1
             if following == end:
                 return
 
-    def _peek(self) -> str:
+    def _peek_character(self) -> str:
         """Return the next character that is no space; an empty text at the end."""
         while True:
             if spaces := _SPACES.match(self._text, self._place):
@@ -74,16 +74,16 @@ class MemberReader:
             self._move_window()
 
     def _parse_value(self) -> Any:
-        self._peek()
+        self._peek_character()
         while True:
             try:
                 value, end = strict_json.scan_value(self._text, self._place)
             except StopIteration as error:
                 if self._is_last():
-                    self._refuse(error.value)
+                    self._refuse_place(error.value)
             except json.JSONDecodeError as error:
                 if self._is_last():
-                    self._refuse(error.pos)
+                    self._refuse_place(error.pos)
             except RecursionError as error:
                 raise InvalidDocumentError(strict_json.DEEP_TEXT) from error
             except ValueError as error:
@@ -99,9 +99,9 @@ class MemberReader:
         self._size = WINDOW_BYTES if self._place else 2 * self._size
         self._start += len(self._text[: self._place].encode())
         self._place = 0
-        self._text = self._decode()
+        self._text = self._decode_window()
 
-    def _decode(self) -> str:
+    def _decode_window(self) -> str:
         piece = self._raw[self._start : self._start + self._size]
         self._end = self._start + len(piece)
         try:
@@ -112,7 +112,7 @@ class MemberReader:
     def _is_last(self) -> bool:
         return self._end == len(self._raw)
 
-    def _refuse(self, place: int | None = None) -> Any:
+    def _refuse_place(self, place: int | None = None) -> Any:
         text = self._text[: self._place if place is None else place]
         before = self._raw[: self._start + len(text.encode())]
         line = before.rpartition(b"\n")[2]

@@ -28,7 +28,7 @@ class RawDocument:
 
     def add_part(self, name: str, value: Any) -> None:
         """Add a value; a list as an iterator of its items. Raises `InvalidDocumentError`."""
-        _encode(name, 1)
+        _to_canonical_bytes(name, 1)
         field = name[:_MAX_FIELD_CHARS]
         if isinstance(value, Iterator):
             self.lists[name] = [self._encode_part(item, f"{field}[{index}]", 2) for index, item in enumerate(value)]
@@ -41,7 +41,7 @@ class RawDocument:
         except InvalidDocumentError as error:
             self.refusal = self.refusal or error
             return b"null"
-        return _encode(value, levels_above)
+        return _to_canonical_bytes(value, levels_above)
 
     def parse_value(self, name: str) -> Any:
         return serde.parse_canonical(self.values[name].decode())
@@ -97,7 +97,7 @@ def make_raw_document(document: dict[str, Any]) -> RawDocument:
     return made
 
 
-def _encode(value: Any, levels_above: int) -> bytes:
+def _to_canonical_bytes(value: Any, levels_above: int) -> bytes:
     try:
         canonical = serde.to_canonical(value).encode()
     except RecursionError as error:
