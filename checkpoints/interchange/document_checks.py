@@ -18,6 +18,7 @@ from .import_limits import (
     check_content,
     check_message_count,
     check_part_count,
+    count_parts,
 )
 from .raw_document import RawDocument
 from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart
@@ -103,11 +104,11 @@ def _parse_messages(raw: RawDocument) -> list[MessagePart]:
 
     It comes before the bodies: most files that were damaged or edited are refused in a third of the time.
     """
-    check_part_count(raw.iterate_items("messages"))
-    parts, hashes = list[MessagePart](), dict[str, str]()
+    parts, hashes, content_parts = list[MessagePart](), dict[str, str](), 0
     for index, message in enumerate(raw.iterate_items("messages")):
         field = f"messages[{index}]"
         part: MessagePart = _parse_item("messages", message, field)
+        content_parts += count_parts(message)
         if part.id in hashes:
             raise InvalidDocumentError("is the id of another message in this file", f"{field}.id")
         if part.parent_id is not None and part.parent_id not in hashes:
@@ -121,6 +122,7 @@ def _parse_messages(raw: RawDocument) -> list[MessagePart]:
         raw.lists["messages"][index] = body.encode()
         object.__setattr__(part, "message", _NO_BODY)
         parts.append(part)
+    check_part_count(content_parts)
     check_alternatives([part.parent_id for part in parts])
     return parts
 

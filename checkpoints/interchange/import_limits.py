@@ -1,7 +1,7 @@
 """The limits of a document: an import refuses a document beyond one, and an export says so before its file leaves."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import files
@@ -44,7 +44,7 @@ def describe_exceeded_limit(document: Json, text: str) -> str | None:
 def _check_limits(document: Json, text: str) -> None:
     check_byte_count(len(text))  # a character has one byte at least
     check_message_count(len(document["messages"]))
-    check_part_count(document["messages"])
+    check_part_count(sum(map(count_parts, document["messages"])))
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, message in enumerate(document["messages"]):
@@ -71,15 +71,16 @@ def check_message_count(count: int) -> None:
         raise InvalidDocumentError(f"should have at most {MAX_DOCUMENT_MESSAGES} items, not {count}", "messages")
 
 
-def check_part_count(messages: Iterable[Any]) -> None:
-    """Limit the parts of all contents: each is checked by itself. The messages may have any form."""
-    if sum(map(_count_parts, messages)) > MAX_DOCUMENT_PARTS:
+def check_part_count(count: int) -> None:
+    """Limit the parts of all contents: each is checked by itself."""
+    if count > MAX_DOCUMENT_PARTS:
         raise InvalidDocumentError(
             f"have more than {MAX_DOCUMENT_PARTS:,} parts in their contents, which is too many", "messages"
         )
 
 
-def _count_parts(message: Any) -> int:
+def count_parts(message: Any) -> int:
+    """Count the parts of a message's content. The message may have any form."""
     for name in ("message", "data", "content"):
         message = message.get(name) if isinstance(message, dict) else None
     return len(message) if isinstance(message, list) else 0
