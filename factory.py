@@ -239,7 +239,7 @@ def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub,
     from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
     from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
 
-    return GuestDriver(store, Runs(store), hub, guests, WaymarkSaver(store), blocking)
+    return GuestDriver(store, Runs(store), hub, guests, WaymarkSaver(store, takes_unfit_messages=False), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -88,6 +88,13 @@ class RerunEnded:
     """The next question of a rerun was not asked: no change of the thread tells that."""
 
 
+@dataclass(frozen=True, slots=True)
+class DraftsFailed:
+    """The database is unavailable, so that no draft of the answer is written. `text` is a sentence for people."""
+
+    text: str
+
+
 # The events of an answer while it is written, and its end.
 AnswerEvent = TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | WorkEnded | RunFinished
 
@@ -113,4 +120,5 @@ Event = (
     | RunFinished
     | HeadMoved
     | RerunEnded
+    | DraftsFailed
 )

@@ -25,6 +25,7 @@ from .errors import (
     StoreUnavailableError,
     TakesTooLongError,
     ThreadNotFoundError,
+    UnfitMessageError,
 )
 from .manager import CheckpointManager
 from .model import (
@@ -105,6 +106,7 @@ __all__ = [
     "TakesTooLongError",
     "Thread",
     "ThreadNotFoundError",
+    "UnfitMessageError",
     "make_partial_messages",
     "new_id",
     "pluralize",

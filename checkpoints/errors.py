@@ -248,6 +248,14 @@ class TakesTooLongError(StateError):
         super().__init__(sentence("Reading this took too long and was given up. Nothing was changed."))
 
 
+class UnfitMessageError(StateError):
+    """A graph wrote a message that cannot be one of the conversation."""
+
+    def __init__(self, reason: str = sentence("has values that JSON cannot carry")) -> None:
+        text = sentence("The graph wrote a message that {reason}, so the conversation cannot show it.", reason=reason)
+        super().__init__(text)
+
+
 class StoreUnavailableError(StateError):
     """The database cannot be used; the driver's error is the `__cause__`."""
 

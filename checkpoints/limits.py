@@ -4,9 +4,11 @@ A limit of one door alone is in the module of that door: of requests in `server`
 docs/operations.md names both.
 """
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import serde
+from .sentence import sentence
 
 # Numbers and names
 MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly
@@ -34,6 +36,7 @@ MAX_REASONING_CHARS = 500_000  # of one answer's reasoning
 MAX_ITEMS_CHARS = 1_000_000  # of the provider's items in it, as JSON
 MAX_ITEM_LEVELS = 20  # of objects and lists within one another
 MAX_ITEM_VALUES = 8_000  # of all these items
+MAX_GRAPH_MESSAGE_CHARS = 2_000_000  # of all texts of a message that a graph of one's own writes
 
 # Settings and instructions
 MAX_INSTRUCTIONS_CHARS = 8_000  # of one conversation
@@ -61,6 +64,7 @@ MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each
 MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
 MAX_READ_VALUES = 100_000  # of the messages that a view or a request reads at once, the newest
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
+MAX_MESSAGE_LEVELS = MAX_FILE_LEVELS - 3  # of a message in it
 
 # The list of conversations
 MAX_SELECTED_THREADS = 1_000  # that one action changes or exports
@@ -92,6 +96,43 @@ def to_tokens(value: Any) -> int | None:
 def to_label(value: Any) -> str:
     """Return a text that can be stored, cut to the limit; an empty text for any other value."""
     return serde.sanitize_text(value[:MAX_LABEL_CHARS]) if isinstance(value, str) else ""
+
+
+def describe_excess(body: Mapping[str, Any]) -> str | None:
+    """Return what makes a message larger than an export may hold, as a predicate; None for any other message."""
+    texts = (len(each) for each in iterate_values(body) if isinstance(each, str))
+    if excess := describe_call_excess(body["data"]):
+        return excess
+    if has_more_values(body, MAX_SAVED_VALUES):
+        return sentence("holds more than {limit:,} values, which is too many", limit=MAX_SAVED_VALUES)
+    if is_deeper(body, MAX_MESSAGE_LEVELS):
+        return sentence("is nested deeper than {limit} levels", limit=MAX_MESSAGE_LEVELS)
+    if sum(texts) > MAX_GRAPH_MESSAGE_CHARS:
+        return sentence("has more than {limit:,} characters", limit=MAX_GRAPH_MESSAGE_CHARS)
+    return None
+
+
+def describe_call_excess(data: Mapping[str, Any]) -> str | None:
+    """Return what is too much in the tool calls of a message and in the names and ids of them and of a result."""
+    lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
+    calls = [call for each in lists if isinstance(each, list) for call in each]
+    if len(calls) > MAX_CALLS:
+        return sentence("makes more than {limit} tool calls, which is too many", limit=MAX_CALLS)
+    labels = [data.get("name"), data.get("tool_call_id")]
+    labels += [call.get(part) for call in calls if isinstance(call, dict) for part in ("name", "id")]
+    if any(isinstance(label, str) and len(label) > MAX_LABEL_CHARS for label in labels):
+        return sentence("has a name or an id of more than {limit} characters", limit=MAX_LABEL_CHARS)
+    return None
+
+
+def iterate_values(value: Any) -> Iterator[Any]:
+    """Yield the values of JSON, without recursion."""
+    holders: list[Any] = [value] if isinstance(value, (dict, list)) else []
+    for each in holders:  # it grows on the way
+        for below in each.values() if isinstance(each, dict) else each:
+            yield below
+            if isinstance(below, (dict, list)):
+                holders.append(below)
 
 
 def is_deeper(value: Any, levels: int) -> bool:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, cast
 
 from langchain_core.messages import (
@@ -30,6 +31,7 @@ from pydantic_core import from_json, to_json
 
 HASH_PREFIX = "sha256:"
 _MAX_LOCKED_BYTES = 2_047  # that `hashlib` hashes in one call without releasing the lock of Python
+_MAX_LOCKED_CHARS = _MAX_LOCKED_BYTES // 4
 _MAX_ENCODED_CHARS = 65_536
 _MESSAGE_CLASSES: dict[str, type[BaseMessage]] = {
     "human": HumanMessage,
@@ -168,9 +170,19 @@ def hash_canonical_body(body: str, agent: str, status: str, parent_hash: str | N
 
     The hash covers `to_canonical({"agent": …, "body": …, "parent": …, "status": …})`, concatenated by hand.
     """
+    before, after = _surround_body(agent, status, parent_hash)
+    return hash_pieces([f"{before}{body}{after}"])
+
+
+def hash_body_pieces(body: Iterable[str], agent: str, status: str, parent_hash: str | None) -> str:
+    """Hash a body that comes in pieces, as `hash_canonical_body` does."""
+    before, after = _surround_body(agent, status, parent_hash)
+    return hash_pieces(chain([before], body, [after]))
+
+
+def _surround_body(agent: str, status: str, parent_hash: str | None) -> tuple[str, str]:
     parent = "null" if parent_hash is None else f'"{parent_hash}"'
-    text = f'{{"agent":{_quote(agent)},"body":{body},"parent":{parent},"status":{_quote(status)}}}'
-    return _hash_pieces([text])
+    return f'{{"agent":{_quote(agent)},"body":', f',"parent":{parent},"status":{_quote(status)}}}'
 
 
 @lru_cache(256)
@@ -189,10 +201,10 @@ def make_empty_body(text: str) -> dict[str, Any]:
 
 
 def hash_document(document: dict[str, Any]) -> str:
-    return _hash_pieces(iterate_canonical(document))
+    return hash_pieces(iterate_canonical(document))
 
 
-def _hash_pieces(texts: Iterable[str]) -> str:
+def hash_pieces(texts: Iterable[str]) -> str:
     """Hash texts as one.
 
     For more bytes in one call, `hashlib` releases Python's lock and takes it again before a waiting thread wakes. That
@@ -200,6 +212,9 @@ def _hash_pieces(texts: Iterable[str]) -> str:
     """
     found = hashlib.sha256()
     for text in texts:
+        if len(text) < _MAX_LOCKED_CHARS:
+            found.update(text.encode())
+            continue
         for first in range(0, len(text), _MAX_ENCODED_CHARS):  # a text of megabytes is not copied once more
             raw = text[first : first + _MAX_ENCODED_CHARS].encode()
             for start in range(0, len(raw), _MAX_LOCKED_BYTES):

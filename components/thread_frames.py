@@ -9,6 +9,7 @@ from itertools import groupby
 
 from agent.events import (
     CandidateProgress,
+    DraftsFailed,
     Event,
     GraphProgress,
     HeadMoved,
@@ -216,6 +217,8 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             return await _build_start(services, event)
         case MessageAdded():
             return await _build_message(services, thread_id, event)
+        case DraftsFailed(text):
+            return {"kind": "outage", "text": text}
     return _build_plain_frame(event)
 
 

@@ -284,6 +284,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"tokens, the newest {conclusions.MAX_CONCLUDED_CHARS:,} characters of the branch; one of a conversation and "
         f"{conclusions.MAX_DRAFTS} at once",
         "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
+        "A message that a [graph of your own](graphs.md) writes": f"{limits.MAX_GRAPH_MESSAGE_CHARS:,} characters, "
+        f"{limits.MAX_SAVED_VALUES:,} values, {limits.MAX_MESSAGE_LEVELS} levels, {limits.MAX_CALLS} tool calls",
         "Alternatives at one place": f"{limits.MAX_ALTERNATIVES}, from a person, an agent or a file",
         "An import": f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB, {limits.MAX_FILE_LEVELS} levels of nesting, "
         f"{limits.MAX_DOCUMENT_VALUES:,} values, {limits.MAX_DOCUMENT_OBJECTS:,} objects and lists, "

@@ -33,7 +33,7 @@ from agent.run.recorder import RunRecorder
 from agent.run.requests import RunRequest
 from agent.settings import GraphOffer
 from agent.tools.approval import AwaitingDecision
-from checkpoints import MAIN, Runs, StateError, Store
+from checkpoints import MAIN, Runs, StateError, Store, UnfitMessageError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.limits import MAX_ANSWER_CHARS
 from checkpoints.sentence import sentence
@@ -46,13 +46,6 @@ class GraphFailedError(OwnCodeError):
         reason = describe_error(error, definition.path)
         text = sentence("The graph {name} failed. {reason}", name=definition.name, reason=reason)
         super().__init__(text, locate_error(error))
-
-
-class MessageNotShownError(StateError):
-    def __init__(self) -> None:
-        super().__init__(
-            sentence("The graph wrote a message with values that JSON cannot carry, so the conversation cannot show it.")
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +160,10 @@ class GuestRun:
         return read_messages(stored, channel) if stored else []
 
     def _check_last_message(self, known: Sequence[BaseMessage]) -> None:
-        """Refuse a message that the saver could not keep as one of the conversation. Raises `MessageNotShownError`."""
+        """Refuse a message that the saver could not keep as one of the conversation. Raises `UnfitMessageError`."""
         newest = self.store.list_messages(self.thread_id, last=1, agent=MAIN)
         if known and (not newest or known[-1].id not in (newest[0].id, newest[0].body["data"].get("id"))):
-            raise MessageNotShownError
+            raise UnfitMessageError
 
     def _choose_input(self, graph: AnyGraph, channel: str | None, known: Sequence[BaseMessage], *, is_at_rest: bool) -> Any:
         """Return what a graph begins with: answers, new messages, or None where it goes on from its last step."""

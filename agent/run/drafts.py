@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from agent.events import DraftsFailed
 from agent.run.blocking import BlockingPool
 from agent.run.recorder import RunRecorder
-from checkpoints import Draft, Runs, StateError
+from checkpoints import Draft, Runs, StateError, StoreBusyError, StoreUnavailableError
 
 _EMPTY = Draft()
 _log = logging.getLogger(__name__)
@@ -16,10 +17,18 @@ _log = logging.getLogger(__name__)
 class Drafts:
     """Saves the drafts of all runs in one transaction: a transaction for each would cost three times as much."""
 
-    def __init__(self, runs: Runs, blocking: BlockingPool, interval_seconds: float) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        blocking: BlockingPool,
+        interval_seconds: float,
+        publish: Callable[[str, DraftsFailed], None] = lambda *_: None,
+    ) -> None:
         self._runs = runs
         self._blocking = blocking
         self._interval_seconds = interval_seconds
+        self._publish = publish  # takes a thread's id
+        self._failure = ""  # why the last drafts were not kept
         self._saved: dict[RunRecorder, Draft] = {}  # by the recorders of the runs in progress
         self._save_task: asyncio.Task[None] | None = None
 
@@ -46,7 +55,23 @@ class Drafts:
             except (Exception, asyncio.CancelledError) as error:
                 if (task := asyncio.current_task()) and task.cancelling():
                     raise
-                _log.warning("no drafts were kept: %s", error if isinstance(error, StateError) else type(error).__qualname__)
+                self._report_failure(error)
+
+    def _report_failure(self, error: BaseException) -> None:
+        """Log a failure, and show an outage on the pages: once for each cause, until drafts are kept again."""
+        cause = str(error) if isinstance(error, StateError) else type(error).__qualname__
+        if cause == self._failure:
+            return
+        self._failure = cause
+        _log.warning("no drafts were kept: %s", cause)
+        if isinstance(error, StoreUnavailableError) and not isinstance(error, StoreBusyError):
+            for thread_id in {recorder.run.thread_id for recorder in self._saved}:
+                self._publish(thread_id, DraftsFailed(cause))
+
+    def _report_recovery(self) -> None:
+        if self._failure:
+            self._failure = ""
+            _log.warning("drafts are kept again")
 
     async def _save_all(self) -> None:
         async with AsyncExitStack() as locks:
@@ -60,4 +85,5 @@ class Drafts:
                 own = {each.run.id: draft for each, draft in drafts.items() if each.writer.candidate_key is None}
                 candidates = {key: draft for each, draft in drafts.items() if (key := each.writer.candidate_key)}
                 await self._blocking.run(self._runs.save_drafts, own, candidates)
+                self._report_recovery()
                 self._saved |= {recorder: draft for recorder, draft in drafts.items() if recorder in self._saved}

@@ -230,7 +230,7 @@ def build_runner(
     """Build a runner and join its parts."""
     sub_agents = agents or {}
     inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
-    drafts = Drafts(runs, blocking, limits.draft_seconds)
+    drafts = Drafts(runs, blocking, limits.draft_seconds, hub.publish)
     candidates = CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts)
     driver = RunDriver(
         store=store,

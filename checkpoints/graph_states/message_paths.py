@@ -12,8 +12,9 @@ from langchain_core.messages import BaseMessage, BaseMessageChunk
 
 from .. import serde
 from ..changes.transaction import Transaction
-from ..errors import TooManyAlternativesError
+from ..errors import TooManyAlternativesError, UnfitMessageError
 from ..history import Path
+from ..limits import describe_excess
 from ..model import NewMessage, Node
 from ..storage import message_rows, thread_rows
 from .message_copies import count_equal, duplicate_message
@@ -84,23 +85,27 @@ def _read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[l
     return nodes, messages
 
 
-def place_messages(change: Transaction, old: MessagePath, value: Sequence[object], run_id: str) -> MessagePath | None:
+def place_messages(change: Transaction, old: MessagePath, value: Sequence[object], run_id: str) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
-    Return None for messages that JSON cannot carry exactly.
+    Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
     """
     messages = [each for each in value if _is_storable(each)]
     if len(messages) < len(value):
-        return None
+        raise UnfitMessageError
     shared = count_equal(old.messages, messages)
     path = old.cut_after(shared)
     if shared == len(old.nodes):
         path = path.extend(*_find_standing(change, path, messages[shared:]))
     try:
         new = [NewMessage(serde.to_body(message)) for message in messages[len(path.nodes) :]]
+        if excess := next(filter(None, (describe_excess(each.body) for each in new)), None):
+            raise UnfitMessageError(excess)
         nodes = change.add_messages(path.end, new, run_id=run_id)
-    except (TypeError, ValueError, TooManyAlternativesError):
-        return None
+    except (TypeError, ValueError) as error:
+        raise UnfitMessageError from error
+    except TooManyAlternativesError as error:
+        raise UnfitMessageError("would be one alternative too many") from error
     return path.extend(nodes, [duplicate_message(message) for message in messages[len(path.nodes) :]]) if nodes else path
 
 

@@ -43,12 +43,18 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
     """
 
     def __init__(
-        self, store: Store, *, messages: str = "messages", allowed_types: Collection[type | tuple[str, ...]] = ()
+        self,
+        store: Store,
+        *,
+        messages: str = "messages",
+        allowed_types: Collection[type | tuple[str, ...]] = (),
+        takes_unfit_messages: bool = True,
     ) -> None:
+        """A state whose messages the conversation cannot show has them as a value, or raises `UnfitMessageError`."""
         super().__init__(serde=JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(allowed_types))
         self.store = store
         self._paths = KnownPaths()
-        self._writer = StateWriter(store, messages, self._paths)
+        self._writer = StateWriter(store, messages, self._paths, takes_unfit_messages=takes_unfit_messages)
 
     @classmethod
     def open(cls, place: str | Path, **options: Any) -> "WaymarkSaver":

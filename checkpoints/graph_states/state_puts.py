@@ -11,7 +11,7 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
-from ..errors import RunActiveError, StaleWriterError, ThreadNotFoundError
+from ..errors import RunActiveError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
 from ..graph_state import INPUT_CHANNEL, Reference, list_paths, unwrap_snapshot
 from ..model import UNTITLED, Json, Node
 from ..names import clean_name
@@ -67,9 +67,10 @@ class StatePut:
 class StateWriter:
     """Writes the states of graphs whose messages are in one channel."""
 
-    def __init__(self, store: Store, messages_channel: str, paths: KnownPaths) -> None:
+    def __init__(self, store: Store, messages_channel: str, paths: KnownPaths, *, takes_unfit_messages: bool = True) -> None:
         self._store = store
         self._channel = messages_channel
+        self._takes_unfit_messages = takes_unfit_messages
         self._paths = paths
         self.applied = AppliedSteps()
 
@@ -147,14 +148,19 @@ class StateWriter:
             value_rows.delete_values(connection, list_numbers(taken))
 
     def _place_path(self, change: Transaction, put: StatePut, old: Reference, run_id: str) -> MessagePath | None:
-        """Return the path of the messages' channel, whose new messages are written."""
+        """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""
         value = put.checkpoint["channel_values"][self._channel]
         content = value.value if isinstance(value, _DeltaSnapshot) else value
         if type(content) is not list:
             return None
         paths = [*list_paths({self._channel: old})]
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
-        return place_messages(change, known, content, run_id)
+        try:
+            return place_messages(change, known, content, run_id)
+        except UnfitMessageError:
+            if self._takes_unfit_messages:
+                return None
+            raise
 
 
 def _find_head(

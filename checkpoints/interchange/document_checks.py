@@ -1,6 +1,6 @@
 """Checks of a document: its form, and the rules that no schema can express (chains, references, hashes, bounds)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,35 +16,38 @@ from .import_limits import (
     check_alternatives,
     check_branch_and_checkpoint_count,
     check_calls,
+    check_content,
     check_message_count,
     check_part_count,
+    count_parts,
 )
-from .long_texts import PutBack
-from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, hash_contents
-
-_TEXT_PART_TYPES = (
-    "text",
-    "output_text",
-    "refusal",
-    "thinking",
-    "redacted_thinking",
-    "reasoning",
-    "reasoning_content",
-    "tool_use",
-)
+from .raw_document import RawDocument
+from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart
 
 
-def check_document(
-    value: dict[str, Any], on_message: Callable[[], object] = lambda: None, put_back: PutBack = lambda each: each
-) -> Document:
+def check_document(raw: RawDocument, on_message: Callable[[], object] = lambda: None) -> Document:
     """Check a document, and drop what nothing of it reaches; `on_message` is called after each message.
 
-    `put_back` restores the long texts of what may have them, in `value` as well.
+    The bodies of the messages are built as the last step: a file that is refused takes little memory.
 
     Raises `InvalidDocumentError`.
     """
-    document = _parse_model(value, put_back)
-    _check_consistency(document, value, on_message)
+    if raw.refusal:
+        raise raw.refusal
+    head = _parse_head(raw)
+    contents_hash = raw.hash_contents()
+    messages = _parse_messages(raw)
+    if head.sha256 != contents_hash:
+        raise InvalidDocumentError(sentence("does not fit: the file was changed after it was exported"), "sha256")
+    named_files = set[str]()
+    for index, body in enumerate(raw.iterate_items("messages")):
+        _check_body(body, f"messages[{index}].message", head.files_by_hash)
+        named_files.update(part["file"] for part in files.find_file_parts(body["data"].get("content")))
+        on_message()
+    document = head.model_copy(update={"messages": messages})
+    _check_references(document, named_files)
+    for message, body in zip(messages, raw.iterate_items("messages"), strict=True):
+        object.__setattr__(message, "message", raw.texts.put_back(body))
     return document.drop_unreachable()
 
 
@@ -62,44 +65,79 @@ _LARGE_FIELDS: dict[str, tuple[str, Any]] = {
     "checkpoints": ("extra", {}),
     "files": ("data", ""),
 }
+_NO_BODY: dict[str, Any] = {}  # of a message, until all of the document is checked
 _MAX_PART_TEXT_CHARS = (
     2 * MAX_DESCRIPTION_CHARS
 )  # of any other text: a longer one is cut, and refused by the model all the same
 _MAX_LOCATION_CHARS = 80  # of a name from the file in a sentence
 
 
-def _parse_model(value: dict[str, Any], put_back: PutBack) -> Document:
-    """Validate a document, each item of its lists by itself: one call for all would keep all other threads waiting."""
-    lists = {name: items for name in _LISTS if isinstance(items := value.get(name), list)}
-    emptied: dict[str, Any] = {name: [] for name in lists}
-    if lists.get("branches"):
+def _parse_head(raw: RawDocument) -> Document:
+    """Validate all of a document but its messages, each item of its lists by itself: one call would keep all threads."""
+    emptied: dict[str, Any] = {name: [] for name in raw.lists}
+    if raw.lists.get("branches"):
         emptied["branches"] = [_ANY_BRANCH]  # a document has one at least
-    rest = {**value, **emptied}
-    for name, part in rest.items():
-        strict_json.check_part(part, name[:_MAX_LOCATION_CHARS])
+    rest = {**{name: raw.parse_value(name) for name in raw.values}, **emptied}
+    for name in raw.lists.keys() - _LISTS:
+        strict_json.check_part([None] * raw.count_items(name), name[:_MAX_LOCATION_CHARS])
     if isinstance(thread := rest.get("thread"), dict):
         rest["thread"] = _cut_texts(thread)
     head: Document = _parse_part(_DOCUMENT, rest, "")
-    put_back([value["thread"].get("settings"), head.thread.settings])
-    check_message_count(len(lists["messages"]))
-    check_part_count(lists["messages"])
-    parts = {
-        name: [_parse_item(name, item, f"{name}[{index}]", put_back) for index, item in enumerate(items)]
-        for name, items in lists.items()
-    }
-    return head.model_copy(update=parts)
+    raw.texts.put_back(head.thread.settings)
+    check_message_count(raw.count_items("messages"))
+    check_branch_and_checkpoint_count(raw.count_items("branches"), raw.count_items("checkpoints"))
+    return head.model_copy(update={name: _parse_items(raw, name) for name in raw.lists if name != "messages"})
 
 
-def _parse_item(name: str, value: Any, field: str, put_back: PutBack) -> Any:
-    """Validate an item of the list `name`."""
-    strict_json.check_part(value, field)
+def _parse_items(raw: RawDocument, name: str) -> list[Any]:
+    """Validate the items of the list `name`, and put their long texts back."""
+    parts = []
+    for index, item in enumerate(raw.iterate_items(name)):
+        parts.append(_parse_item(name, item, f"{name}[{index}]"))
+        if name in _LARGE_FIELDS:
+            field, _ = _LARGE_FIELDS[name]
+            object.__setattr__(parts[-1], field, raw.texts.put_back(getattr(parts[-1], field)))
+    return parts
+
+
+def _parse_messages(raw: RawDocument) -> list[MessagePart]:
+    """Validate the messages with their chain, all but their bodies. These alone are left in `raw`.
+
+    It comes before the bodies: most files that were damaged or edited are refused in a third of the time.
+    """
+    parts, hashes, content_parts = list[MessagePart](), dict[str, str](), 0
+    for index, message in enumerate(raw.iterate_items("messages")):
+        field = f"messages[{index}]"
+        part: MessagePart = _parse_item("messages", message, field)
+        content_parts += count_parts(message)
+        if part.id in hashes:
+            raise InvalidDocumentError(sentence("is the id of another message in this file"), f"{field}.id")
+        if part.parent_id is not None and part.parent_id not in hashes:
+            raise InvalidDocumentError(sentence("names a message that does not come before it"), f"{field}.parent_id")
+        body = serde.to_canonical(part.message)
+        pieces = raw.iterate_pieces(body)
+        hash_ = serde.hash_body_pieces(pieces, part.agent, part.status, part.parent_id and hashes[part.parent_id])
+        if part.hash != hash_:
+            raise InvalidDocumentError(
+                sentence("does not fit the message: the file is damaged or was edited"), f"{field}.hash"
+            )
+        hashes[part.id] = part.hash
+        raw.lists["messages"][index] = body.encode()
+        object.__setattr__(part, "message", _NO_BODY)
+        parts.append(part)
+    check_part_count(content_parts)
+    check_alternatives([part.parent_id for part in parts])
+    return parts
+
+
+def _parse_item(name: str, value: Any, field: str) -> Any:
+    """Validate an item of the list `name`, in which stand-ins are in the place of long texts."""
     large_field, empty = _LARGE_FIELDS.get(name, ("", ""))
     large = value.get(large_field) if isinstance(value, dict) else None
     if type(large) is not type(empty):  # also where it is missing
         return _parse_part(_LISTS[name], value, field)
     part = _parse_part(_LISTS[name], {**value, large_field: empty}, field)
-    # No `model_copy`: a copy of each part would take a tenth of the time of all checks.
-    vars(part)[large_field] = value[large_field] = put_back(large)
+    object.__setattr__(part, large_field, large)  # of a frozen value: a copy of each would take a tenth of all the time
     return part
 
 
@@ -141,28 +179,22 @@ def _format_location(location: tuple[int | str, ...], text: str) -> str:
     return text
 
 
-def _check_consistency(document: Document, value: dict[str, Any], on_message: Callable[[], object]) -> None:
-    """Check the rules that no schema can express: the chain, the references, the hashes."""
-    check_branch_and_checkpoint_count(len(document.branches), len(document.checkpoints))
-    check_alternatives([message.parent_id for message in document.messages])
-    hashes = _check_hashes(document)
-    if document.sha256 != hash_contents(value):
-        raise InvalidDocumentError(sentence("does not fit: the file was changed after it was exported"), "sha256")
-    for index, message in enumerate(document.messages):
-        _check_body(message.message, f"messages[{index}].message", document.files_by_hash)
-        on_message()
-    _check_files(document)
+def _check_references(document: Document, named_files: set[str]) -> None:
+    """Check what refers to messages, branches and files."""
+    for index, part in enumerate(document.files):
+        if part.hash not in named_files:
+            raise InvalidDocumentError(sentence("is named by no message in the file"), f"files[{index}].hash")
     depths: dict[str | None, int] = {None: 0}
     for message in document.messages:
         depths[message.id] = depths[message.parent_id] + 1
-    branches = _check_branches(document, hashes)
+    branches = _check_branches(document, depths.keys())
     seen: set[str] = set()
     for index, checkpoint in enumerate(document.checkpoints):
         field = f"checkpoints[{index}]"
         if checkpoint.id in seen:
             raise InvalidDocumentError(sentence("is the id of another checkpoint in this file"), f"{field}.id")
         seen.add(checkpoint.id)
-        if checkpoint.message_id not in hashes:
+        if checkpoint.message_id not in depths:
             raise InvalidDocumentError(sentence("names a message that is not in the file"), f"{field}.message_id")
         if checkpoint.branch not in branches:
             raise InvalidDocumentError(sentence("names a branch that is not in the file"), f"{field}.branch")
@@ -172,40 +204,15 @@ def _check_consistency(document: Document, value: dict[str, Any], on_message: Ca
         raise InvalidDocumentError(sentence("names a branch that is not in the file"), "active")
 
 
-def _check_hashes(document: Document) -> dict[str, str]:
-    """Check the chain of the messages. Return the hash of each, computed again, by its id.
-
-    It comes before the bodies: most files that were damaged or edited are refused in a third of the time.
-    """
-    hashes: dict[str, str] = {}
-    for index, message in enumerate(document.messages):
-        field = f"messages[{index}]"
-        if message.id in hashes:
-            raise InvalidDocumentError(sentence("is the id of another message in this file"), f"{field}.id")
-        if message.parent_id is not None and message.parent_id not in hashes:
-            raise InvalidDocumentError(sentence("names a message that does not come before it"), f"{field}.parent_id")
-        body = serde.to_canonical(message.message)
-        parent = hashes[message.parent_id] if message.parent_id else None
-        hashes[message.id] = serde.hash_canonical_body(body, message.agent, message.status, parent)
-        if message.hash != hashes[message.id]:
-            raise InvalidDocumentError(
-                sentence("does not fit the message: the file is damaged or was edited"), f"{field}.hash"
-            )
-    return hashes
-
-
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:
     if set(body) != {"type", "data"} or not isinstance(body["data"], dict):
         raise InvalidDocumentError(sentence('must have exactly "type" and "data"'), field)
     check_calls(body, field)
+    check_content(body, field)
     content = body["data"].get("content")
     for index, part in enumerate(content if isinstance(content, list) else ()):
-        if files.is_file_part(part) and body["type"] == "human":
+        if files.is_file_part(part):
             _check_file_part(part, f"{field}.data.content[{index}]", files_by_hash)
-        elif not _is_text_part(part):
-            raise InvalidDocumentError(
-                sentence("holds something other than text, which cannot be imported"), f"{field}.data.content"
-            )
     try:
         same = serde.strip_defaults(serde.to_message(body)) == body
     except (ValueError, TypeError, KeyError) as error:
@@ -223,25 +230,12 @@ def _check_file_part(part: dict[str, Any], field: str, files_by_hash: Mapping[st
         raise InvalidDocumentError(sentence("does not fit the file that it names"), field)
 
 
-def _check_files(document: Document) -> None:
-    contents = [message.message["data"].get("content") for message in document.messages]
-    named = {part["file"] for content in contents for part in files.find_file_parts(content)}
-    for index, part in enumerate(document.files):
-        if part.hash not in named:
-            raise InvalidDocumentError(sentence("is named by no message in the file"), f"files[{index}].hash")
-
-
-def _is_text_part(part: Any) -> bool:
-    """Return whether a part is text, reasoning or a tool call: no other part, so none with an address to be fetched."""
-    return isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)
-
-
-def _check_branches(document: Document, hashes: dict[str, str]) -> set[str]:
+def _check_branches(document: Document, message_ids: Collection[str | None]) -> set[str]:
     found: set[str] = set()
     for index, branch in enumerate(document.branches):
         if branch.id in found:
             raise InvalidDocumentError(sentence("is the id of another branch in this file"), f"branches[{index}].id")
-        if branch.head is not None and branch.head not in hashes:
+        if branch.head not in message_ids:
             raise InvalidDocumentError(sentence("names a message that is not in the file"), f"branches[{index}].head")
         found.add(branch.id)
     return found

@@ -4,19 +4,30 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from .. import files
 from ..errors import InvalidDocumentError
 from ..limits import (
     MAX_ALTERNATIVES,
     MAX_BRANCHES_AND_CHECKPOINTS,
-    MAX_CALLS,
     MAX_DOCUMENT_BYTES,
     MAX_DOCUMENT_MESSAGES,
     MAX_DOCUMENT_PARTS,
-    MAX_LABEL_CHARS,
+    describe_call_excess,
 )
 from ..model import Json
 from ..sentence import sentence
 from . import strict_json
+
+_TEXT_PART_TYPES = (
+    "text",
+    "output_text",
+    "refusal",
+    "thinking",
+    "redacted_thinking",
+    "reasoning",
+    "reasoning_content",
+    "tool_use",
+)
 
 
 def describe_exceeded_limit(document: Json, text: str) -> str | None:
@@ -34,11 +45,12 @@ def describe_exceeded_limit(document: Json, text: str) -> str | None:
 def _check_limits(document: Json, text: str) -> None:
     check_byte_count(len(text))  # a character has one byte at least
     check_message_count(len(document["messages"]))
-    check_part_count(document["messages"])
+    check_part_count(sum(map(count_parts, document["messages"])))
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, message in enumerate(document["messages"]):
         check_calls(message["message"], f"messages[{index}].message")
+        check_content(message["message"], f"messages[{index}].message")
     raw = text.encode()
     check_byte_count(len(raw))
     strict_json.check_value_count(raw)
@@ -62,16 +74,17 @@ def check_message_count(count: int) -> None:
         )
 
 
-def check_part_count(messages: Sequence[Any]) -> None:
-    """Limit the parts of all contents: each is checked by itself. The messages may have any form."""
-    if sum(map(_count_parts, messages)) > MAX_DOCUMENT_PARTS:
+def check_part_count(count: int) -> None:
+    """Limit the parts of all contents: each is checked by itself."""
+    if count > MAX_DOCUMENT_PARTS:
         raise InvalidDocumentError(
             sentence("have more than {limit:,} parts in their contents, which is too many", limit=MAX_DOCUMENT_PARTS),
             "messages",
         )
 
 
-def _count_parts(message: Any) -> int:
+def count_parts(message: Any) -> int:
+    """Count the parts of a message's content. The message may have any form."""
     for name in ("message", "data", "content"):
         message = message.get(name) if isinstance(message, dict) else None
     return len(message) if isinstance(message, list) else 0
@@ -104,14 +117,16 @@ def check_alternatives(parents: Sequence[str | None]) -> None:
 
 def check_calls(body: dict[str, Any], field: str) -> None:
     """Limit the tool calls of a message, and the names and ids of these calls and of a result."""
-    data = body["data"]
-    lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
-    calls = [call for each in lists if isinstance(each, list) for call in each]
-    if len(calls) > MAX_CALLS:
-        raise InvalidDocumentError(sentence("makes more than {limit} tool calls, which is too many", limit=MAX_CALLS), field)
-    labels = [data.get("name"), data.get("tool_call_id")]
-    labels += [call.get(part) for call in calls if isinstance(call, dict) for part in ("name", "id")]
-    if any(isinstance(label, str) and len(label) > MAX_LABEL_CHARS for label in labels):
-        raise InvalidDocumentError(
-            sentence("has a name or an id of more than {limit} characters", limit=MAX_LABEL_CHARS), field
-        )
+    if excess := describe_call_excess(body["data"]):
+        raise InvalidDocumentError(excess, field)
+
+
+def check_content(body: dict[str, Any], field: str) -> None:
+    """Allow text, reasoning, tool calls and attached files in a message's content: no address that could be fetched."""
+    content = body["data"].get("content")
+    for part in content if isinstance(content, list) else ():
+        is_file = files.is_file_part(part) and body["type"] == "human"
+        if not (is_file or isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)):
+            raise InvalidDocumentError(
+                sentence("holds something other than text, which cannot be imported"), f"{field}.data.content"
+            )

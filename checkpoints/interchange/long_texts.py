@@ -1,41 +1,56 @@
 """The long texts of a file, which stay bytes until it is known that their places may have them.
 
-One emoji makes a text of Python four times as large. So a title of 9 MB would take 70 MB before its field refuses it.
+One emoji makes a text of Python four times as large. So a title of 9 MB would take 70 MB before its field refuses it, and a
+message of 9 MB before its hash does.
 """
 
 import json
+import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from .. import serde
 from ..errors import InvalidDocumentError
 from ..sentence import sentence
+from . import strict_json
 
 MIN_LONG_BYTES = 100_000
 STAND_IN_CHARS = 20_100  # more than any field may have but those whose texts are put back
 _WINDOW_BYTES = MIN_LONG_BYTES // 2
 _MAX_BEGINNING_BYTES = 100
-_NO_CONTROLS = bytes(range(32, 256))
-PutBack = Callable[[Any], Any]  # see LongTexts.put_back
+_PIECE_BYTES = 65_536
+_CONTINUATION_BYTES = range(0x80, 0xC0)
+_WHOLE_LETTERS = re.compile(  # neither an escape nor a pair of surrogates is cut
+    rb"(?:[^\\]++|\\[^u]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*+"
+)
 
 
 class LongTexts:
-    """The long texts of JSON. In `rest`, a shorter text stands in for each, with the same beginning."""
+    """The long texts of JSON. In `rest`, a shorter text stands in for each, with the same beginning.
+
+    All methods raise `InvalidDocumentError` for a long text that is no text.
+    """
 
     def __init__(self, raw: bytes) -> None:
         self._texts: dict[str, bytes] = {}
-        pieces, end, mark = list[bytes](), 0, secrets.token_hex(8)
+        self._mark = secrets.token_hex(8)
+        pieces, end = list[bytes](), 0
         for start, stop in _find_long_texts(raw):
             text = raw[start:stop]
             beginning = text[:_MAX_BEGINNING_BYTES].partition(b"\\")[0].decode(errors="ignore")
-            stand_in = f"{beginning} {mark}-{len(self._texts)}".ljust(STAND_IN_CHARS, "x")
+            stand_in = f"{beginning} {self._mark}-{len(self._texts)}".ljust(STAND_IN_CHARS, "x")
             self._texts[stand_in] = text
             pieces += [raw[end:start], stand_in.encode()]
             end = stop
         self.rest = b"".join([*pieces, raw[end:]]) if pieces else raw
 
+    def may_be_in(self, canonical: str) -> bool:
+        """Return whether stand-ins are in canonical JSON."""
+        return bool(self._texts) and self._mark in canonical
+
     def put_back(self, value: Any) -> Any:
-        """Return a value with its long texts; objects and lists are changed. Raises `InvalidDocumentError`."""
+        """Return a value with its long texts; objects and lists are changed."""
         if isinstance(value, str):
             return self._find_text(value)
         holders: list[Any] = [value] if self._texts and isinstance(value, (dict, list)) else []
@@ -49,14 +64,46 @@ class LongTexts:
                     holder[self._find_text(key)] = holder.pop(key)
         return value
 
+    def iterate_canonical(self, value: Any) -> Iterator[str]:
+        """Yield the canonical JSON of a value with its long texts, in pieces: no long text is decoded as a whole."""
+        if isinstance(value, dict):
+            before = "{"
+            for key, each in sorted(value.items(), key=self._find_utf8):
+                yield before
+                yield from self.iterate_canonical(key)
+                yield ":"
+                yield from self.iterate_canonical(each)
+                before = ","
+            yield "{}" if before == "{" else "}"
+        elif isinstance(value, list):
+            yield "["
+            for place, each in enumerate(value):
+                yield "," if place else ""
+                yield from self.iterate_canonical(each)
+            yield "]"
+        elif value in self._texts:
+            yield '"'
+            yield from (serde.to_canonical(piece)[1:-1] for piece in _decode_pieces(self._texts[value]))
+            yield '"'
+        else:
+            yield serde.to_canonical(value)
+
     def _find_text(self, text: str) -> str:
-        return _decode(self._texts[text]) if text in self._texts else text
+        return self._transcode_text(text).decode() if text in self._texts else text
+
+    def _find_utf8(self, member: tuple[str, Any]) -> bytes | bytearray:
+        """Return the name of a member in UTF-8, which has the same order as texts."""
+        return self._transcode_text(member[0]) if member[0] in self._texts else member[0].encode()
+
+    def _transcode_text(self, stand_in: str) -> bytearray:
+        raw = bytearray()
+        for piece in _decode_pieces(self._texts[stand_in]):
+            raw += piece.encode()
+        return raw
 
 
 def _find_long_texts(raw: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end of each long text. Of a file in ASCII there is none: its texts stay as small."""
-    if raw.isascii():
-        return
+    """Yield the start and the end of each long text."""
     if b"\\" in raw:
         raw = raw.replace(b"\\\\", b"__").replace(b'\\"', b"__")  # now each quote begins or ends a text
     position = texts = quotes = 0
@@ -73,16 +120,26 @@ def _find_long_texts(raw: bytes) -> Iterator[tuple[int, int]]:
         position = stop
 
 
+def _decode_pieces(raw: bytes) -> Iterator[str]:
+    """Yield the text between two quotes of JSON. Raises `InvalidDocumentError`."""
+    start = 0
+    while start < len(raw):
+        stop = min(start + _PIECE_BYTES, len(raw))
+        while stop < len(raw) and raw[stop] in _CONTINUATION_BYTES and stop > start + 1:
+            stop -= 1
+        letters = _WHOLE_LETTERS.match(raw, start, stop)
+        stop = letters.end() if letters and letters.end() > start else stop
+        yield _decode(raw[start:stop])
+        start = stop
+
+
 def _decode(raw: bytes) -> str:
-    """Return the text between two quotes of JSON."""
     try:
-        if b"\\" in raw or raw.translate(None, _NO_CONTROLS):
-            text: str = json.loads(b'"%b"' % raw)
-            text.encode()
-            return text
-        return raw.decode()
+        text: str = json.loads(b'"%b"' % raw)
+        text.encode()
+        return text
     except UnicodeEncodeError as error:
-        raise InvalidDocumentError(sentence("The file holds half of a surrogate pair, which is not text.")) from error
+        raise InvalidDocumentError(strict_json.HALF_PAIR_TEXT) from error
     except UnicodeDecodeError as error:
         raise InvalidDocumentError(sentence("The file is not UTF-8 text.")) from error
     except json.JSONDecodeError as error:

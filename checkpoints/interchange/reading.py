@@ -1,5 +1,6 @@
 """Reading of a file: an export of Waymark, of its older form or of Open WebUI becomes documents, or is refused."""
 
+import json
 from typing import Any
 
 from ..errors import InvalidDocumentError
@@ -9,7 +10,8 @@ from ..sentence import sentence
 from . import legacy, open_webui, strict_json, waymark
 from .document_checks import check_document
 from .import_limits import check_byte_count
-from .long_texts import LongTexts, PutBack
+from .long_texts import LongTexts
+from .raw_document import RawDocument, make_raw_document, read_raw_document
 from .waymark import Document
 
 
@@ -32,18 +34,21 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
     check_byte_count(len(raw))
     report(Progress(sentence("Reading the file")))
     texts = LongTexts(raw)
-    found = _convert_to_waymark(strict_json.parse_strictly(texts.rest), texts.put_back)
-    messages = StepCounter(report, sentence("Checking"), sum(_count_messages(value) for value in found), "messages")
-    return [check_document(value, messages.add, texts.put_back) for value in found]
+    found = _read_raw_documents(texts)
+    messages = StepCounter(report, "Checking", sum(each.count_items("messages") for each in found), "messages")
+    return [check_document(each, messages.add) for each in found]
 
 
-def _count_messages(value: dict[str, Any]) -> int:
-    """Count the messages of a document that is not checked yet."""
-    messages = value.get("messages")
-    return len(messages) if isinstance(messages, list) else 0
+def _read_raw_documents(texts: LongTexts) -> list[RawDocument]:
+    if texts.rest.lstrip(b" \t\r\n").startswith(b"{"):
+        document = read_raw_document(texts)
+        if document.values.get("format") == json.dumps(waymark.FORMAT).encode():
+            return [document]
+    found = _convert_other_format(strict_json.parse_strictly(texts.rest), texts)
+    return [make_raw_document(value) for value in found]
 
 
-def _convert_to_waymark(value: Any, put_back: PutBack) -> list[dict[str, Any]]:
+def _convert_other_format(value: Any, texts: LongTexts) -> list[dict[str, Any]]:
     if open_webui.is_open_webui(value):
         if len(value) > MAX_CONVERSATIONS:
             raise InvalidDocumentError(
@@ -54,13 +59,9 @@ def _convert_to_waymark(value: Any, put_back: PutBack) -> list[dict[str, Any]]:
                     limit=MAX_CONVERSATIONS,
                 )
             )
-        return open_webui.convert_open_webui(put_back(value))
+        return open_webui.convert_open_webui(texts.put_back(value))
     if not isinstance(value, dict):
         raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
     if "format" not in value and isinstance(value.get("checkpoints"), dict):
-        return [legacy.convert_legacy(put_back(value))]
-    if value.get("format") != waymark.FORMAT:
-        raise InvalidDocumentError(
-            sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT), "format"
-        )
-    return [value]
+        return [legacy.convert_legacy(texts.put_back(value))]
+    raise InvalidDocumentError(sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT), "format")

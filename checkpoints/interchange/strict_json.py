@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import InvalidDocumentError
@@ -21,7 +21,8 @@ from ..sentence import sentence
 _PIECE_BYTES = 64_000
 _SEPARATORS = (b"[", b"{", b",")
 _NO_SEPARATORS = bytes(set(range(256)) - set(b"[{,}"))
-_DEEP_TEXT = sentence("The file is nested deeper than {limit} levels.", limit=MAX_FILE_LEVELS)
+DEEP_TEXT = sentence("The file is nested deeper than {limit} levels.", limit=MAX_FILE_LEVELS)
+HALF_PAIR_TEXT = sentence("The file holds half of a surrogate pair, which is not text.")
 _TEXT = re.compile(rb'"[^"]*"')
 
 
@@ -29,14 +30,9 @@ def parse_strictly(raw: bytes) -> Any:
     """Parse JSON. Raises `InvalidDocumentError`."""
     check_value_count(raw)
     try:
-        value = json.loads(
-            raw.decode(),
-            object_pairs_hook=_refuse_duplicates,
-            parse_constant=_refuse_constant,
-            parse_float=_parse_finite,
-        )
+        value = json.loads(raw.decode(), **_HOOKS)
     except RecursionError as error:
-        raise InvalidDocumentError(_DEEP_TEXT) from error
+        raise InvalidDocumentError(DEEP_TEXT) from error
     except UnicodeDecodeError as error:
         raise InvalidDocumentError(sentence("The file is not UTF-8 text.")) from error
     except json.JSONDecodeError as error:
@@ -44,11 +40,7 @@ def parse_strictly(raw: bytes) -> Any:
             sentence("The file is not JSON (line {lineno}, column {colno}).", lineno=error.lineno, colno=error.colno)
         ) from error
     except ValueError as error:
-        if isinstance(error, InvalidDocumentError):
-            raise
-        raise InvalidDocumentError(
-            sentence("The file holds a number that is too long.")
-        ) from error  # Python's limit on digits
+        raise describe_number(error) from error
     check_levels(value)
     if b"\\ud" in raw or b"\\uD" in raw:  # only an escape can make half of a pair: most files need no walk
         _check_texts(value)
@@ -94,10 +86,19 @@ def _describe_excess() -> str:
     return sentence("holds more than {limit:,} values, which is too many", limit=MAX_PART_VALUES)
 
 
-def check_levels(value: Any) -> None:
-    """Raise `InvalidDocumentError` for JSON that nests too deeply."""
-    if is_deeper(value, MAX_FILE_LEVELS):
-        raise InvalidDocumentError(_DEEP_TEXT)
+def check_levels(value: Any, written: bytes = b"", levels_above: int = 0) -> None:
+    """Raise `InvalidDocumentError` for JSON that nests too deeply. `written` is the same value, if it is at hand."""
+    levels = MAX_FILE_LEVELS - levels_above
+    may_be_deep = not written or written.count(b"[") + written.count(b"{") > levels  # also within texts
+    if may_be_deep and is_deeper(value, levels):
+        raise InvalidDocumentError(DEEP_TEXT)
+
+
+def describe_number(error: ValueError) -> InvalidDocumentError:
+    """Return the error of Python's limit on digits in the words of a refusal; a refusal as it is."""
+    if isinstance(error, InvalidDocumentError):
+        return error
+    return InvalidDocumentError(sentence("The file holds a number that is too long."))
 
 
 def _iterate_separators(raw: bytes) -> Iterator[bytes]:
@@ -159,7 +160,7 @@ def _check_texts(value: Any) -> None:
             elif isinstance(item, list):
                 below.extend(item)
             elif isinstance(item, str) and not _is_encodable(item):
-                raise InvalidDocumentError(sentence("The file holds half of a surrogate pair, which is not text."))
+                raise InvalidDocumentError(HALF_PAIR_TEXT)
         level = below
 
 
@@ -169,3 +170,11 @@ def _is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_HOOKS: dict[str, Any] = {
+    "object_pairs_hook": _refuse_duplicates,
+    "parse_constant": _refuse_constant,
+    "parse_float": _parse_finite,
+}
+scan_value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(**_HOOKS).scan_once  # type: ignore[attr-defined]

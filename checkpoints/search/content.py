@@ -69,7 +69,7 @@ def list_message_words(body: str, thread_id: str, contents: Mapping[str, bytes])
         parsed, texts = {}, []
     words: list[str] = []
     for text in texts:
-        words += list_words(text)[: MAX_INDEXED_WORDS - len(words)]
+        words += list_words(text, MAX_INDEXED_WORDS - len(words))
     marks = [mark_thread(thread_id), mark_role(read_role(parsed)), *map(mark_feature, _list_features(parsed, texts))]
     return [*words, *marks]
 

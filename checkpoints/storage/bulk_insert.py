@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from .. import serde
 from ..model import Json
 
-_MAX_PORTION_ROWS = 1_000  # the encoder of JSON keeps all other threads waiting
-_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # PostgreSQL's functions refuse it in JSON
+_MAX_PORTION_ROWS = 1_000
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*+\\u0000")  # PostgreSQL's functions refuse it in JSON
 
 
 def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Json]) -> None:
@@ -26,7 +26,8 @@ def _insert_portion(connection: sa.Connection, table: sa.Table, rows: Sequence[J
         return
     common = {name: value for name, value in rows[0].items() if all(row[name] == value for row in rows)}
     own = [name for name in rows[0] if name not in common]
-    text = serde.to_canonical([{name: row[name] for name in own} for row in rows])
+    # One call for all rows would keep all other threads waiting: they may be megabytes.
+    text = f"[{','.join(serde.to_canonical({name: row[name] for name in own}) for row in rows)}]"
     if _has_nul(text):
         connection.execute(_make_insert(table), rows)
     else:

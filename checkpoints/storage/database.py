@@ -263,7 +263,8 @@ class Database:
             if self._failures[verb] == READ_ONLY_TEXT and self._file is not None:
                 self.engine.dispose()  # a connection that was opened on a read-only file stays read-only
             raise
-        self._failures.pop(verb, None)
+        if self._failures.pop(verb, None):
+            _log.warning("the database can %s again", verb)
 
 
 def retry_contended(change: Callable[P, T]) -> Callable[P, T]:

@@ -11,6 +11,7 @@ MAX_SHOWN_QUESTIONS = 20
 MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
 MAX_LABEL_CHARS = 200
 MAX_SHOWN_FIELDS = 50
+MAX_SHOWN_OPTIONS = 200  # of a field
 MAX_SHOWN_CHARS = 20_000  # of a question's own JSON
 _FIELD_TYPES = ("string", "number", "integer", "boolean")
 _EVERY_DECISION = ["approve", "edit", "reject"]
@@ -122,6 +123,8 @@ def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
         if kind not in _FIELD_TYPES:
             return []
         texts = [each for each in options if isinstance(each, str)] if isinstance(options, list) else []
+        if len(texts) > MAX_SHOWN_OPTIONS or any(len(each) > MAX_LABEL_CHARS for each in texts):
+            return []  # answered as JSON
         label = str(field.get("title") or name)[:MAX_LABEL_CHARS]
         required = name in (schema.get("required") or ())
         fields.append(FieldView(name=name, label=label, type=kind, options=texts, required=required))

@@ -89,6 +89,22 @@ def test_a_database_file_is_moved_away_and_put_back_under_an_open_page(start: St
     page.say("are you there?")
 
 
+def test_a_database_file_that_is_moved_away_while_an_answer_streams_is_told_at_once(start: Start, visit: Visit) -> None:
+    server = start(demo_seconds_per_token="0.2")
+    page = visit(server)
+    page.expected.append("503")
+    page.send("Tell me something long")
+    expect(page.live).to_contain_text("I am the demo")
+    file, away = server.folder / "data" / "waymark.db", server.folder / "away.db"
+    file.rename(away)
+    expect(page.tab.get_by_test_id("trouble")).to_contain_text("waymark.db was deleted or moved while Waymark runs.")
+    expect(page.stop_button).to_be_visible()  # nobody pressed anything, and the answer goes on
+    away.rename(file)
+    expect(page.tab.get_by_test_id("trouble")).to_have_count(0)
+    page.stop_button.click()
+    expect(page.tab.get_by_role("group", name="Status of the answer").get_by_role("button", name="Continue")).to_be_visible()
+
+
 KEEP_OUTCOMES = """() => {
   window.outcomes = [];
   new MutationObserver(() => {

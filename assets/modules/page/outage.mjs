@@ -22,9 +22,12 @@ async function fetchHealth() {
 /** @returns {boolean} whether the banner is shown */
 export const isOutageShown = () => document.querySelector(".outage") !== null;
 
+/** Show the banner, until the server says that it has recovered. @param {string} text a sentence */
+export const showOutage = (text) => setProperties({ trouble: { data: { text } } });
+
 /** After a lost connection, show the banner if the server does not answer at all. */
 export async function showOutageIfUnreachable() {
-  if ((await fetchHealth()) === null) setProperties({ trouble: { data: { text: _("The server does not answer.") } } });
+  if ((await fetchHealth()) === null) showOutage(_("The server does not answer."));
 }
 
 /** @param {{id: string, data?: {text: string}, setProps: Function}} props */

@@ -3,7 +3,7 @@ import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
 import { applyTurn, refreshPanels } from "../lib/page-requests.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
-import { showOutageIfUnreachable } from "../page/outage.mjs";
+import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
 import { EMPTY_STREAM, hasRunEnd, nextStream } from "./conversation.mjs";
 import { LiveText } from "./live.mjs";
@@ -43,6 +43,7 @@ export function useStream(thread, data) {
     if (thread === null) return prepareSocket();
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
+      if (frame.kind === "outage") return showOutage(frame.text);
       showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };

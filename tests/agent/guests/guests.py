@@ -68,7 +68,7 @@ async def hosting(
     database = database or Database.in_memory()
     catalog = GuestCatalog.load_graphs([GraphDefinition("graph", path, "graph")], "graph")
     pool = ThreadPoolExecutor(4)
-    saver = WaymarkSaver(Store(database))
+    saver = WaymarkSaver(Store(database), takes_unfit_messages=False)
     make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, saver, BlockingPool(pool))  # noqa: E731
     try:
         async with running(None, database=database, guests=make, **limits) as chat:  # type: ignore[arg-type]

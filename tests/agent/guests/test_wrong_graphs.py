@@ -31,7 +31,29 @@ LATE = "    return {'messages': [AIMessage('late')]}"
         ),
         (
             "def node(state):\n    return {'messages': [AIMessage('x', additional_kwargs={'a': float('nan')})]}",
-            "The graph wrote a message with values that JSON cannot carry, so the conversation cannot show it.",
+            "The graph wrote a message that has values that JSON cannot carry, so the conversation cannot show it.",
+        ),
+        (
+            "def node(state):\n    return {'messages': [AIMessage('x' * 2_000_000)]}",
+            "The graph wrote a message that has more than 2,000,000 characters",
+        ),
+        (
+            "def node(state):\n    return {'messages': [AIMessage('x', additional_kwargs={'a': [0] * 20_000})]}",
+            "The graph wrote a message that holds more than 19,900 values",
+        ),
+        (
+            "def node(state):\n    deep = [*'x']\n    for _ in range(100): deep = [deep]\n"
+            "    return {'messages': [AIMessage('x', additional_kwargs={'a': deep})]}",
+            "The graph wrote a message that is nested deeper than 97 levels",
+        ),
+        (
+            "def node(state):\n    calls = [{'name': 't', 'args': {}, 'id': str(n)} for n in range(129)]\n"
+            "    return {'messages': [AIMessage('', tool_calls=calls), AIMessage('x')]}",
+            "The graph wrote a message that makes more than 128 tool calls",
+        ),
+        (
+            "def node(state):\n    return {'messages': [AIMessage('x', name='n' * 501)]}",
+            "The graph wrote a message that has a name or an id of more than 500 characters",
         ),
     ],
 )
@@ -43,6 +65,23 @@ def test_a_run_that_fails_is_one_sentence_and_the_next_one_begins(body: str, sen
             assert sentence in str(run.error)
         assert chat.said() == [("human", "done", "hello")] * 2
 
+    play(tmp_path, story, one_node(body))
+
+
+@pytest.mark.parametrize("answer", ["'x' * 2_000_001", "'x', additional_kwargs={'a': float('nan')}"])
+def test_a_message_that_is_refused_does_not_lock_its_conversation(answer: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        assert [(await chat.say(text)).state for text in ("one", "bad", "two")] == [
+            RunState.DONE,
+            RunState.FAILED,
+            RunState.DONE,
+        ]
+        assert [text for _, _, text in chat.said()] == ["one", "ok", "bad", "two", "ok"]
+
+    body = (
+        "def node(state):\n    is_bad = state['messages'][-1].text == 'bad'\n"
+        f"    return {{'messages': [AIMessage({answer}) if is_bad else AIMessage('ok')]}}"
+    )
     play(tmp_path, story, one_node(body))
 
 

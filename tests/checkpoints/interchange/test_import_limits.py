@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from checkpoints import InvalidDocumentError, NewMessage, Store, serde
+from checkpoints import InvalidDocumentError, NewMessage, Store, limits, serde
 from checkpoints.interchange import import_limits, reading, strict_json
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.transfer import Export, write_export
 from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS, count_values, is_deeper
+from tests.checkpoints import shapes
 from tests.checkpoints.conversations import new, talked
 
 COUNTS: dict[str, Callable[[str], int]] = {  # of an export, by the limit
@@ -60,12 +61,17 @@ def test_an_export_names_a_limit_exactly_when_an_import_refuses_it(
 ) -> None:
     made = write_all_kinds(memory_store)
     count = COUNTS[limit](made.text)
-    module = strict_json if hasattr(strict_json, limit) else import_limits
+    module = next(each for each in (strict_json, import_limits, limits) if hasattr(each, limit))
     for most in (count, count - 1):
         monkeypatch.setattr(module, limit, most)
         refusal = describe_exceeded_limit(json.loads(made.text), made.text)
         assert refusal == import_error(made.text)
         assert (refusal is None) == (most == count), refusal
+
+
+def test_an_export_with_an_image_of_a_graph_says_that_no_import_takes_it() -> None:
+    text = shapes.following([AIMessage([{"type": "image_url", "image_url": {"url": "https://example.org/x.png"}}])])
+    assert describe_exceeded_limit(json.loads(text), text) == import_error(text)
 
 
 def test_no_limit_is_looked_for_in_the_text_by_parsing_it(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 import json
 import re
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, TypeAdapter
 
 from checkpoints import InvalidDocumentError, serde
-from checkpoints.interchange import long_texts, strict_json, waymark
+from checkpoints.interchange import long_texts, member_reader, strict_json, waymark
 from checkpoints.interchange.long_texts import MIN_LONG_BYTES, LongTexts
+from checkpoints.interchange.member_reader import MemberReader
+from checkpoints.interchange.raw_document import read_raw_document
 from checkpoints.interchange.reading import read_document
 from checkpoints.limits import MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
 from tests.checkpoints import shapes
@@ -95,8 +98,47 @@ def test_a_refused_text_of_megabytes_is_copied_nowhere(monkeypatch: pytest.Monke
     assert len(str(caught.value)) < 200
 
 
+def _measure_peak(raw: bytes, reason: str | None) -> float:
+    """Read a file, and return the most memory in lengths of the file."""
+    tracemalloc.start()
+    with nullcontext() if reason is None else pytest.raises(InvalidDocumentError, match=f"^{re.escape(reason)}$"):
+        read_document(raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / len(raw)
+
+
+DAMAGED = "does not fit the message: the file is damaged or was edited"
+UNKNOWN = "holds something other than text, which cannot be imported"
+
+
+@pytest.mark.parametrize("is_escaped", [True, False])
+def test_a_message_of_megabytes_is_refused_as_bytes(is_escaped: bool) -> None:
+    text = "x" * 3_000_000 + "\U0001f600"
+    whole = json.loads(shapes.following([HumanMessage(text)]))
+    unknown = json.loads(shapes.following([HumanMessage([{"type": "image_url", "image_url": text}])]))
+    damaged = json.loads(json.dumps(whole))
+    damaged["messages"][0]["hash"] = "sha256:0"
+    refused = {f"messages[0].hash {DAMAGED}": damaged, f"messages[0].message.data.content {UNKNOWN}": unknown}
+    for reason, made in refused.items():
+        assert _measure_peak(json.dumps(made, ensure_ascii=is_escaped).encode(), reason) < 2.5
+    assert _measure_peak(json.dumps(whole, ensure_ascii=is_escaped).encode(), None) < 8  # the text alone takes four
+
+
+def test_small_messages_are_kept_as_bytes_until_all_are_checked() -> None:
+    lines = [(f"m{number}", f"m{number - 1}" if number else None, HumanMessage("x")) for number in range(2_000)]
+    whole = json.loads(shapes.written(lines, ["m1999"]))
+    damaged = json.loads(json.dumps(whole))
+    damaged["messages"][-1]["hash"] = "sha256:0"
+    unlinked = json.loads(resealed({**whole, "active": "b9"}))
+    refused = {f"messages[1999].hash {DAMAGED}": damaged, "active names a branch that is not in the file": unlinked}
+    for reason, made in refused.items():
+        assert _measure_peak(json.dumps(made).encode(), reason) < 2.9
+    assert _measure_peak(json.dumps(whole).encode(), None) < 4
+
+
 @given(
-    st.recursive(st.text('"\\x\n\U0001f600'), lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below)),
+    st.recursive(st.text('"\\x\n\0\u00e9\U0001f600'), lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below)),
     st.booleans(),
 )
 def test_long_texts_are_put_back_wherever_they_were(value: Any, is_escaped: bool) -> None:
@@ -104,8 +146,65 @@ def test_long_texts_are_put_back_wherever_they_were(value: Any, is_escaped: bool
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_texts, "MIN_LONG_BYTES", 4)
         patch.setattr(long_texts, "_WINDOW_BYTES", 2)
+        patch.setattr(long_texts, "_PIECE_BYTES", 13)
         texts = LongTexts(raw)
+        assert "".join(texts.iterate_canonical(json.loads(texts.rest))) == serde.to_canonical(value)
         assert texts.put_back(json.loads(texts.rest)) == value
+
+
+NUMBERS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(NUMBERS | SEPARATORS, lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below), max_leaves=8)
+
+
+@given(st.dictionaries(SEPARATORS, JSON, max_size=4), st.booleans(), st.sampled_from([None, 1, 3]), st.integers(4, 40))
+def test_members_are_read_as_python_reads_them(made: Any, is_escaped: bool, indent: int | None, window: int) -> None:
+    raw = json.dumps(made, ensure_ascii=is_escaped, indent=indent).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(member_reader, "WINDOW_BYTES", window)
+        assert _read_members(raw) == made
+        assert json.dumps(_read_members(raw)) == json.dumps(made)  # the kinds of numbers too
+
+
+def _read_members(raw: bytes) -> dict[str, Any]:
+    members = MemberReader(raw).iterate_members()
+    return {name: list(value) if isinstance(value, Iterator) else value for name, value in members}
+
+
+BROKEN = (
+    b'{"a": [1, {"b": "\xc3\xa9"}],\n "c": tru',
+    b'{"a": [1 2]}',
+    b'{"a": 1,}',
+    b'{"a": [1,]}',
+    b'{"a"\n"\xc3\xa9"}',
+    b'{"a": 1} 2',
+    b"{1: 2}",
+    b'{"a": ',
+    b"{",
+    b'{"a": "\x01"}',
+    b'{"a": "\\x"}',
+    b'{"a": "\xff"}',
+    b'{"a": {"b": 1, "b": 1}}',
+    b'{"a": 1, "a": [1]}',
+    b'{"a": NaN}',
+    b'{"a": [1e999]}',
+    b'{"a": 1%b}' % (b"0" * 5_000),
+    b'{"a": %b}' % (b"[" * 100_000),
+    b'{"a": "\\ud83d"}',
+    b'{"\\ud83d": 1}',
+    b'{"a": %b%b}' % (b"[" * 100, b"]" * 100),
+)
+
+
+@pytest.mark.parametrize("raw", BROKEN, ids=range(len(BROKEN)))
+@pytest.mark.parametrize("window", [4, 262_144])
+def test_a_file_that_is_read_in_pieces_is_refused_as_a_whole_one_is(
+    monkeypatch: pytest.MonkeyPatch, raw: bytes, window: int
+) -> None:
+    monkeypatch.setattr(member_reader, "WINDOW_BYTES", window)
+    with pytest.raises(InvalidDocumentError) as whole:
+        strict_json.parse_strictly(raw)
+    with pytest.raises(InvalidDocumentError, match=f"^{re.escape(str(whole.value))}$"):
+        read_raw_document(LongTexts(raw))
 
 
 @pytest.mark.parametrize(

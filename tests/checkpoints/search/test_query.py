@@ -1,5 +1,7 @@
 """Any text is a query: what it means, and where a snippet of a text is marked."""
 
+import sys
+import tracemalloc
 from datetime import UTC, datetime
 
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoints.limits import MAX_QUERY_WORDS
+from checkpoints.search import words
 from checkpoints.search.query import SearchQuery, Term, parse_query
 from checkpoints.search.snippet import MAX_SNIPPET_CHARS, make_snippet
 from checkpoints.search.words import MAX_WORD_CHARS, iterate_words, list_words
@@ -57,13 +60,40 @@ def test_the_words_of_a_text_are_those_of_its_places(text: str) -> None:
     assert all(list_words(text[word.start : word.end]) == [word.text] for word in found)
 
 
+@given(st.text("aB1\u00e9\u0301\u0e01 _-") | st.text(), st.integers(1, 9), st.none() | st.integers(0, 5))
+def test_a_text_is_cut_into_pieces_without_a_change_to_its_words(text: str, chars: int, limit: int | None) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words, "_PIECE_CHARS", chars)
+        assert list_words(text, limit) == [word.text for word in iterate_words(text)][:limit]
+
+
+@pytest.mark.parametrize("letters", ["x", "x\u0301", "\u00e9"])
+def test_a_word_of_megabytes_takes_no_memory(letters: str) -> None:
+    text = letters * 1_000_000 + "\u00e9 end"
+    limit = 2 * sys.getsizeof(text)  # a place copies the word
+    tracemalloc.start()
+    found = list_words(text)
+    places = list(iterate_words(text))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == [word.text for word in places]
+    assert peak < limit
+
+
+def test_no_more_of_a_text_is_read_than_its_words_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, pieces = [], words._iterate_pieces
+    monkeypatch.setattr(words, "_iterate_pieces", lambda text: (read.append(each) or each for each in pieces(text)))  # type: ignore[func-returns-value]
+    assert len(list_words("word " * 200_000, 20_000)) == 20_000
+    assert len(read) == 3
+
+
 @given(st.text(), st.text(min_size=1))
 def test_what_is_marked_is_what_was_asked_for(text: str, wanted: str) -> None:
-    words = tuple(list_words(wanted)[:1])
-    snippet = make_snippet(text, [Term(words)] if words else [])
+    asked = tuple(list_words(wanted)[:1])
+    snippet = make_snippet(text, [Term(asked)] if asked else [])
     marked = [snippet.text[start:end] for start, end in snippet.ranges]
-    assert bool(marked) == (bool(words) and words[0] in list_words(text))
-    assert all(tuple(list_words(each)) == words for each in marked)
+    assert bool(marked) == (bool(asked) and asked[0] in list_words(text))
+    assert all(tuple(list_words(each)) == asked for each in marked)
     assert len(snippet.text) <= MAX_SNIPPET_CHARS + 4
 
 

@@ -1,9 +1,13 @@
 """Rows that are written together are those that one at a time would be, whatever their texts."""
 
+import tracemalloc
+from typing import Any
+
+import pytest
 import sqlalchemy as sa
 
-from checkpoints import Store
-from checkpoints.storage import schema
+from checkpoints import Store, serde
+from checkpoints.storage import bulk_insert, schema
 from checkpoints.storage.bulk_insert import insert_rows
 from tests.checkpoints.conversations import talked
 
@@ -23,3 +27,23 @@ def test_texts_and_json_are_stored_as_they_are(store: Store) -> None:
             ]
             insert_rows(connection, schema.checkpoint, rows)
             assert [dict(row) for row in connection.execute(query).mappings()][-len(rows) :] == rows
+
+
+def test_no_call_of_the_encoder_writes_several_rows(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    talked(store, "a")
+    encoded, encode = list[Any](), serde.to_canonical
+    monkeypatch.setattr(serde, "to_canonical", lambda value: encoded.append(value) or encode(value))  # type: ignore[func-returns-value]
+    with store.database.begin_write() as connection:
+        [first] = connection.execute(sa.select(schema.checkpoint)).mappings().all()
+        rows = [{**first, "id": str(n), "position": n} for n in range(10, 20)]
+        insert_rows(connection, schema.checkpoint, rows)
+    assert all(isinstance(each, dict) for each in encoded)
+
+
+def test_a_text_of_backslashes_is_searched_without_memory() -> None:
+    text = "\\\\" * 500_000 + "\\u0000"
+    tracemalloc.start()
+    assert bulk_insert._has_nul(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

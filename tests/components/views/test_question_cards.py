@@ -85,6 +85,11 @@ def test_a_graph_that_stops_without_a_question_is_let_go_on() -> None:
     assert describe_questions([], is_waiting=False) == []
 
 
+def _describe_form(options: list[str]) -> QuestionView:
+    schema = {"properties": {"size": {"enum": options}}}
+    return describe_questions([GraphQuestion("q", {}, schema)], is_waiting=True)[0]
+
+
 def test_long_and_many_questions_are_cut() -> None:
     assert len(describe("x" * 100_000)["text"]) == MAX_SHOWN_CHARS + 1
     (action,) = describe({"action_requests": [{"name": "n" * 1000, "args": {"text": "x" * 100_000}}]})["actions"]
@@ -92,5 +97,8 @@ def test_long_and_many_questions_are_cut() -> None:
     assert action["decisions"] == ["approve", "reject"]
     calls = describe({"action_requests": [{"name": "send"}] * 51})
     assert (calls["style"], calls["actions"]) == ("json", [])
+    for options in (["x"] * 201, ["x" * 201]):
+        assert _describe_form(options)["style"] == "json"
+    assert _describe_form(["x" * 200] * 200)["style"] == "form"
     many = [GraphQuestion(str(n), "?") for n in range(100)]
     assert len(describe_questions(many, is_waiting=True)) == MAX_SHOWN_QUESTIONS
