@@ -120,13 +120,12 @@ class StateWriter:
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
         head = _find_head(change, values, path, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
-        message_id = head.id if head and put.is_root and not is_input else None
-        parent_id = None if parent else put.parent_id
+        message = head if put.is_root else None
         key = put.key
-        new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, parent_id, run_id, message_id)
-        number = state_rows.insert_state(change.connection, new, _make_body(put, values))
+        new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
+        written = state_rows.insert_state(change.connection, new, _make_body(put, values))
         if put.is_root:
-            _move(change, head, number, path)
+            _move(change, head, written.number, path)
         if parent is not None:
             self._forget_inputs(change.connection, put, parent, values)
             self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)

@@ -179,7 +179,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
             lost_checkpoints.append(row.id)
     count, segments = _count_beyond(connection, thread.id, _reach_of_messages(connection, messages, forks))
     changes = 0 if keep_undo else len(reach)
-    lost_states = state_erasure.find_lost_states(connection, thread.id, states)
+    lost_states = state_erasure.find_lost_states(connection, thread.id, states, segments)
     if not (count or lost_branches or lost_checkpoints or changes or lost_states):
         return None
     return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes, lost_states)
