@@ -89,19 +89,20 @@ def place_messages(change: Transaction, old: MessagePath, value: Sequence[object
 
     Return None for messages that JSON cannot carry exactly.
     """
-    messages = [each for each in value if _is_storable(each)]
-    if len(messages) < len(value):
+    shared = count_equal(old.messages, value)
+    messages = [each for each in value[shared:] if _is_storable(each)]
+    if shared + len(messages) < len(value):
         return None
-    shared = count_equal(old.messages, messages)
     path = old.cut_after(shared)
     if shared == len(old.nodes):
-        path = path.extend(*_find_standing(change, path, messages[shared:]))
+        path = path.extend(*_find_standing(change, path, messages))
+    messages = messages[len(path.nodes) - shared :]
     try:
-        new = [NewMessage(serde.to_body(message)) for message in messages[len(path.nodes) :]]
+        new = [NewMessage(serde.to_body(message)) for message in messages]
         nodes = change.add_messages(path.end, new, run_id=run_id)
     except (TypeError, ValueError, TooManyAlternativesError):
         return None
-    return path.extend(nodes, [duplicate_message(message) for message in messages[len(path.nodes) :]]) if nodes else path
+    return path.extend(nodes, [duplicate_message(message) for message in messages]) if nodes else path
 
 
 def _is_storable(message: object) -> TypeGuard[BaseMessage]:

@@ -71,6 +71,7 @@ class StoredState:
     parent: int | None
     parent_id: str | None
     run_id: str
+    message: Node | None  # where the conversation stood
     hash: bytes
     body: Json
 
@@ -92,8 +93,7 @@ class StateDraft:
 def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
     """Write a state, and return it."""
     message_id = new.message.id if new.message else None
-    path = (new.message.id, new.message.depth + 1) if new.message else None
-    shape, leaves = split_body(body, RowValues(new.checkpoint_id, new.run_id, path))
+    shape, leaves = split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
     named = new.parent.hash if new.parent else new.parent_id
     hash_ = hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id)
     row = {
@@ -118,9 +118,14 @@ def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> Stor
         parent=new.parent.number if new.parent else None,
         parent_id=new.parent.checkpoint_id if new.parent else new.parent_id,
         run_id=new.run_id,
+        message=new.message,
         hash=hash_,
         body=body,
     )
+
+
+def _measure_path(message: Node | None) -> tuple[str, int] | None:
+    return (message.id, message.depth + 1) if message else None
 
 
 def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
@@ -149,7 +154,8 @@ def parse_state(row: Any) -> StoredState:
     """Return the state of a row of `STATE_QUERY`. Raises `DamagedStateError`."""
     if not is_intact(row):
         raise DamagedStateError(row.thread_id, row.checkpoint_id)
-    path = None if row.message_id is None else (row.message_id, row.depth + 1)
+    message = None if row.message_id is None else Node(row.message_id, row.segment, row.depth)
+    run_id = row.run_id or row.checkpoint_id
     return StoredState(
         number=row.number,
         thread_id=row.thread_id,
@@ -157,9 +163,10 @@ def parse_state(row: Any) -> StoredState:
         checkpoint_id=row.checkpoint_id,
         parent=row.parent,
         parent_id=row.stored_parent_id or row.parent_id,
-        run_id=row.run_id or row.checkpoint_id,
+        run_id=run_id,
+        message=message,
         hash=row.hash,
-        body=join_body(row.shape_body, row.leaves, RowValues(row.checkpoint_id, row.run_id or row.checkpoint_id, path)),
+        body=join_body(row.shape_body, row.leaves, RowValues(row.checkpoint_id, run_id, _measure_path(message))),
     )
 
 
