@@ -64,6 +64,8 @@ def split_body(body: Json, row: RowValues) -> tuple[str, bytes]:
         "metadata": metadata,
         "varying": varying,
     }
+    if body.get("resumed"):
+        shape["resumed"] = True
     numbers = [step, *numbers]
     if time is None or not all(type(number) is int for number in numbers):
         return write_compact(shape | {"packed": False}), write_compact([body["ts"], numbers, rest]).encode()
@@ -100,6 +102,7 @@ def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
         "seen": seen,
         "updated": shape["updated"],
         "metadata": metadata,
+        "resumed": shape.get("resumed", False),
     }
 
 

@@ -27,6 +27,7 @@ from .channel_values import list_numbers, name_value
 from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
 
+_RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
 
 
@@ -40,6 +41,7 @@ class StatePut:
     metadata: Json
     new_versions: ChannelVersions
     begun_at: str | None  # the id of the state where the conversation stood when the run began
+    is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
 
     @classmethod
     def parse(
@@ -48,7 +50,8 @@ class StatePut:
         at = config["configurable"]
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST))
+        is_resumed = bool(key.namespace and at.get(_RESUMING))
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST), is_resumed)
 
     @property
     def is_root(self) -> bool:
@@ -212,6 +215,7 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
         "seen": {node: dict(versions) for node, versions in put.checkpoint["versions_seen"].items()},
         "updated": put.checkpoint.get("updated_channels"),
         "metadata": put.metadata,
+        "resumed": put.is_resumed,
     }
 
 

@@ -183,9 +183,10 @@ state_write = sa.Table(
     sa.Column("checkpoint_id", CheckpointId, primary_key=True),
     sa.Column("task_id", sa.Text, primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),  # negative for errors and interrupts
+    # Written by a run that began at this state. Were it not beside the key, SQLite 3.40 would find damage in the table.
+    sa.Column("resumed", sa.Boolean, primary_key=True),
     *(sa.Column(name, sa.Text, nullable=False) for name in ("task_path", "channel", "type")),
     sa.Column("bytes", sa.LargeBinary, nullable=False),
-    sa.Column("resumed", sa.Boolean, nullable=False),  # written by a run that began at this state
     sqlite_with_rowid=False,
 )
 

@@ -186,14 +186,24 @@ def find_state(connection: sa.Connection, path: Path) -> int | None:
     return None
 
 
-def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) -> bool:
-    """Return whether a state is another one or above it. Numbers ascend from parents to children."""
-    if number is None or ancestor > number:
-        return False
+def select_path_start(connection: sa.Connection, ancestor: int, number: int) -> Sequence[int]:
+    """Return the first two states of the path from one state to another; others if it is not above that one.
+
+    Numbers ascend from parents to children.
+    """
     above = sa.select(_state.number, _state.parent).where(_state.number == number).cte(recursive=True)
     parents = sa.select(_state.number, _state.parent).where(_state.number == above.c.parent, _state.number >= ancestor)
     chain = above.union_all(parents)
-    return connection.scalar(sa.select(chain.c.number).where(chain.c.number == ancestor)) is not None
+    query = sa.select(chain.c.number).where(chain.c.number >= ancestor).order_by(chain.c.number).limit(2)
+    return connection.scalars(query).all()
+
+
+def find_child(connection: sa.Connection, parent: StoredState, after: int) -> int | None:
+    """Return the first state that follows a state, and that was written after another one."""
+    newer = (_state.thread_id == parent.thread_id, _state.namespace == parent.namespace)
+    query = sa.select(sa.func.min(_state.number)).where(*newer, _state.checkpoint_id > parent.checkpoint_id)
+    number: int | None = connection.scalar(query.where(_state.parent == parent.number, _state.number > after))
+    return number
 
 
 def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:

@@ -58,12 +58,12 @@ def upgrade() -> None:
         sa.Column("checkpoint_id", sa.LargeBinary(), nullable=False),
         sa.Column("task_id", sa.Text(), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("resumed", sa.Boolean(), nullable=False),
         sa.Column("task_path", sa.Text(), nullable=False),
         sa.Column("channel", sa.Text(), nullable=False),
         sa.Column("type", sa.Text(), nullable=False),
         sa.Column("bytes", sa.LargeBinary(), nullable=False),
-        sa.Column("resumed", sa.Boolean(), nullable=False),
-        sa.PrimaryKeyConstraint("thread_id", "namespace", "checkpoint_id", "task_id", "position"),
+        sa.PrimaryKeyConstraint("thread_id", "namespace", "checkpoint_id", "task_id", "position", "resumed"),
         sqlite_with_rowid=False,
     )
     op.add_column("branch", sa.Column("state_id", sa.Integer()))
