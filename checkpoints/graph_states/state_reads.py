@@ -24,7 +24,7 @@ from .state_puts import READ_AS_LATEST
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
 _standing_query = (
-    sa.select(schema.branch.c.state_id)
+    state_rows.STATE_QUERY.join(schema.branch, schema.branch.c.state_id == _state.number)
     .join(schema.thread, _thread.branch_id == schema.branch.c.id)
     .where(_thread.id == sa.bindparam("of_thread"), _thread.deleted_at.is_(None))
 )
@@ -34,7 +34,8 @@ _listed_query = state_rows.STATE_QUERY.join(schema.thread, _thread.id == _state.
 
 def select_standing_state(connection: sa.Connection, thread_id: str) -> StoredState | None:
     """Return the state where the conversation stands: not the newest one, after an undo."""
-    return state_rows.select_numbered_state(connection, connection.scalar(_standing_query, {"of_thread": thread_id}))
+    row = connection.execute(_standing_query, {"of_thread": thread_id}).one_or_none()
+    return state_rows.parse_state(row) if row else None
 
 
 def select_latest_state(connection: sa.Connection, thread_id: str, namespace: str) -> StoredState | None:
