@@ -20,7 +20,8 @@ INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first 
 ReferenceKind = Literal["v", "r", "m", "d"]
 _VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
 _OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
-_OWN_PATH = ["m"]  # the path to the message that the state's row names
+_OWN_PATH: Json = {}  # stands for the path to the message that the state's row names: no reference is an object
+_HASH_BYTES = 16  # of SHA-256: there is a hash for each step
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def hash_state(
     """Hash a state with the message that its row names. `parent` is the parent's hash; of one never stored, its id."""
     named = parent.hex() if isinstance(parent, bytes) else parent
     names = write_compact([namespace, checkpoint_id, named, shape, message_id])
-    return hashlib.sha256(names.encode() + leaves).digest()
+    return hashlib.sha256(names.encode() + leaves).digest()[:_HASH_BYTES]
 
 
 def hash_text(text: str) -> bytes:
