@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from langchain_core.messages import BaseMessage, message_to_dict
@@ -27,7 +29,10 @@ SIZES = (40, 400, 1_000)  # turns
 QUICK_SIZES = (40, 100)
 MESSAGES_A_TURN = 2.5
 LAST_TURNS = 20  # that are measured
-PATIENCE = 60.0  # seconds of processor time for others to reach a size
+FILLED_TURNS = 5  # of a conversation whose other messages came at once
+MAX_RUNS = 9
+PATIENCE = 30.0  # seconds of processor time for others to reach a size
+MAX_SECONDS = 5.0  # for the runs of one measurement, after the first
 LISTED = 50
 STOPPED = "stopped"
 BAR_BYTES = 2.0  # times the messages' JSON
@@ -37,11 +42,13 @@ BAR_LIST = 100.0  # ms
 BAR_RESTORE = 5.0  # ms
 REMARKS = [
     "A turn is a run of a graph with a model's node and a tools' node, each answering at once; every fourth calls a tool. "
-    '`durability="sync"`. CPU is that of the whole process, LangGraph\'s own work included; the others are the medians of '
-    "nine. Bytes of tables with their indexes.",
+    '`durability="sync"`. CPU is that of the whole process, LangGraph\'s own work included: the mean of the '
+    f"last {LAST_TURNS} turns. The others are medians of up to nine. Bytes of the file, or on PostgreSQL of the tables with "
+    "their indexes; *added* counts the bytes since the size before.",
     "*restore*: ours moves the conversation back to a checkpoint in the middle. LangGraph has none: it copies that state "
     "(`__copy__`), which discards nothing.",
-    f"“{STOPPED}”: not there after {PATIENCE:g} s of CPU.",
+    f"“{STOPPED}”: not there after {PATIENCE:g} s of CPU. The rest was then added at once: a turn marked * is the "
+    f"mean of {FILLED_TURNS} after them.",
 ]
 
 
@@ -66,6 +73,7 @@ SAVERS = (
 )
 ROWS = {
     "bytes": "bytes ÷ the messages' JSON",
+    "added": "added bytes ÷ the added messages' JSON",
     "turn": "a turn, CPU (ms)",
     "list": f"`get_state_history(limit={LISTED})` (ms)",
     "restore": "restore to the middle (ms)",
@@ -102,6 +110,10 @@ class Conversation:
         self._turns += 1
         context = {**self._config, "metadata": {"run_id": f"{self._turns:08}"}}
         self._graph.invoke({"messages": [next(self.talk)], "talk": self.talk}, context, durability="sync")
+
+    def fill(self, number: int) -> None:
+        """Add the next messages at once."""
+        self._graph.update_state(self._config, {"messages": list(islice(self.talk, number))}, as_node="model")
 
     def keep_middle(self) -> None:
         """Remember where the conversation stands, for a restore."""
@@ -164,7 +176,7 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         costs = {saver: _measure_sizes(saver, fresh, sizes) for saver in SAVERS}
         for size in sizes:
             for row, title in ROWS.items():
-                cells = (_format(costs[saver][size].get(row), saver, row) for saver in SAVERS)
+                cells = (_format(costs[saver][size], saver, row) for saver in SAVERS)
                 section.rows.append((f"{size:,} turns: {title}", *cells))
         section.remarks = [*REMARKS, f"PostgreSQL {server_version(fresh('PostgreSQL'))} on this machine, with fsync."]
     report.note_load()
@@ -176,6 +188,7 @@ def _add_bars(report: Report, ours: dict[int, dict[str, float]], sizes: tuple[in
     end, turns = sizes[-1], f"{sizes[-1]:,} turns of a graph, SQLite"
     report.bars += [
         Bar(f"{turns}: bytes ÷ the messages' JSON", ours[end]["bytes"], BAR_BYTES, "×"),
+        Bar(f"{turns}: added bytes ÷ the added messages' JSON", ours[end]["added"], BAR_BYTES, "×"),
         Bar(f"{turns}: a turn, CPU", ours[end]["turn"], BAR_TURN, "ms"),
         Bar(f"{turns}: a turn, CPU ÷ that at {sizes[0]}", ours[end]["turn"] / ours[sizes[0]]["turn"], BAR_FLAT, "×"),
         Bar(f"{turns}: `get_state_history(limit={LISTED})`", ours[end]["list"], BAR_LIST, "ms"),
@@ -187,14 +200,25 @@ def _title(saver: Saver) -> str:
     return f"{saver.name}, {saver.kind}" if saver.is_ours else saver.name
 
 
-def _format(value: float | None, saver: Saver, row: str) -> str:
+def _format(costs: dict[str, float], saver: Saver, row: str) -> str:
+    value = costs.get(row)
+    if row == "turn" and "filled turn" in costs:
+        return f"{costs['filled turn']:,.2f}*"
     if value is None:
-        return "–" if row == "bytes" and saver.kind is None else STOPPED
+        return "–" if row in ("bytes", "added") and saver.kind is None else STOPPED
     return f"{value:,.2f}"
 
 
 def _measure_sizes(saver: Saver, fresh: Fresh, sizes: tuple[int, ...]) -> dict[int, dict[str, float]]:
-    return {size: _measure(saver, fresh, size) for size in sizes}
+    found = {}
+    before = {"stored": 0.0, "plain": 0.0}
+    for size in sizes:
+        costs = found[size] = _measure(saver, fresh, size)
+        if "stored" in costs:
+            costs["bytes"] = costs["stored"] / costs["plain"]
+            costs["added"] = (costs["stored"] - before["stored"]) / (costs["plain"] - before["plain"])
+            before = costs
+    return found
 
 
 def _measure(saver: Saver, fresh: Fresh, size: int) -> dict[str, float]:
@@ -205,19 +229,20 @@ def _measure(saver: Saver, fresh: Fresh, size: int) -> dict[str, float]:
     end = math.inf if saver.is_ours else time.process_time() + PATIENCE
     costs: dict[str, float] = {}
     turns: list[float] = []
-    for turn in range(size):
-        if time.process_time() > end:
-            break
-        if turn == size // 2:
+    while len(turns) < size and time.process_time() < end:
+        if len(turns) == size // 2:
             chat.keep_middle()
         turns.append(_time(chat.run, time.process_time))
-    else:
+    if len(turns) == size:
         costs["turn"] = sum(turns[-LAST_TURNS:]) / LAST_TURNS
-        plain = sum(len(json.dumps(message_to_dict(message)).encode()) for message in chat.read())
+        costs["plain"] = sum(len(json.dumps(message_to_dict(message)).encode()) for message in chat.read())
         costs["list"] = _median(chat.list)
         if saver.kind:
-            costs["bytes"] = place.settled_bytes() / plain
+            costs["stored"] = place.settled_bytes()
         costs["restore"] = _median(chat.restore, chat.return_to_end)
+    else:
+        chat.fill(int((size - len(turns) - FILLED_TURNS) * MESSAGES_A_TURN))
+        costs["filled turn"] = sum(_time(chat.run, time.process_time) for _ in range(FILLED_TURNS)) / FILLED_TURNS
     chat.close()
     if saver.kind:
         place.remove()
@@ -233,8 +258,8 @@ def _time(work: Callable[[], None], clock: Callable[[], float]) -> float:
 
 
 def _median(work: Callable[[], None], after: Callable[[], None] = lambda: None) -> float:
-    found = []
-    for _ in range(9):
+    found: list[float] = []
+    while not found or (len(found) < MAX_RUNS and sum(found) < MAX_SECONDS * 1e3):
         found.append(_time(work, time.perf_counter))
         after()
-    return sorted(found)[4]
+    return median(found)

@@ -8,15 +8,30 @@ snapshot of a DeltaChannel. Most states of a graph differ in few numbers, so the
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from .checkpoint_ids import measure_time, read_time
 from .model import Json
+from .packed_numbers import pack_numbers, unpack_numbers
 
 Reference = Any  # JSON: see above
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
 ReferenceKind = Literal["v", "r", "m", "d"]
-_VARYING_METADATA = ("counters_since_delta_snapshot", "parents", "run_id", "step")  # others are the same for a whole run
-_OF_THE_ROW = {"run_id": True}  # the metadata has the run's id, which the state's row has already
+_VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
+_OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
+_NAMES_MESSAGE = "names_message"
+_OWN_PATH: Json = {}  # stands for the path to the message that the state's row names: no reference is an object
+_HASH_BYTES = 16  # of SHA-256: there is a hash for each step
+
+
+@dataclass(frozen=True, slots=True)
+class RowValues:
+    """What the row of a state has in columns of its own. Its body does not repeat them."""
+
+    checkpoint_id: str
+    run_id: str
+    path: tuple[str, int] | None  # the message where the conversation stood: its id, and the number of messages up to it
 
 
 def write_compact(value: Any) -> str:
@@ -24,56 +39,91 @@ def write_compact(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def split_body(body: Json, run_id: str | None) -> tuple[str, str]:
-    """Return the shape and the leaves of a state, as JSON. `run_id` is stored beside them."""
-    metadata = body["metadata"]
-    if run_id is not None and metadata.get("run_id") == run_id:
-        metadata = metadata | _OF_THE_ROW
-    varying = [name for name in _VARYING_METADATA if name in metadata]
+def split_body(body: Json, row: RowValues) -> tuple[str, bytes]:
+    """Return the shape and the leaves of a state.
+
+    The leaves are packed numbers, and then the other values as JSON. The time is a distance from that in LangGraph's id, the
+    step and the versions are distances from the highest of them.
+    """
+    metadata = dict(body["metadata"])
+    if metadata.get("run_id") == row.run_id:
+        metadata["run_id"] = _OF_THE_ROW
+    varying = [name for name in _VARYING_METADATA if metadata.get(name, _OF_THE_ROW) is not _OF_THE_ROW]
+    varying += ["parents"] if metadata.get("parents") else []
+    values, versions = sorted(body["values"].items()), sorted(body["versions"].items())
+    seen = [(node, sorted(channels.items())) for node, channels in sorted(body["seen"].items())]
+    step = metadata.pop("step", None)
+    numbers = [number for _, number in versions] + [number for _, channels in seen for _, number in channels]
+    rest = [_OWN_PATH if _is_path(reference, row.path) else reference for _, reference in values]
+    rest += [metadata.pop(name) for name in varying]
+    time = measure_time(row.checkpoint_id, body["ts"])
     shape = {
         "v": body["v"],
-        "values": sorted(body["values"]),
-        "versions": sorted(body["versions"]),
-        "seen": {node: sorted(versions) for node, versions in body["seen"].items()},
+        "values": [name for name, _ in values],
+        "versions": [name for name, _ in versions],
+        "seen": {node: [name for name, _ in channels] for node, channels in seen},
         "updated": body["updated"],
-        "metadata": {name: value for name, value in metadata.items() if name not in varying},
+        "metadata": metadata,
         "varying": varying,
     }
-    leaves = [
-        body["ts"],
-        [body["values"][name] for name in shape["values"]],
-        [body["versions"][name] for name in shape["versions"]],
-        [[body["seen"][node][name] for name in names] for node, names in sorted(shape["seen"].items())],
-        [metadata[name] for name in varying],
-    ]
-    return write_compact(shape), write_compact(leaves)
+    if body.get("resumed"):
+        shape["resumed"] = True
+    if any(_is_path(reference, row.path) for _, reference in values):
+        shape[_NAMES_MESSAGE] = True
+    numbers = [step, *numbers]
+    if time is None or not all(type(number) is int for number in numbers):
+        return write_compact(shape | {"packed": False}), write_compact([body["ts"], numbers, rest]).encode()
+    top = max(numbers)
+    packed = pack_numbers([time, top, *(top - number for number in numbers)])
+    return write_compact(shape), packed + write_compact(rest).encode()
 
 
-def join_body(shape_text: str, leaves_text: str, run_id: str | None) -> Json:
+def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
     """Return the state of a shape and leaves. Raises `ValueError` or `TypeError` if they do not fit."""
     shape = json.loads(shape_text)
-    timestamp, values, versions, seen, varying = json.loads(leaves_text)
+    channels = [(node, name) for node, names in sorted(shape["seen"].items()) for name in names]
+    if shape.get("packed", True):
+        (time, top, *distances), text = unpack_numbers(leaves, 3 + len(shape["versions"]) + len(channels))
+        rest, timestamp = json.loads(text), read_time(row.checkpoint_id, time)
+        numbers = [top - distance for distance in distances]
+    else:
+        timestamp, numbers, rest = json.loads(leaves)
+    step, *numbers = numbers
+    values, varying = rest[: len(shape["values"])], rest[len(shape["values"]) :]
     metadata = shape["metadata"] | dict(zip(shape["varying"], varying, strict=True))
-    if metadata.get("run_id") is True:
-        metadata["run_id"] = run_id
+    metadata |= {} if step is None else {"step": step}
+    if metadata.get("run_id") is _OF_THE_ROW:
+        metadata["run_id"] = row.run_id
+    seen: Json = {node: {} for node in shape["seen"]}
+    for (node, name), number in zip(channels, numbers[len(shape["versions"]) :], strict=True):
+        seen[node][name] = number
+    path = ["m", *(row.path or (None, 0))]
     return {
         "v": shape["v"],
         "ts": timestamp,
-        "values": dict(zip(shape["values"], values, strict=True)),
-        "versions": dict(zip(shape["versions"], versions, strict=True)),
-        "seen": {
-            node: dict(zip(names, numbers, strict=True))
-            for (node, names), numbers in zip(sorted(shape["seen"].items()), seen, strict=True)
-        },
+        "values": {n: path if each == _OWN_PATH else each for n, each in zip(shape["values"], values, strict=True)},
+        "versions": dict(zip(shape["versions"], numbers, strict=False)),
+        "seen": seen,
         "updated": shape["updated"],
         "metadata": metadata,
+        "resumed": shape.get("resumed", False),
     }
 
 
-def hash_state(namespace: str, checkpoint_id: str, parent: bytes | str | None, shape: str, leaves: str) -> bytes:
-    """Hash a state. `parent` is the hash of its parent; of a parent that was never stored, its id."""
+def _is_path(reference: Reference, path: tuple[str, int] | None) -> bool:
+    return path is not None and reference == ["m", *path]
+
+
+def hash_state(
+    namespace: str, checkpoint_id: str, parent: bytes | str | None, shape: str, leaves: bytes, message_id: str | None
+) -> bytes:
+    """Hash a state, and the message of its row if the state names it. `parent` is the parent's hash, or the id of one that
+    was never stored. A state that does not name the message may be placed at another one: see `state_rows.place_state`.
+    """
+    message_id = message_id if f'"{_NAMES_MESSAGE}":true' in shape else None
     named = parent.hex() if isinstance(parent, bytes) else parent
-    return hash_text(write_compact([namespace, checkpoint_id, named, shape, leaves]))
+    names = write_compact([namespace, checkpoint_id, named, shape, message_id])
+    return hashlib.sha256(names.encode() + leaves).digest()[:_HASH_BYTES]
 
 
 def hash_text(text: str) -> bytes:

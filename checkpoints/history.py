@@ -63,6 +63,11 @@ def trace_path(node: Node | None, parents: SegmentParents) -> Path:
     return Path(tuple(segments))
 
 
+def continues(node: Node | None, head: Node) -> bool:
+    """Return whether a node is the head or follows it in its segment: the head is then on the node's path."""
+    return node is not None and node.segment == head.segment and node.depth >= head.depth
+
+
 def find_reachable_depths(heads: Iterable[Node], forks: SegmentParents) -> dict[int, int]:
     """Return the last depth of each segment on a path to a head: whether any path contains a message is then one look-up."""
     found: dict[int, int] = {}

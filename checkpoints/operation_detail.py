@@ -32,6 +32,7 @@ class OperationDetail:
     tokens_before: int | None = None  # an estimate
     tokens_after: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # changed keys and new values; long texts are left out
+    joined: int = 0  # earlier versions of the thread that the operation has made as well: steps of a graph's run
     text: str = ""  # an old note that no pattern of migration 0004 fits
 
     def to_json(self) -> dict[str, Any]:
@@ -76,7 +77,9 @@ def _is_text_map(value: object) -> bool:
 _CHECKS: Final = {
     "subject": lambda value: value in get_args(Subject),
     **dict.fromkeys(("name", "new_name", "text", "model"), _is_text),
-    **dict.fromkeys(("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after"), _is_count),
+    **dict.fromkeys(
+        ("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after", "joined"), _is_count
+    ),
     **dict.fromkeys(("future_kept", "pinned", "archived"), _is_flag),
     **dict.fromkeys(("added", "removed"), _is_text_list),
     "settings": _is_text_map,

@@ -218,7 +218,7 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
         case MessageAdded():
             return await _build_message(services, thread_id, event)
         case DraftsFailed(text):
-            return {"kind": "outage", "text": text}
+            return {"kind": "outage", "text": say_error(text)}
     return _build_plain_frame(event)
 
 

@@ -1,4 +1,7 @@
-"""Answers that a person gave before going back: a question that is asked again gets none of them."""
+"""Answers that a person gave before going back: a question that is asked again gets none of them.
+
+The saver forgets the answers of undone runs itself. It keeps those of a run that was stopped, which the page forgets too.
+"""
 
 from collections.abc import Iterable
 

@@ -45,7 +45,7 @@ def save_head(transaction: Transaction, new: NewCheckpoint, state: NewState | No
         _move_to_state(transaction, state)
     elif transaction.state_id is not None and _has_only_notes(transaction):
         (note,) = transaction.add_messages(transaction.head, [_STATE_NOTE])
-        state_rows.place_state(transaction.connection, transaction.state_id, note.id)
+        state_rows.place_state(transaction.connection, transaction.state_id, note)
         transaction.stand_at(note, transaction.state_id)
     if transaction.head is None:
         raise NothingToSaveError

@@ -1,32 +1,46 @@
-"""Steps of a run that are recorded in one operation: most of a graph's steps write no message."""
+"""Steps of a run that are recorded in one operation: they are undone together."""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..operation import Operation, OperationKind, RowChange
-from ..storage import operation_rows
+from ..storage import operation_rows, thread_counters
 from .transaction import Transaction
 
 _JOINING_KINDS = (OperationKind.APPEND, OperationKind.EDIT)
 
 
-def record_step(transaction: Transaction, kind: OperationKind, result: str | None) -> None:
-    """Record the change as a part of the run's newest operation, unless both of them move the head.
+def record_step(
+    transaction: Transaction, kind: OperationKind, result: str | None, newest: Operation | None = None
+) -> Operation:
+    """Record the change as a part of the run's newest operation, and return that. `newest`: if it is known.
 
-    The thread's version rises with each message.
+    The thread's version rises with each message, and the operation's with it.
     """
-    newest = operation_rows.select_operation(transaction.connection, transaction.thread.id, transaction.thread.version)
+    connection, thread = transaction.connection, transaction.thread
+    newest = newest or operation_rows.select_operation(connection, thread.id, thread.version)
     if kind is not OperationKind.APPEND or newest is None or not _can_join(newest, transaction):
-        transaction.run_body(kind, lambda _: result)
-        return
+        return transaction.run_body(kind, lambda _: result).operation
+    is_next = _moves_head(newest.changes) and _moves_head(transaction.changes)
+    version = thread_counters.raise_version(connection, thread, transaction.now) if is_next else newest.version
     changes = join_changes([*newest.changes, *transaction.changes])
-    operation_rows.update_changes(transaction.connection, newest, changes, result)
+    detail = replace(newest.detail, joined=newest.detail.joined + version - newest.version)
+    joined = replace(newest, version=version, changes=changes, result=result or newest.result, detail=detail)
+    operation_rows.replace_operation(connection, newest, joined)
+    return joined
 
 
 def _can_join(newest: Operation, transaction: Transaction) -> bool:
+    """Return whether a step belongs to an operation. One that gave the title keeps its version, and so do edits."""
     is_same_run = newest.undo_group is not None and newest.undo_group == transaction.caller.undo_group
     is_open = newest.kind in _JOINING_KINDS and not newest.undone and not newest.damaged
-    return is_same_run and is_open and not (_moves_head(newest.changes) and _moves_head(transaction.changes))
+    is_plain = newest.kind is OperationKind.APPEND and newest.actor == transaction.caller.actor
+    is_plain = is_plain and all(change.table == "branch" for change in newest.changes)
+    is_next = _moves_head(newest.changes) and _moves_head(transaction.changes)
+    return is_same_run and is_open and (is_plain or not is_next)
 
 
-def _moves_head(changes: list[RowChange] | tuple[RowChange, ...]) -> bool:
+def _moves_head(changes: Sequence[RowChange]) -> bool:
     return any("head_id" in change.after for change in changes)
 
 

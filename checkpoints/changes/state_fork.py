@@ -26,7 +26,7 @@ class StateFork:
     path: Path
     nodes: Sequence[Node]  # of the copy, by depth
     _copied: dict[int, StoredState] = field(default_factory=dict)  # by the number of the original
-    _message_ids: dict[str, str] = field(default_factory=dict)  # of the copies, by the originals
+    _messages: dict[str, Node] = field(default_factory=dict)  # the copies, by the ids of the originals
 
     def copy_states(self, named: Collection[int]) -> None:
         """Copy the states of the path, and these. A damaged state is left out, and so is one that names other messages."""
@@ -37,9 +37,9 @@ class StateFork:
         self._map_messages({row.message_id for row in outline if row.message_id})
         chosen: dict[str, Any] = {}  # of each message the state that a restore to it finds: the copies know no runs
         for row in outline:
-            if row.message_id in self._message_ids and (row.is_own or not getattr(chosen.get(row.message_id), "is_own", 0)):
+            if row.message_id in self._messages and (row.is_own or not getattr(chosen.get(row.message_id), "is_own", 0)):
                 chosen[row.message_id] = row
-        placed = {row.number: self._message_ids[message_id] for message_id, row in chosen.items()}
+        placed = {row.number: self._messages[message_id] for message_id, row in chosen.items()}
         wanted = _add_parents({*placed, *named}, {row.number: row.parent for row in outline})
         roots: set[str] = set()
         of_thread = state_rows.STATE_QUERY.where(_state.thread_id == self.source.id).order_by(_state.number)
@@ -56,25 +56,23 @@ class StateFork:
 
     def _map_messages(self, message_ids: set[str]) -> None:
         """Find the copies of those of these messages that are on the path."""
-        found = thread_rows.select_nodes(self.transaction.connection, message_ids - self._message_ids.keys())
-        self._message_ids |= {each: self.nodes[node.depth].id for each, node in found.items() if node in self.path}
+        found = thread_rows.select_nodes(self.transaction.connection, message_ids - self._messages.keys())
+        self._messages |= {each: self.nodes[node.depth] for each, node in found.items() if node in self.path}
 
-    def _copy_state(self, state: StoredState, message_id: str | None, roots: set[str]) -> None:
+    def _copy_state(self, state: StoredState, message: Node | None, roots: set[str]) -> None:
         connection, body = self.transaction.connection, state.body
         if state.namespace and body["metadata"].get("parents", {}).get("") not in roots:
             return
         named = {each for each, _ in list_paths(body["values"]) if each is not None}
         self._map_messages(named)
-        if not named <= self._message_ids.keys():
+        if not named <= self._messages.keys():
             return
         values = {name: self._rename(reference) for name, reference in body["values"].items()}
         parent = None if state.parent is None else self._copied.get(state.parent)
         place = (self.transaction.thread.id, state.namespace, state.checkpoint_id)
-        draft = StateDraft(*place, parent, None if parent else state.parent_id, state.run_id, message_id)
-        number = state_rows.insert_state(connection, draft, {**body, "values": values})
-        copy = state_rows.select_numbered_state(connection, number)
-        assert copy is not None
-        self._copied[state.number] = copy
+        parent_id = None if parent else state.parent_id
+        draft = StateDraft(*place, parent, parent_id, state.run_id, message, is_input=False)
+        self._copied[state.number] = state_rows.insert_state(connection, draft, {**body, "values": values})
         if not state.namespace:
             roots.add(state.checkpoint_id)
 
@@ -83,7 +81,8 @@ class StateFork:
             case "d":
                 return ["d", self._rename(reference[1])]
             case "m":
-                return ["m", self._message_ids.get(reference[1]), reference[2]]
+                copy = self._messages.get(reference[1])
+                return ["m", copy.id if copy else None, reference[2]]
         return reference
 
 

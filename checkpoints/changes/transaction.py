@@ -145,7 +145,11 @@ class Transaction:
 
     def detach_and_move(self, node: Node | None) -> None:
         """Move the head. Checkpoints that are not on its new path stay listed, as detached ones."""
-        if self.head is not None and not _continues(node, self.head) and self.head not in (path := self.trace_path(node)):
+        if (
+            self.head is not None
+            and not history.continues(node, self.head)
+            and self.head not in (path := self.trace_path(node))
+        ):
             left = [each.id for each in self.select_visible_checkpoints() if each.node not in path and not each.detached]
             self.update_rows("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
         self.move_head(node)
@@ -283,18 +287,14 @@ class Transaction:
     def _index_checkpoints(self) -> None:
         """Index the checkpoints that the change has made, described, deleted or brought back."""
         changed = [each for each in self.changes if each.table == "checkpoint"]
-        search_index.update_checkpoints(self.connection, {c.id for c in changed if not _INDEXED_COLUMNS.isdisjoint(c.after)})
+        if indexed := {each.id for each in changed if not _INDEXED_COLUMNS.isdisjoint(each.after)}:
+            search_index.update_checkpoints(self.connection, indexed)
 
     def _index_tags(self) -> None:
         """Index the thread's tags, if the change has written them."""
         written = [each.after["tags"] for each in self.changes if each.table == "thread" and "tags" in each.after]
         if written:
             tag_rows.index_thread(self.connection, self.thread.id, written[-1])
-
-
-def _continues(node: Node | None, head: Node) -> bool:
-    """Return whether a node is the head or follows it in its segment: the head is then on the node's path."""
-    return node is not None and node.segment == head.segment and node.depth >= head.depth
 
 
 ChangeBody = Callable[[Transaction], str | None]  # makes the change; returns the id of what it made

@@ -16,6 +16,7 @@ from ..errors import TooManyAlternativesError, UnfitMessageError
 from ..history import Path
 from ..limits import describe_excess
 from ..model import NewMessage, Node
+from ..sentence import sentence
 from ..storage import message_rows, thread_rows
 from .message_copies import count_equal, duplicate_message
 
@@ -90,23 +91,24 @@ def place_messages(change: Transaction, old: MessagePath, value: Sequence[object
 
     Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
     """
-    messages = [each for each in value if _is_storable(each)]
-    if len(messages) < len(value):
+    shared = count_equal(old.messages, value)
+    messages = [each for each in value[shared:] if _is_storable(each)]
+    if shared + len(messages) < len(value):
         raise UnfitMessageError
-    shared = count_equal(old.messages, messages)
     path = old.cut_after(shared)
     if shared == len(old.nodes):
-        path = path.extend(*_find_standing(change, path, messages[shared:]))
+        path = path.extend(*_find_standing(change, path, messages))
+    messages = messages[len(path.nodes) - shared :]
     try:
-        new = [NewMessage(serde.to_body(message)) for message in messages[len(path.nodes) :]]
+        new = [NewMessage(serde.to_body(message)) for message in messages]
         if excess := next(filter(None, (describe_excess(each.body) for each in new)), None):
             raise UnfitMessageError(excess)
         nodes = change.add_messages(path.end, new, run_id=run_id)
     except (TypeError, ValueError) as error:
         raise UnfitMessageError from error
     except TooManyAlternativesError as error:
-        raise UnfitMessageError("would be one alternative too many") from error
-    return path.extend(nodes, [duplicate_message(message) for message in messages[len(path.nodes) :]]) if nodes else path
+        raise UnfitMessageError(sentence("would be one alternative too many")) from error
+    return path.extend(nodes, [duplicate_message(message) for message in messages]) if nodes else path
 
 
 def _is_storable(message: object) -> TypeGuard[BaseMessage]:

@@ -121,8 +121,9 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         """
         with self.store.database.begin_write(thread_id) as connection:
             thread = thread_rows.select_thread(connection, thread_id)
-            if thread.state_id is not None and thread.head_id is not None:
-                state_rows.place_state(connection, thread.state_id, thread.head_id)
+            head = thread_rows.select_node(connection, thread.head_id, thread_id) if thread.head_id else None
+            if thread.state_id is not None and head is not None:
+                state_rows.place_state(connection, thread.state_id, head)
 
     def get_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

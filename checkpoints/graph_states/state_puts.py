@@ -9,13 +9,14 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
+from .. import history
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
 from ..errors import RunActiveError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
 from ..graph_state import INPUT_CHANNEL, Reference, list_paths, unwrap_snapshot
 from ..model import UNTITLED, Json, Node
 from ..names import clean_name
-from ..operation import Caller, OperationKind
+from ..operation import Caller, Operation, OperationKind
 from ..storage import state_rows, thread_rows, value_rows, write_rows
 from ..storage.state_rows import StateDraft, StoredState
 from ..storage.thread_rows import LoadedThread
@@ -23,8 +24,10 @@ from ..storage.write_rows import StateKey
 from ..store import Store
 from .applied_steps import AppliedStep, AppliedSteps
 from .channel_values import list_numbers, name_value
+from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
 
+_RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
 
 
@@ -38,6 +41,7 @@ class StatePut:
     metadata: Json
     new_versions: ChannelVersions
     begun_at: str | None  # the id of the state where the conversation stood when the run began
+    is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
 
     @classmethod
     def parse(
@@ -46,7 +50,8 @@ class StatePut:
         at = config["configurable"]
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST))
+        is_resumed = bool(key.namespace and at.get(_RESUMING))
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST), is_resumed)
 
     @property
     def is_root(self) -> bool:
@@ -73,26 +78,34 @@ class StateWriter:
         self._takes_unfit_messages = takes_unfit_messages
         self._paths = paths
         self.applied = AppliedSteps()
+        self._last_steps = LastSteps()
 
     def write_put(self, serde: SerializerProtocol, put: StatePut) -> None:
         try:
-            path = self._write_at_once(serde, put)
+            path, step = self._write_at_once(serde, put)
         except BaseException:
             self.applied.forget_step(_name_parent_key(put))
             raise
         if path is not None:
             self._paths.keep_path(put.key.thread_id, path)
+        if step is not None:
+            self._last_steps.keep_step(step)
 
-    def _write_at_once(self, serde: SerializerProtocol, put: StatePut) -> MessagePath | None:
+    def _write_at_once(self, serde: SerializerProtocol, put: StatePut) -> tuple[MessagePath | None, LastStep | None]:
         with self._store.database.begin_write(put.key.thread_id) as connection:
             loaded = self._load_or_make_thread(connection, put.key.thread_id)
-            parent = state_rows.select_state(connection, *_name_parent(put)) if put.parent_id else None
+            last = self._last_steps.find_step(loaded.thread, put.parent_id) if put.is_root else None
+            parent = last.state if last else _select_parent(connection, put)
             run_id = put.choose_run_id(parent)
             if put.is_root:
-                _check_writer(connection, loaded, put, parent, run_id)
+                _check_writer(loaded, put, parent, run_id)
             now = thread_rows.from_time(self._store.now())
             change = Transaction(connection, loaded, now, self._store.new_id, Caller("agent", undo_group=run_id))
-            return self._write_state(change, serde, put, parent, run_id)
+            path, state = self._write_state(change, serde, put, parent, run_id)
+            if not put.is_root:
+                return None, None
+            operation = _move(change, state, path, last.operation if last else None)
+            return path, LastStep(state, operation)
 
     def _load_or_make_thread(self, connection: sa.Connection, thread_id: str) -> LoadedThread:
         try:
@@ -102,8 +115,8 @@ class StateWriter:
 
     def _write_state(
         self, change: Transaction, serde: SerializerProtocol, put: StatePut, parent: StoredState | None, run_id: str
-    ) -> MessagePath | None:
-        """Write a state, and move the head to it. Return its messages, where they are in the tree."""
+    ) -> tuple[MessagePath | None, StoredState]:
+        """Write a state. Return its messages, where they are in the tree."""
         old: Mapping[str, Reference] = parent.body["values"] if parent else {}
         values, path = {}, None
         has_messages = put.is_root and self._channel in put.checkpoint["channel_values"]
@@ -121,17 +134,14 @@ class StateWriter:
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
         head = _find_head(change, values, path, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
-        message_id = head.id if head and put.is_root and not is_input else None
-        parent_id = None if parent else put.parent_id
+        message = head if put.is_root else None
         key = put.key
-        new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, parent_id, run_id, message_id)
-        number = state_rows.insert_state(change.connection, new, _make_body(put, values))
-        if put.is_root:
-            _move(change, head, number, path)
+        new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
+        written = state_rows.insert_state(change.connection, new, _make_body(put, values))
         if parent is not None:
             self._forget_inputs(change.connection, put, parent, values)
             self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)
-        return path
+        return path, written
 
     def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
         """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
@@ -174,17 +184,16 @@ def _find_head(
     return path.end if path is not None else thread_rows.select_node(change.connection, new[0][0], change.thread.id)
 
 
-def _name_parent(put: StatePut) -> tuple[str, str, str]:
-    return put.key.thread_id, put.key.namespace, put.parent_id or ""
+def _select_parent(connection: sa.Connection, put: StatePut) -> StoredState | None:
+    key = _name_parent_key(put)
+    return state_rows.select_state(connection, key.thread_id, key.namespace, put.parent_id) if put.parent_id else None
 
 
 def _name_parent_key(put: StatePut) -> StateKey:
-    return StateKey(*_name_parent(put))
+    return StateKey(put.key.thread_id, put.key.namespace, put.parent_id or "")
 
 
-def _check_writer(
-    connection: sa.Connection, loaded: LoadedThread, put: StatePut, parent: StoredState | None, run_id: str
-) -> None:
+def _check_writer(loaded: LoadedThread, put: StatePut, parent: StoredState | None, run_id: str) -> None:
     """Refuse a run that another one has overtaken. A run at a state that was chosen by its id is a fork."""
     thread = loaded.thread
     if loaded.active_run_id not in (None, run_id):
@@ -203,14 +212,16 @@ def _is_unchanged(put: StatePut, parent: StoredState | None, channel: str) -> bo
 
 
 def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
+    """Return the body of a state. LangGraph goes on changing its own dictionaries."""
     return {
         "v": put.checkpoint["v"],
         "ts": put.checkpoint["ts"],
         "values": values,
-        "versions": put.checkpoint["channel_versions"],
-        "seen": put.checkpoint["versions_seen"],
+        "versions": dict(put.checkpoint["channel_versions"]),
+        "seen": {node: dict(versions) for node, versions in put.checkpoint["versions_seen"].items()},
         "updated": put.checkpoint.get("updated_channels"),
         "metadata": put.metadata,
+        "resumed": put.is_resumed,
     }
 
 
@@ -222,17 +233,18 @@ def _list_delta_channels(checkpoint: Checkpoint) -> list[str]:
     ]
 
 
-def _move(change: Transaction, head: Node | None, number: int, path: MessagePath | None) -> None:
+def _move(change: Transaction, state: StoredState, path: MessagePath | None, newest: Operation | None) -> Operation:
     """Move the conversation to a new state, as a change that undo takes back with its run."""
+    head = state.message
     kind = OperationKind.APPEND
-    if change.head is not None and change.head != head and change.head not in change.trace_path(head):
+    if change.head is not None and not history.continues(head, change.head) and change.head not in change.trace_path(head):
         kind = OperationKind.EDIT
     if change.thread.deleted:  # LangGraph's user begins anew with an id that was deleted
         change.update_row("thread", change.thread.id, deleted_at=None)
     if change.thread.title == UNTITLED and (title := _find_title(path)):
         change.update_row("thread", change.thread.id, title=title)
-    change.stand_at(head, number)
-    record_step(change, kind, head.id if head else None)
+    change.stand_at(head, state.number)
+    return record_step(change, kind, head.id if head else None, newest)
 
 
 def _find_title(path: MessagePath | None) -> str:

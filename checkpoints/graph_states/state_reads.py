@@ -24,7 +24,7 @@ from .state_puts import READ_AS_LATEST
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
 _standing_query = (
-    sa.select(schema.branch.c.state_id)
+    state_rows.STATE_QUERY.join(schema.branch, schema.branch.c.state_id == _state.number)
     .join(schema.thread, _thread.branch_id == schema.branch.c.id)
     .where(_thread.id == sa.bindparam("of_thread"), _thread.deleted_at.is_(None))
 )
@@ -34,7 +34,8 @@ _listed_query = state_rows.STATE_QUERY.join(schema.thread, _thread.id == _state.
 
 def select_standing_state(connection: sa.Connection, thread_id: str) -> StoredState | None:
     """Return the state where the conversation stands: not the newest one, after an undo."""
-    return state_rows.select_numbered_state(connection, connection.scalar(_standing_query, {"of_thread": thread_id}))
+    row = connection.execute(_standing_query, {"of_thread": thread_id}).one_or_none()
+    return state_rows.parse_state(row) if row else None
 
 
 def select_latest_state(connection: sa.Connection, thread_id: str, namespace: str) -> StoredState | None:
@@ -52,12 +53,24 @@ def select_latest_state(connection: sa.Connection, thread_id: str, namespace: st
 
 
 def _is_below(connection: sa.Connection, state: StoredState, standing: StoredState) -> bool:
-    """Return whether a subgraph's state was reached from where the conversation stands, and is not of an undone run."""
+    """Return whether a subgraph's state was reached from where the conversation stands, and is not of an undone run.
+
+    Several runs may have gone on from the graph's own state, each with another answer. Which of them wrote the subgraph's
+    state is seen from the state that ended its step.
+    """
     root_id = state.body["metadata"].get("parents", {}).get("")
     if root_id is None:
         return True
     root = state_rows.select_state(connection, state.thread_id, "", root_id)
-    return root is not None and state_rows.is_ancestor(connection, root.number, standing.number)
+    if root is None:
+        return False
+    path = state_rows.select_path_start(connection, root.number, standing.number)
+    if root.number not in path:
+        return False
+    following = next((number for number in path if number != root.number), None)
+    if state.body["resumed"]:
+        return state_rows.find_child(connection, root, state.number) == following
+    return following is None or state.number < following
 
 
 def select_listed_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:

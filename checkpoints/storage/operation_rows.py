@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ..model import Json
 from ..operation import Operation, OperationKind, RowChange
 from ..operation_detail import OperationDetail
 from . import schema, thread_rows
@@ -13,7 +14,7 @@ _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements
 _columns = schema.operation.c
 _is_operation = (_columns.thread_id == sa.bindparam("of_thread"), _columns.version == sa.bindparam("of_version"))
 _one_query = sa.select(schema.operation).where(*_is_operation)
-_update_changes = sa.update(schema.operation).where(*_is_operation)
+_update_operation = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
     *(column for column in _columns if column is not _columns.changes),
@@ -60,13 +61,28 @@ def select_operation(connection: sa.Connection, thread_id: str, version: int) ->
     return parse_operation(row) if row else None
 
 
-def update_changes(
-    connection: sa.Connection, operation: Operation, changes: Sequence[RowChange], result: str | None
-) -> None:
-    """Record more changes in an operation that is the newest of its thread."""
-    place = {"of_thread": operation.thread_id, "of_version": operation.version}
-    values = {"changes": _format_changes(changes), "result": result or operation.result}
-    connection.execute(_update_changes, {**place, **values})
+def replace_operation(connection: sa.Connection, newest: Operation, joined: Operation) -> None:
+    """Write the newest operation of a thread anew, with more changes and perhaps a higher version."""
+    place = {"of_thread": newest.thread_id, "of_version": newest.version}
+    values: Json = {"changes": _format_changes(joined.changes), "result": joined.result}
+    if joined.version != newest.version:
+        values |= {"version": joined.version, "detail": joined.detail.to_json()}
+    connection.execute(_update_operation, {**place, **values})
+
+
+def erase_contents(connection: sa.Connection, thread_id: str) -> None:
+    """Erase what a thread's operations changed, and the names and descriptions in it. Their versions stay."""
+    of_thread = _columns.thread_id == thread_id
+    details = connection.execute(sa.select(_columns.version, _columns.detail).where(of_thread)).all()
+    connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
+    joined = [(row.version, OperationDetail.from_json(row.detail).joined) for row in details]
+    kept = [
+        {"of_thread": thread_id, "of_version": version, "detail": OperationDetail(joined=count).to_json()}
+        for version, count in joined
+        if count
+    ]
+    if kept:
+        connection.execute(_update_operation, kept)
 
 
 def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:

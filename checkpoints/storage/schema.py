@@ -5,19 +5,9 @@ The conditions of partial indexes are named for SQLite alone: an option of Postg
 migrations make every index.
 """
 
-from typing import Any
-
 import sqlalchemy as sa
 
-
-class SearchVector(sa.types.UserDefinedType[str]):
-    """PostgreSQL's `tsvector`, read and written as text."""
-
-    cache_ok = True
-
-    def get_col_spec(self, **_: Any) -> str:
-        return "TSVECTOR"
-
+from .column_types import CheckpointId, SearchVector
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
@@ -144,7 +134,6 @@ operation = sa.Table(
     ),
 )
 
-_ID_TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")  # LangGraph's ids ascend byte by byte
 # The state of a graph's channels after one step, written once. It names the values of the channels: see graph_state.py.
 state = sa.Table(
     "state",
@@ -152,16 +141,19 @@ state = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True),  # ascends from parents to children, and is never used again
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
     sa.Column("namespace", sa.Text, nullable=False),  # empty for the graph itself; else the place of a subgraph in it
-    sa.Column("checkpoint_id", _ID_TEXT, nullable=False),  # LangGraph's
+    sa.Column("checkpoint_id", CheckpointId, nullable=False),  # LangGraph's
     sa.Column("parent", sa.Integer),  # its number; NULL for a parent that is not stored
-    sa.Column("parent_id", sa.Text),  # LangGraph's id of a parent that is not stored
+    sa.Column("parent_id", CheckpointId),  # LangGraph's id of a parent that is not stored
     sa.Column("parent_hash", sa.LargeBinary),  # of a parent that was erased
-    sa.Column("message_id", sa.Text, index=True),  # the last one of its path, by which the state is found
-    *(sa.Column("run_id", sa.Text), sa.Column("shape", sa.Integer, nullable=False)),
-    sa.Column("leaves", sa.Text, nullable=False),  # JSON
+    *(sa.Column(name, sa.Integer) for name in ("segment", "depth")),  # of the message where the conversation stood
+    sa.Column("is_input", sa.Boolean, nullable=False),  # of a run: it belongs to the messages that are still to come
+    sa.Column("run_id", sa.Text),  # NULL: the state's own id
+    sa.Column("shape", sa.Integer, nullable=False),
+    sa.Column("leaves", sa.LargeBinary, nullable=False),  # see graph_state.py
     sa.Column("hash", sa.LargeBinary, nullable=False),
     sa.Column("hidden", sa.Boolean, nullable=False, server_default=sa.false()),  # LangGraph's `prune` unlisted it
     sa.UniqueConstraint("thread_id", "namespace", "checkpoint_id", name="uq_state_thread_id_namespace_checkpoint_id"),
+    sa.Index("ix_state_segment_depth", "segment", "depth", sqlite_where=sa.text("segment IS NOT NULL AND NOT is_input")),
     sqlite_autoincrement=True,
 )
 
@@ -187,11 +179,15 @@ channel_value = sa.Table(
 state_write = sa.Table(
     "state_write",
     metadata,
-    *(sa.Column(name, sa.Text, primary_key=True) for name in ("thread_id", "namespace", "checkpoint_id", "task_id")),
+    *(sa.Column(name, sa.Text, primary_key=True) for name in ("thread_id", "namespace")),
+    sa.Column("checkpoint_id", CheckpointId, primary_key=True),
+    sa.Column("task_id", sa.Text, primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),  # negative for errors and interrupts
+    # Written by a run that began at this state. Were it not beside the key, SQLite 3.40 would find damage in the table.
+    sa.Column("resumed", sa.Boolean, primary_key=True),
     *(sa.Column(name, sa.Text, nullable=False) for name in ("task_path", "channel", "type")),
     sa.Column("bytes", sa.LargeBinary, nullable=False),
-    sa.Column("resumed", sa.Boolean, nullable=False),  # written by a run that began at this state
+    sqlite_with_rowid=False,
 )
 
 MOVABLE_TABLES = {"thread": thread, "branch": branch, "checkpoint": checkpoint}  # what an operation may change

@@ -27,6 +27,7 @@ _MAX_PORTION_MESSAGES = 200
 _MAX_PORTION_CHARS = 500_000  # beyond it a portion ends
 _entry, _message, _checkpoint = schema.search_entry.c, schema.message.c, schema.checkpoint.c
 _INSERT_ENTRIES = sa.insert(schema.search_entry)
+_INSERT_ENTRY = _INSERT_ENTRIES.returning(_entry.number)
 _INSERT_WORDS = sa.text("INSERT INTO search_words (rowid, words) VALUES (:number, :words)")
 _DELETE_WORDS = sa.text("INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', :number, :words)")
 _DELETE_ALL_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('delete-all')")
@@ -116,9 +117,12 @@ def _insert(connection: sa.Connection, rows: list[dict[str, Any]], words: Sequen
     if connection.dialect.name == "postgresql":
         connection.execute(_INSERT_ENTRIES, [row | {"words": write_vector(w)} for row, w in zip(rows, words, strict=True)])
         return
-    first = connection.execute(_LAST_NUMBER).scalar_one() + 1  # one transaction writes at a time
-    entries = [row | {"number": n, "words": k} for n, (row, k) in enumerate(zip(rows, kept, strict=True), first)]
-    connection.execute(_INSERT_ENTRIES, entries)
+    entries = [row | {"words": each} for row, each in zip(rows, kept, strict=True)]
+    if len(entries) == 1:
+        first = connection.execute(_INSERT_ENTRY, entries[0]).scalar_one()
+    else:
+        first = connection.execute(_LAST_NUMBER).scalar_one() + 1  # one transaction writes at a time
+        connection.execute(_INSERT_ENTRIES, [each | {"number": n} for n, each in enumerate(entries, first)])
     connection.execute(_INSERT_WORDS, [{"number": n, "words": " ".join(w)} for n, w in enumerate(words, first)])
 
 

@@ -7,22 +7,30 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import DamagedStateError
-from ..graph_state import hash_state, hash_text, join_body, split_body
+from ..graph_state import RowValues, hash_state, hash_text, join_body, split_body
 from ..history import Path
-from ..model import Json
+from ..model import Json, Node
 from . import schema
 from .file_rows import load_insert
 
-_state, _parent = schema.state.c, schema.state.alias("parent_state")
+_state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
+_parent = schema.state.alias("parent_state")
+_GIVEN_COLUMNS = (
+    *("thread_id", "namespace", "checkpoint_id", "parent", "parent_id", "segment", "depth", "is_input", "run_id"),
+    *("leaves", "hash", "hidden"),
+)
+_is_of_message = sa.and_(_message.segment == _state.segment, _message.depth == _state.depth)
 STATE_QUERY = (
     sa.select(
         schema.state,
         schema.state_shape.c.body.label("shape_body"),
         _parent.c.checkpoint_id.label("stored_parent_id"),
         _parent.c.hash.label("stored_parent_hash"),
+        _message.id.label("message_id"),
     )
-    .outerjoin(schema.state_shape, schema.state_shape.c.number == _state.shape)
+    .outerjoin(schema.state_shape, _shape.number == _state.shape)
     .outerjoin(_parent, _parent.c.number == _state.parent)
+    .outerjoin(schema.message, _is_of_message)
 )
 _one_query = STATE_QUERY.where(
     _state.thread_id == sa.bindparam("of_thread"),
@@ -30,14 +38,21 @@ _one_query = STATE_QUERY.where(
     _state.checkpoint_id == sa.bindparam("of_checkpoint"),
 )
 _numbered_query = STATE_QUERY.where(_state.number == sa.bindparam("of_number"))
-_insert_state = sa.insert(schema.state).returning(_state.number)
-_shape_query = sa.select(schema.state_shape.c.number).where(schema.state_shape.c.hash == sa.bindparam("of_hash"))
-_message = schema.message.c
-_is_at_rest = sa.or_(_state.run_id == _message.run_id, _state.run_id == _state.checkpoint_id)
+_given = [_state[name] for name in _GIVEN_COLUMNS]
+_shape_query = sa.select(*(sa.bindparam(each.name, type_=each.type) for each in _given), _shape.number).where(
+    _shape.hash == sa.bindparam("shape_hash")
+)
+_insert_state = (
+    sa.insert(schema.state)
+    .from_select([*_given, _state.shape], _shape_query, include_defaults=False)
+    .returning(_state.number)
+)
+_is_at_rest = sa.or_(_state.run_id == _message.run_id, _state.run_id.is_(None))
 _found_query = (
     sa.select(_state.number)
-    .join_from(schema.message, schema.state, _state.message_id == _message.id)
-    .where(_message.segment == sa.bindparam("of_segment"), _message.depth <= sa.bindparam("last_depth"))
+    .join_from(schema.message, schema.state, _is_of_message)
+    .where(_state.segment == sa.bindparam("of_segment"), _state.depth <= sa.bindparam("last_depth"))
+    .where(sa.not_(_state.is_input))
     # At the same message, a later run may have begun and changed other channels. Meant is a state that the message's own run
     # left, or an update of the state after it, which is a run of one step.
     .order_by(_message.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
@@ -55,7 +70,8 @@ class StoredState:
     checkpoint_id: str
     parent: int | None
     parent_id: str | None
-    run_id: str | None
+    run_id: str
+    message: Node | None  # where the conversation stood
     hash: bytes
     body: Json
 
@@ -69,36 +85,57 @@ class StateDraft:
     checkpoint_id: str
     parent: StoredState | None
     parent_id: str | None
-    run_id: str | None
-    message_id: str | None
+    run_id: str
+    message: Node | None  # where the conversation stands with it
+    is_input: bool
 
 
-def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> int:
-    """Write a state, and return its number."""
-    shape, leaves = split_body(body, new.run_id)
+def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
+    """Write a state, and return it."""
+    message_id = new.message.id if new.message else None
+    shape, leaves = split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
     named = new.parent.hash if new.parent else new.parent_id
+    hash_ = hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id)
     row = {
         "thread_id": new.thread_id,
         "namespace": new.namespace,
         "checkpoint_id": new.checkpoint_id,
         "parent": new.parent.number if new.parent else None,
         "parent_id": None if new.parent else new.parent_id,
-        "message_id": new.message_id,
-        "run_id": new.run_id,
-        "shape": _find_or_insert_shape(connection, shape),
+        "segment": new.message.segment if new.message else None,
+        "depth": new.message.depth if new.message else None,
+        "is_input": new.is_input,
+        "run_id": None if new.run_id == new.checkpoint_id else new.run_id,
         "leaves": leaves,
-        "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves),
+        "hash": hash_,
+        "hidden": False,
     }
-    return int(connection.execute(_insert_state, row).scalar_one())
+    return StoredState(
+        number=_insert_with_shape(connection, row, shape),
+        thread_id=new.thread_id,
+        namespace=new.namespace,
+        checkpoint_id=new.checkpoint_id,
+        parent=new.parent.number if new.parent else None,
+        parent_id=new.parent.checkpoint_id if new.parent else new.parent_id,
+        run_id=new.run_id,
+        message=new.message,
+        hash=hash_,
+        body=body,
+    )
 
 
-def _find_or_insert_shape(connection: sa.Connection, shape: str) -> int:
+def _measure_path(message: Node | None) -> tuple[str, int] | None:
+    return (message.id, message.depth + 1) if message else None
+
+
+def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
+    """Insert a row, and its shape if no state has had it: one statement for most states."""
     hash_ = hash_text(shape)
-    number = connection.scalar(_shape_query, {"of_hash": hash_})
-    if number is None:  # another transaction may write the same meanwhile
+    number = connection.scalar(_insert_state, {**row, "shape_hash": hash_})
+    if number is None:  # another transaction may write the same shape meanwhile
         insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
         connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
-        number = connection.execute(_shape_query, {"of_hash": hash_}).scalar_one()
+        number = connection.execute(_insert_state, {**row, "shape_hash": hash_}).scalar_one()
     return int(number)
 
 
@@ -117,6 +154,8 @@ def parse_state(row: Any) -> StoredState:
     """Return the state of a row of `STATE_QUERY`. Raises `DamagedStateError`."""
     if not is_intact(row):
         raise DamagedStateError(row.thread_id, row.checkpoint_id)
+    message = None if row.message_id is None else Node(row.message_id, row.segment, row.depth)
+    run_id = row.run_id or row.checkpoint_id
     return StoredState(
         number=row.number,
         thread_id=row.thread_id,
@@ -124,9 +163,10 @@ def parse_state(row: Any) -> StoredState:
         checkpoint_id=row.checkpoint_id,
         parent=row.parent,
         parent_id=row.stored_parent_id or row.parent_id,
-        run_id=row.run_id,
+        run_id=run_id,
+        message=message,
         hash=row.hash,
-        body=join_body(row.shape_body, row.leaves, row.run_id),
+        body=join_body(row.shape_body, row.leaves, RowValues(row.checkpoint_id, run_id, _measure_path(message))),
     )
 
 
@@ -134,7 +174,7 @@ def is_intact(row: Any) -> bool:
     """Return whether a row of `STATE_QUERY` fits its hash."""
     parent = row.stored_parent_hash or row.parent_hash or row.parent_id
     shape = row.shape_body or ""
-    return bool(hash_state(row.namespace, row.checkpoint_id, parent, shape, row.leaves) == row.hash)
+    return bool(hash_state(row.namespace, row.checkpoint_id, parent, shape, row.leaves, row.message_id) == row.hash)
 
 
 def find_state(connection: sa.Connection, path: Path) -> int | None:
@@ -148,26 +188,37 @@ def find_state(connection: sa.Connection, path: Path) -> int | None:
 
 def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
     """Return the graph's own states by number, without their content; `is_own`: of the run that wrote their message."""
-    is_own = _is_at_rest.label("is_own")
-    query = sa.select(_state.number, _state.parent, _state.message_id, is_own)
+    is_own, message_id = _is_at_rest.label("is_own"), _message.id.label("message_id")
+    query = sa.select(_state.number, _state.parent, message_id, is_own)
     of_graph = sa.and_(_state.thread_id == thread_id, _state.namespace == "")
-    joined = query.outerjoin(schema.message, _message.id == _state.message_id).where(of_graph)
+    joined = query.outerjoin(schema.message, sa.and_(_is_of_message, sa.not_(_state.is_input))).where(of_graph)
     return list(connection.execute(joined.order_by(_state.number)))
 
 
-def is_ancestor(connection: sa.Connection, ancestor: int, number: int | None) -> bool:
-    """Return whether a state is another one or above it. Numbers ascend from parents to children."""
-    if number is None or ancestor > number:
-        return False
+def select_path_start(connection: sa.Connection, ancestor: int, number: int) -> Sequence[int]:
+    """Return the first two states of the path from one state to another; others if it is not above that one.
+
+    Numbers ascend from parents to children.
+    """
     above = sa.select(_state.number, _state.parent).where(_state.number == number).cte(recursive=True)
     parents = sa.select(_state.number, _state.parent).where(_state.number == above.c.parent, _state.number >= ancestor)
     chain = above.union_all(parents)
-    return connection.scalar(sa.select(chain.c.number).where(chain.c.number == ancestor)) is not None
+    query = sa.select(chain.c.number).where(chain.c.number >= ancestor).order_by(chain.c.number).limit(2)
+    return connection.scalars(query).all()
 
 
-def place_state(connection: sa.Connection, number: int, message_id: str) -> None:
-    """Let a state belong to another message. Its hash does not cover that: it is an index."""
-    connection.execute(sa.update(schema.state).where(_state.number == number).values(message_id=message_id))
+def find_child(connection: sa.Connection, parent: StoredState, after: int) -> int | None:
+    """Return the first state that follows a state, and that was written after another one."""
+    newer = (_state.thread_id == parent.thread_id, _state.namespace == parent.namespace)
+    query = sa.select(sa.func.min(_state.number)).where(*newer, _state.checkpoint_id > parent.checkpoint_id)
+    number: int | None = connection.scalar(query.where(_state.parent == parent.number, _state.number > after))
+    return number
+
+
+def place_state(connection: sa.Connection, number: int, message: Node) -> None:
+    """Let a state that names no message belong to another one. Its hash does not cover that."""
+    place = {"segment": message.segment, "depth": message.depth, "is_input": False}
+    connection.execute(sa.update(schema.state).where(_state.number == number).values(place))
 
 
 def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:

@@ -18,15 +18,19 @@ _COLUMNS = (
     _write.channel,
     _write.type,
     _write.bytes,
+    _write.resumed,
 )
 _is_of_state = (
     _write.thread_id == sa.bindparam("of_thread"),
     _write.namespace == sa.bindparam("of_namespace"),
     _write.checkpoint_id == sa.bindparam("of_checkpoint"),
 )
-_stored_query = sa.select(_write.task_id, _write.position).where(*_is_of_state)
+_stored_query = sa.select(_write.task_id, _write.position, _write.resumed).where(*_is_of_state)
 _delete_special = sa.delete(schema.state_write).where(
-    *_is_of_state, _write.task_id == sa.bindparam("of_task"), _write.position == sa.bindparam("at_position")
+    *_is_of_state,
+    _write.task_id == sa.bindparam("of_task"),
+    _write.position == sa.bindparam("at_position"),
+    _write.resumed == sa.bindparam("are_resumed"),
 )
 _special = schema.state_write.alias("special")
 _COPIED_AT_ONCE = 200
@@ -77,16 +81,19 @@ def insert_writes(
 ) -> None:
     """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last.
 
-    `is_resumed` says that the run began at this state: the step had been interrupted before.
+    `is_resumed` says that the run began at this state: the step had been interrupted before. The interrupt stays beside a
+    later one, for an undo.
     """
     rows_of_step = connection.execute(_stored_query, key.parameters).all()
-    stored = {row.position for row in rows_of_step if row.task_id == task_id}
+    stored = {(row.position, row.resumed) for row in rows_of_step if row.task_id == task_id}
     positions = {row.position for row in rows_of_step} | {each.position for each in writes}
     resumed = is_resumed or _RESUME_POSITION in positions
-    kept = {each.position: each for each in writes if each.position < 0 or each.position not in stored}
+    taken = {position for position, _ in stored}
+    kept = {each.position: each for each in writes if each.position < 0 or each.position not in taken}
     for position in kept:
-        if position in stored:
-            connection.execute(_delete_special, {**key.parameters, "of_task": task_id, "at_position": position})
+        if (position, resumed) in stored:
+            place = {"of_task": task_id, "at_position": position, "are_resumed": resumed}
+            connection.execute(_delete_special, {**key.parameters, **place})
     of_state = {"thread_id": key.thread_id, "namespace": key.namespace, "checkpoint_id": key.checkpoint_id}
     rows = [
         {
@@ -108,15 +115,17 @@ def insert_writes(
 def select_writes(
     connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
 ) -> dict[str, list[Write]]:
-    """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them."""
+    """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them.
+
+    What a run has written that went on from the state stands in the place of what was written before.
+    """
     query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
-    found: dict[str, list[Write]] = {}
-    for row in select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids):
-        write = Write(row.task_path, row.task_id, row.position, row.channel, row.type, row.bytes)
-        found.setdefault(row.checkpoint_id, []).append(write)
-    for writes in found.values():
-        writes.sort(key=lambda each: (each.task_path, each.task_id, each.position))
-    return found
+    found: dict[str, dict[tuple[str, str, int], Write]] = {}
+    rows = select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids)
+    for row in sorted(rows, key=lambda row: bool(row.resumed)):
+        place = (row.task_path, row.task_id, row.position)
+        found.setdefault(row.checkpoint_id, {})[place] = Write(*place, row.channel, row.type, row.bytes)
+    return {checkpoint_id: [write for _, write in sorted(writes.items())] for checkpoint_id, writes in found.items()}
 
 
 def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:

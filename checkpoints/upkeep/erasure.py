@@ -16,7 +16,7 @@ from ..errors import RunActiveError
 from ..model import Thread
 from ..operation import Caller, OperationKind
 from ..progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from ..storage import file_rows, schema, search_index, sqlite, tag_rows, thread_rows
+from ..storage import file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
 from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
 from ..storage.search_index import IndexedMessage
@@ -179,7 +179,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
             lost_checkpoints.append(row.id)
     count, segments = _count_beyond(connection, thread.id, _reach_of_messages(connection, messages, forks))
     changes = 0 if keep_undo else len(reach)
-    lost_states = state_erasure.find_lost_states(connection, thread.id, states)
+    lost_states = state_erasure.find_lost_states(connection, thread.id, states, segments)
     if not (count or lost_branches or lost_checkpoints or changes or lost_states):
         return None
     return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes, lost_states)
@@ -238,8 +238,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
         has_messages = sa.exists().where(_message_columns.segment == segment)
         connection.execute(sa.delete(schema.segment).where(_segment_columns.id == segment, ~has_messages))
     if erasure.changes:
-        of_thread = schema.operation.c.thread_id == thread_id  # it contains names and descriptions of erased rows
-        connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
+        operation_rows.erase_contents(connection, thread_id)
         now = thread_rows.from_time(datetime.now(UTC))
         change = Transaction(
             connection, thread_rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()

@@ -1,11 +1,12 @@
 """Erasure of the states of graphs that nothing reaches, and of the values that no state names afterwards."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from ..graph_state import list_value_numbers
+from ..history import Place
 from ..storage import schema, state_rows
 
 _state, _write, _value = schema.state.c, schema.state_write.c, schema.channel_value.c
@@ -13,16 +14,24 @@ _MAX_NUMBERS = 500  # in one statement
 _BATCH_SIZE = 200
 
 
-def find_lost_states(connection: sa.Connection, thread_id: str, roots: Collection[int]) -> list[int]:
-    """Return the states of a thread that none of these is or comes from. What LangGraph's `prune` unlisted is among them."""
-    rows = connection.execute(sa.select(_state.number, _state.parent, _state.hidden).where(_of(thread_id))).all()
-    parents = {row.number: row.parent for row in rows}
+def find_lost_states(
+    connection: sa.Connection, thread_id: str, roots: Collection[int], lost_messages: Iterable[Place] = ()
+) -> list[int]:
+    """Return the states of a thread that none of these is or comes from.
+
+    Among them are those that LangGraph's `prune` unlisted, and those whose messages are lost: in each of these segments,
+    from the given depth on.
+    """
+    columns = (_state.number, _state.parent, _state.hidden, _state.segment, _state.depth)
+    rows = connection.execute(sa.select(*columns).where(_of(thread_id))).all()
+    parents, starts = {row.number: row.parent for row in rows}, dict(lost_messages)
     replayed = _select_states_with_writes(connection, thread_id)
-    hidden = {row.number for row in rows if row.hidden} - set(roots) - replayed
+    left = {row.number for row in rows if row.hidden or (row.segment in starts and row.depth >= starts[row.segment])}
+    ended = left - set(roots) - replayed
     kept: set[int] = set()
     for root in roots:
         number: int | None = root
-        while number is not None and number in parents and number not in kept and number not in hidden:
+        while number is not None and number in parents and number not in kept and number not in ended:
             kept.add(number)
             number = parents[number]
     kept |= _find_subgraph_states(connection, thread_id, kept)

@@ -17,6 +17,7 @@ from .. import files, history, serde
 from ..history import SegmentParents
 from ..model import Node
 from ..operation import OperationKind
+from ..operation_detail import OperationDetail
 from ..progress import Report, StepCounter, ignore_progress
 from ..storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from ..storage.database import Database
@@ -265,13 +266,12 @@ def _check_heads(
 
 def _check_operations(connection: sa.Connection, thread: _ThreadRow) -> Findings:
     """Check that versions have no gap, and that both ends of each undo agree."""
-    query = sa.select(
-        _operation_columns.version, _operation_columns.kind, _operation_columns.target, _operation_columns.undone_by
-    )
+    columns = (_operation_columns[name] for name in ("version", "kind", "target", "undone_by", "detail"))
     known = connection.execute(
-        query.where(_operation_columns.thread_id == thread.id).order_by(_operation_columns.version)
+        sa.select(*columns).where(_operation_columns.thread_id == thread.id).order_by(_operation_columns.version)
     ).all()
-    if [row.version for row in known] != list(range(1, thread.version + 1)):
+    firsts = [row.version - OperationDetail.from_json(row.detail).joined for row in known]
+    if [*firsts, thread.version + 1] != [1, *(row.version + 1 for row in known)]:
         yield f"its operations are not those from 1 to {thread.version:,}", None
         return
     needed = undo_reach.collect_references(undo_reach.list_revertible_operations(connection, thread.id))[0]

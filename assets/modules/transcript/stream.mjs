@@ -43,7 +43,6 @@ export function useStream(thread, data) {
     if (thread === null) return prepareSocket();
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
-      if (frame.kind === "outage") return showOutage(frame.text);
       showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
@@ -86,6 +85,7 @@ function useWriter(Writer) {
 
 /** The message and the emptied bubble must reach the screen in one frame, or the answer shows twice. */
 function showFrame(frame, { live, reasoning, texts }, dispatch, version) {
+  if (frame.kind === "outage") return showOutage(frame.text);
   texts.show(frame);
   if (frame.kind === "texts") {
     reportFirstWord();

@@ -78,7 +78,7 @@ def test_a_value_that_does_not_fit_its_hash_is_refused_and_named(saver: WaymarkS
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        (sa.update(schema.state).values(leaves=schema.state.c.leaves + " "), "is damaged: it does not fit its hash"),
+        (sa.update(schema.state).values(leaves=b" "), "is damaged: it does not fit its hash"),
         (sa.update(schema.state_shape).values(body="{}"), "is damaged: it does not fit its hash"),
         (sa.delete(schema.channel_value), "names values that are not there"),
         (sa.delete(schema.state).where(schema.state.c.parent.is_(None)), "follows one that is not there"),
@@ -135,6 +135,17 @@ def test_without_undo_the_states_of_undone_runs_are_erased(saver: WaymarkSaver) 
     assert count_rows(saver.store)["channel_value"] < before["channel_value"]
     assert read_channels(graph, "t") == here
     assert find_damages(saver.store) == []
+
+
+def test_states_whose_messages_are_erased_are_erased_with_them(saver: WaymarkSaver) -> None:
+    graph = make_graph(saver)
+    for question in ["one", "two", "forget", "more"]:
+        ask(graph, "t", question)
+    here = read_channels(graph, "t")
+    assert erasure.erase(saver.store.database, keep_undo=False).messages > 0
+    assert find_damages(saver.store) == []
+    assert len([*saver.list(make_config("t"))]) > 3
+    assert read_channels(graph, "t") == here
 
 
 def test_an_answered_interrupt_leaves_no_writes(saver: WaymarkSaver) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 import pytest
+import sqlalchemy as sa
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import START, StateGraph
@@ -22,6 +23,7 @@ from checkpoints import (
 )
 from checkpoints.graph_states import StaleWriterError, WaymarkSaver
 from checkpoints.interchange import reading, transfer
+from checkpoints.storage import schema
 from checkpoints.upkeep import verification
 from tests.checkpoints.graph_states.graphs import (
     Channels,
@@ -69,6 +71,20 @@ def test_the_messages_are_those_of_the_page_and_a_step_repeats_none(saver: Wayma
     assert saver.store.get_thread("t").title == "one"
     with saver.store.database.begin_read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM message").scalar() == 8
+
+
+def test_a_run_is_one_operation_and_the_version_rises_with_each_message(saver: WaymarkSaver) -> None:
+    graph, store = make_graph(saver), saver.store
+    ask(graph, "t", "one")
+    before = store.get_thread("t").version
+    ask(graph, "t", "tool")
+    newest = store.list_operations("t")[0]
+    assert (newest.version, newest.detail.joined) == (before + 3, 2)
+    assert store.list_operations("t")[1].version == before
+    assert is_whole(store)
+    with store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.operation).where(schema.operation.c.version == newest.version).values(detail={}))
+    assert not is_whole(store)
 
 
 def test_a_graph_goes_on_from_where_an_undo_left_the_conversation(saver: WaymarkSaver) -> None:
@@ -431,15 +447,6 @@ def test_an_export_has_the_messages_and_says_that_it_has_no_states(saver: Waymar
     made = transfer.import_thread(saver.store, document).result
     assert read_texts(saver, made) == ["one", "one!"]
     assert saver.get_tuple(make_config(made)) is None
-
-
-def test_a_fork_into_a_new_conversation_has_no_states_of_the_old_one(saver: WaymarkSaver) -> None:
-    graph = make_graph(saver)
-    ask(graph, "t", "one")
-    saver.store.save("t")
-    made = saver.store.fork_thread("t", saver.store.get_thread("t").head_id).result
-    assert (read_texts(saver, made), read_channels(graph, made)) == (["one", "one!"], {})
-    assert is_whole(saver.store)
 
 
 @dataclass(frozen=True)
