@@ -168,6 +168,11 @@ def test_no_text_about_a_graph_is_outside_of_the_catalogue(start: Start, visit: 
         "break",
         "AssertionError",
         "pytest",
+        "Notes",
+        "Turns",
+        "notes",
+        "turns",
+        "messages",
     )
     page.say("hello")
     page.save("Greeted")
@@ -183,6 +188,11 @@ def test_no_text_about_a_graph_is_outside_of_the_catalogue(start: Start, visit: 
     look.at("question")
     card.get_by_role("button", name="Approve").click()
     page.wait_for_answer()
+    page.select(page.checkpoint("Greeted")).get_by_test_id("state").click()
+    expect(page.dialog.get_by_test_id("channel").first).to_be_visible()
+    look.at("state")
+    page.tab.keyboard.press("Escape")
+    expect(page.dialog).to_have_count(0)
     page.ask_to_restore("Greeted")
     look.at("restore")
     page.confirm("Restore")

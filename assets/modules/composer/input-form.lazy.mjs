@@ -59,7 +59,7 @@ const buildChoice = (shared, options) =>
   h("select", { className: "form-select", ...shared }, h("option", { value: "" }, _("(not given)")), options.map((option) => h("option", { key: option, value: option }, option)));
 const BUILDERS = {
   ...{ text: buildLine("text"), number: buildLine("number", "any"), integer: buildLine("number", 1), choice: buildChoice, texts: buildArea, json: buildArea },
-  boolean: ({ id }, _, value, onChange) => h("select", { id, className: "form-select", value: String(value), onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]) }, h("option", { value: "" }, _("(not given)")), h("option", { value: "true" }, _("yes")), h("option", { value: "false" }, _("no"))),
+  boolean: ({ id }, options, value, onChange) => h("select", { id, className: "form-select", value: String(value), onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]) }, h("option", { value: "" }, _("(not given)")), h("option", { value: "true" }, _("yes")), h("option", { value: "false" }, _("no"))),
 };
 
 function isJson(text) {
