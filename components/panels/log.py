@@ -16,7 +16,7 @@ from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
 from components.shapes import Count
-from components.views import operations
+from components.views import change_log, operations
 from components.widgets import Log, build_menu_item
 from words import N_, _
 
@@ -100,7 +100,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
     return {
         "thread": thread_id,
         "version": done[0].version if done else 0,
-        "entries": operations.build_log(done[:count], _read_log_questions(store, done[:count])),
+        "entries": change_log.build_log(done[:count], _read_log_questions(store, done[:count])),
         "count": count,
         "more": len(done) > count,
         "undo": operations.describe_undo(store.find_undoable(thread_id)),

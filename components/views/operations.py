@@ -1,13 +1,12 @@
-"""Sentences about operations: the banner about the last one, the labels of Undo and Redo, and the log.
+"""Sentences about operations: the banner about the last one, and the labels of Undo and Redo. The log is in change_log.py.
 
 Every sentence is made here, from an operation's kind and detail. Nothing reads a sentence back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 from typing import Final, NotRequired, TypedDict
 
-from checkpoints import LONG_SETTINGS, Actor, Operation, OperationDetail, OperationKind, Removal
+from checkpoints import LONG_SETTINGS, Operation, OperationDetail, OperationKind, Removal
 from components.views.sentences import choose_sentences
 from words import N_, _, ngettext
 
@@ -50,7 +49,7 @@ def describe_notice(operation: Operation | None) -> Notice | None:
     if sentences.notice is None:
         return None
     op, detail = str(operation.version), operation.detail
-    if sentences.unknown and _is_unknown(operation):
+    if sentences.unknown and is_unknown(operation):
         return {"op": op, "text": sentences.unknown}
     notice: Notice = {"op": op, "text": _fill_notice(operation, sentences.notice)}
     if operation.kind is OperationKind.RESTORE and detail.future_kept is not None:
@@ -72,7 +71,7 @@ def _fill_notice(operation: Operation, notice: str) -> str:
             removal = _describe_restored_removal(detail)
             parts = [f"{notice.format(_name_restored_place(detail))}. {removal[0].upper()}{removal[1:]}."]
         case _:
-            parts = [notice.format(_describe_object(operation))]
+            parts = [notice.format(describe_object(operation))]
     return " · ".join(part for part in parts if part)
 
 
@@ -83,14 +82,14 @@ def describe_undo(operation: Operation | None) -> str | None:
     words = choose_sentences(operation).undo
     if "{}" not in words:
         return words
-    if _is_unknown(operation):
+    if is_unknown(operation):
         return _("an earlier change")
     if operation.kind is OperationKind.COMPACT and not operation.detail.text:
         return words.format(ngettext("{count:,} message", "{count:,} messages", operation.detail.messages))
-    return words.format(_describe_object(operation))
+    return words.format(describe_object(operation))
 
 
-def _describe_object(operation: Operation) -> str:
+def describe_object(operation: Operation) -> str:
     """Return the object of an operation's sentences, with its numbers."""
     detail = operation.detail
     return detail.text or _DESCRIPTIONS.get(operation.kind, describe_subject)(detail)
@@ -189,7 +188,7 @@ def _describe_setting(key: str, value: str) -> str:
 
 def describe_tagging(operation: Operation) -> str:
     """Return the sentence about a change of tags."""
-    return choose_sentences(operation).log.format(_describe_object(operation))
+    return choose_sentences(operation).log.format(describe_object(operation))
 
 
 def _describe_tags(detail: OperationDetail) -> str:
@@ -234,78 +233,6 @@ _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] =
 }
 
 
-def _is_unknown(operation: Operation) -> bool:
+def is_unknown(operation: Operation) -> bool:
     """Return whether no detail of the operation is known: it was erased, or is damaged."""
     return operation.detail == OperationDetail()
-
-
-def _is_erased(operation: Operation) -> bool:
-    """Return whether an erasure cleared everything that was recorded about the operation."""
-    return not (operation.changes or operation.abridged) and _is_unknown(operation)
-
-
-class LogEntry(TypedDict):
-    version: int
-    who: Actor
-    text: str
-    time: str
-    undone: bool
-
-
-def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> list[LogEntry]:
-    """Return the log of a conversation, newest first. The messages of one run are one entry.
-
-    `questions` holds the texts of the user's messages, by id.
-    """
-    versions = {operation.version: operation for operation in operations}
-    entries: list[LogEntry] = []
-    for _group, written in groupby(operations, _log_group):
-        newest, *others = list(written)
-        entries.append(
-            {
-                "version": newest.version,
-                "who": newest.actor,
-                "text": _describe_operation(newest, 1 + len(others), versions, questions.get(newest.result or "", "")),
-                "time": newest.created_at.isoformat(),
-                "undone": newest.undone,
-            }
-        )
-    return entries
-
-
-def _log_group(operation: Operation) -> tuple[object, ...]:
-    """Return a key that consecutive messages of one run share, and nothing else."""
-    if operation.kind is OperationKind.APPEND and operation.undo_group:
-        return operation.undo_group, operation.actor, operation.undone
-    return (operation.version,)
-
-
-def _describe_operation(operation: Operation, count: int, versions: Mapping[int, Operation], question: str) -> str:
-    """Return an operation's sentence for the log; of an undo or a redo with its target, if that is among `versions`."""
-    sentences = choose_sentences(operation)
-    quoted = _(" “{question}”", question=question) if question else ""
-    match operation.kind:
-        case OperationKind.APPEND if operation.detail.subject == "excerpt":
-            return sentences.log.format(_describe_object(operation))
-        case OperationKind.APPEND:
-            return (
-                _("Asked{quoted}", quoted=quoted)
-                if operation.actor == "user"
-                else sentences.log.format(ngettext("{count:,} message", "{count:,} messages", count))
-            )
-        case OperationKind.UNDO | OperationKind.REDO:
-            return sentences.log.format(_describe_target(operation, versions))
-        case _ if sentences.unknown and _is_unknown(operation):
-            return f"{sentences.unknown}{quoted}"
-        case OperationKind.EDIT | OperationKind.REPLACE:
-            return f"{sentences.log.format(_describe_object(operation))}{quoted}"
-        case _:
-            return sentences.log.format(_describe_object(operation))
-
-
-def _describe_target(operation: Operation, versions: Mapping[int, Operation]) -> str:
-    """Return words for the operation that an undo reverted, or that a redo brought back."""
-    target = versions.get(operation.target or 0)
-    if operation.kind is OperationKind.REDO and target:
-        target = versions.get(target.target or 0)
-    return _("an earlier change") if target is None or _is_erased(target) else str(describe_undo(target))

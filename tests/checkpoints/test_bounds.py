@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, limits
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import checkpoint_rows
-from components.views.operations import build_log
+from components.views.change_log import build_log
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new
 from tests.statements import record_statements

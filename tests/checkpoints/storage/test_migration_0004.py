@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Database, Operation, Store
-from components.views import operations
+from components.views import change_log
 from tests.checkpoints.storage.revisions import revert_schema
 
 HEAD_MOVED = [["branch", "b", {"head_id": "1"}, {"head_id": "2"}]]
@@ -165,7 +165,7 @@ def test_every_form_of_an_old_note_becomes_facts(converted: Store) -> None:
 
 def test_the_page_says_of_old_operations_what_it_said(converted: Store) -> None:
     for operation, (before, (_, _, sentence)) in zip(_operations(converted, "old"), FORMS, strict=True):
-        [entry] = operations.build_log([operation], {})
+        [entry] = change_log.build_log([operation], {})
         assert entry["text"] == (sentence or entry["text"]), before
 
 

@@ -13,8 +13,9 @@ from checkpoints import Database, NewMessage, RunState, Store, serde
 from checkpoints.interchange import reading, transfer
 from components.routes import errors, excerpts
 from components.services import Services
+from components.views.change_log import build_log
 from components.views.message_view import describe_messages
-from components.views.operations import build_log, describe_notice
+from components.views.operations import describe_notice
 from tests.checkpoints.conversations import new, talked
 from tests.components.parts import open_services
 

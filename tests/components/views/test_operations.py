@@ -6,7 +6,7 @@ import pytest
 
 from checkpoints import Caller, Operation, OperationDetail, OperationKind, Removal, Runs, RunState, Store
 from checkpoints.upkeep import erasure
-from components.views import operations
+from components.views import change_log, operations
 from tests.checkpoints.conversations import new, talked
 
 FULL_DETAIL = OperationDetail(
@@ -36,7 +36,7 @@ def _last(store: Store, thread_id: str) -> Operation:
 def _log(store: Store, thread_id: str) -> list[tuple[str, str, bool]]:
     return [
         (entry["who"], entry["text"], entry["undone"])
-        for entry in operations.build_log(store.list_operations(thread_id), {})
+        for entry in change_log.build_log(store.list_operations(thread_id), {})
     ]
 
 
@@ -71,7 +71,7 @@ def test_every_kind_of_change_can_be_said_in_words(store: Store, kind: Operation
     for detail in (OperationDetail(), FULL_DETAIL, OperationDetail(text="an old note")):
         for changes in ((), _last(store, thread_id).changes):
             operation = replace(_last(store, thread_id), kind=kind, detail=detail, changes=changes)
-            sentences = [operations.describe_undo(operation), operations.build_log([operation], {})[0]["text"]]
+            sentences = [operations.describe_undo(operation), change_log.build_log([operation], {})[0]["text"]]
             if (notice := operations.describe_notice(operation)) is not None:
                 sentences.append(notice["text"])
             for sentence in sentences:
@@ -86,7 +86,7 @@ def test_each_kind_of_edit_has_words_of_its_own(store: Store) -> None:
     kinds = (OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
     last, detail = _last(store, thread_id), OperationDetail(kept=1)
     done = [replace(last, version=number, kind=kind, detail=detail) for number, kind in enumerate(kinds)]
-    assert [entry["text"] for entry in operations.build_log(done, {})] == [
+    assert [entry["text"] for entry in change_log.build_log(done, {})] == [
         "Asked instead",
         "Asked for another answer",
         "Kept 1 later message and changed a message to",
@@ -140,7 +140,7 @@ def test_what_one_run_wrote_is_one_entry(store: Store) -> None:
 def test_what_the_user_asked_is_quoted(store: Store) -> None:
     thread_id = store.create_thread().id
     asked = store.append(thread_id, new("What is it?")).result
-    (entry,) = operations.build_log(store.list_operations(thread_id), {asked: "What is it?"})
+    (entry,) = change_log.build_log(store.list_operations(thread_id), {asked: "What is it?"})
     assert entry["text"] == "Asked “What is it?”"
 
 
