@@ -78,18 +78,19 @@ class FakeLangfuse(FakeServer):
     def read(self, request: Request, raw: bytes) -> JSON:
         if request.headers.get("content-encoding") == "gzip":
             raw = gzip.decompress(raw)
+        noted = {"trouble": self.trouble}  # first: a test may wait for the request, and then take the trouble away
         self.received.append(f"{request.method} {request.url}\n".encode() + raw)
         if request.url.path == TRACES:
-            return {"spans": _spans(raw)}
-        return {"scores": json.loads(raw)} if request.method == "POST" else {}
+            return {"spans": _spans(raw), **noted}
+        return {"scores": json.loads(raw), **noted} if request.method == "POST" else noted
 
     def accept(self, request: Request, body: JSON) -> None:
         scheme, _, pair = request.headers.get("authorization", "").partition(" ")
         public, _, secret = base64.b64decode(pair).decode().partition(":") if scheme == "Basic" else ("", "", "")
         if not (public and secret):
             raise Refusal("No authorization header", status=401)
-        if self.trouble is not None:
-            self.script(self.trouble)
+        if body["trouble"] is not None:
+            self.script(body["trouble"])
             return
         self.spans += body.get("spans", [])
         for score in body.get("scores", []):
