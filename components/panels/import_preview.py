@@ -72,7 +72,11 @@ def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool
         )
     return [
         html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
-        html.Ol([_build_message_item(entry) for entry in shown], className="preview"),
+        html.Ol(
+            [_build_message_item(entry) for entry in shown],
+            className="preview",
+            style={"--digits": len(str(len(path)))},
+        ),
         *_build_checkpoints(doc),
         *(html.P(note) for note in notes),
     ]

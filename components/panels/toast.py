@@ -32,8 +32,8 @@ def dialogs() -> list[Component]:
     retry = Button(_("Try again"), id=Ids.RETRY, size="sm", outline=True, color="secondary", style=HIDDEN)
     line = html.Div([html.Span(id=Ids.TEXT), undo, retry, dcc.Store(id=Ids.UNDO_TARGET)], className="toast-line")
     close: Any = {"aria-label": _("Close")}  # the button of Toast itself has its name in English alone
-    header = [html.Span("Waymark"), html.Button(id=Ids.CLOSE, type="button", className="btn-close", **close)]
-    toast = Toast(line, id=Ids.TOAST, is_open=False, duration=10_000, header=header)
+    button = html.Button(id=Ids.CLOSE, type="button", className="btn-close", **close)
+    toast = Toast(line, id=Ids.TOAST, is_open=False, duration=10_000, header=button)
     testid: Any = {"data-testid": "toast"}
     return [html.Div(toast, className="toasts", **testid)]
 

@@ -1,5 +1,6 @@
 """The attempts of a fork, for the card of its call."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
@@ -10,6 +11,7 @@ from agent.time_travel.dependence import list_call_ids
 from agent.tools.names import FORK
 from checkpoints import Branch, Message, Store
 from checkpoints.limits import MAX_CALLS
+from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS
 
 
 class AttemptView(TypedDict):
@@ -22,6 +24,7 @@ class AttemptView(TypedDict):
 
 MAX_SHOWN_ATTEMPTS = 20  # branches on one card: the agent's own have half as many
 AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the calling answer and of its call
+_RESULT_FIELDS = ("branch", "answer", "failed", "details")
 _Call = tuple[str | None, str]  # the id of the message before the answer that makes it, and its own
 
 
@@ -54,3 +57,24 @@ def _find_fork_calls(message: Message) -> list[str]:
     """Return the `fork` calls among the shown calls of an answer."""
     named = {call["id"]: call["name"] for call in message.body["data"].get("tool_calls") or []}
     return [call_id for call_id in list_call_ids(message)[:MAX_CALLS] if named.get(call_id) == FORK]
+
+
+def format_results(text: str) -> str:
+    """Format the result of a fork for people: each branch with its answer or failure. Any other text stays as it is."""
+    try:
+        results = json.loads(text) if len(text) <= MAX_SHOWN_DETAIL_CHARS else None
+    except (ValueError, RecursionError):  # a file may hold any text
+        return text
+    if not isinstance(results, list) or not all(_is_result(each) for each in results):
+        return text
+    lines = ["\n".join(each[field] for field in _RESULT_FIELDS if field in each) for each in results]
+    return "\n\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1)) or text
+
+
+def _is_result(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and "branch" in value
+        and value.keys() <= set(_RESULT_FIELDS)
+        and all(isinstance(each, str) for each in value.values())
+    )

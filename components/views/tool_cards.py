@@ -12,11 +12,12 @@ from agent.subagents.delegation import OpenCall
 from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
+from agent.tools.names import FORK
 from checkpoints import Message, limits, serde
 from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
 from checkpoints.text import shorten_line
 from components.views import context_meter, operations
-from components.views.fork_attempts import AttemptView
+from components.views.fork_attempts import AttemptView, format_results
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, ViewBudget
 from components.views.subagent_work import WorkView
 from words import N_, _, ngettext
@@ -94,8 +95,10 @@ class ToolResult:
 
     @property
     def text(self) -> str:
-        """Return the result for people: of a move within a memory, its effect and the agent's note."""
+        """Return the result for people: of a fork without JSON, of a move within a memory its effect and the note."""
         text, mark = str(self.message.text), find_memory_move(self.stored)
+        if self.message.name == FORK:
+            return format_results(text)
         if mark is None or self.stored.run_id is None:  # a file may hold any mark: then its whole text is shown
             return text
         did = (

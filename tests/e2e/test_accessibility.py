@@ -34,6 +34,13 @@ COLOURS: list[Any] = [
     pytest.param({}, id="light", marks=pytest.mark.long),
 ]
 ANY_IMPACT = ("minor", "moderate", "serious", "critical")
+READ_COLOUR = """name => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = name;
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}"""
 AT_REST = """() => Promise.all(document.getAnimations()
   .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
   .map((each) => each.finished.catch(() => null)))"""
@@ -110,9 +117,16 @@ def test_axe_finds_nothing_in_dialogs_lists_and_cards(
     expect_accessible(page, "approval", ANY_IMPACT)
 
 
-def test_what_is_chosen_is_seen_in_forced_colours(shared_server: Server, visit: Visit) -> None:
+def test_marks_bubbles_and_what_is_chosen_are_seen_in_forced_colours(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, forced_colors="active")
     page.say("Hello")
+    page.save("One")
+    page.say("Hello again")
+    text, button, chosen = (page.tab.evaluate(READ_COLOUR, name) for name in ("CanvasText", "ButtonText", "Highlight"))
+    expect(page.tab.locator(".mark-checkpoint")).to_have_css("fill", text)
+    expect(page.tab.locator(".mark .icon").first).to_have_css("fill", button)
+    expect(page.tab.locator(".graph-current").first).to_have_css("stroke", chosen)
+    expect(page.tab.locator(".message-user > .prose").first).to_have_css("border-top-style", "solid")
     page.press_in_menu("Conversation settings")
     expect(page.dialog.get_by_label("Ask me")).to_be_checked()
     expect(page.dialog.get_by_label("Ask me")).to_have_css("appearance", "auto")  # the browser draws it

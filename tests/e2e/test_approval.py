@@ -39,6 +39,9 @@ def test_it_waits_over_a_reload_and_runs_when_it_is_allowed(asked: Page) -> None
     asked.reload()
     expect(asked.approval).to_be_visible()
     expect(asked.stop_button).to_have_count(0)
+    words = asked.tab.locator("details.tool summary").get_by_text("waiting for you").bounding_box()
+    assert words is not None
+    assert words["width"] > 40  # seen, beside the sign
     decide(asked, "Allow")
     assert result(asked).endswith("→ 42")
 

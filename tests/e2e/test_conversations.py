@@ -142,6 +142,8 @@ def test_ten_thousand_are_scrolled_through_found_and_changed_one_by_one(full_ser
         scroll_to_end(page)
         expect(page.threads.last).not_to_have_text(last or "")
     assert page.threads.count() < 100
+    for foot in ("Archive", "Deleted"):
+        expect(page.tab.get_by_role("button", name=foot, exact=True)).to_be_in_viewport(ratio=1)
     title = (page.tab.locator(".thread-title").last.text_content() or "").strip()
     choose(page, title, "Rename")
     page.tab.get_by_label("Title of the conversation").fill("A needle")

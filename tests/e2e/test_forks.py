@@ -26,6 +26,7 @@ def test_the_card_lists_the_ways_asks_first_and_opens_each(start: Start, visit: 
     expect(card.locator("summary")).to_contain_text("2 of 2 done")
     expect(page.notice).to_contain_text("The agent opened 2 branches")
     card.locator("summary").click()
+    expect(card.get_by_role("group", name="Result")).to_contain_text("2. what is 2 * 21?")  # and no JSON
     card.get_by_role("button", name="Open what is 2 * 21?").click()
     expect(page.branch("what is 2 * 21?")).to_contain_text("you are here")
     assert "42" in page.answer()

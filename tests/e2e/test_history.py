@@ -148,7 +148,8 @@ def test_a_checkpoint_is_renamed_and_pinned(page: Page) -> None:
     page.press("Two", "Rename Two")
     form = page.tab.get_by_role("form", name="Rename checkpoint")
     form.get_by_label("Name").fill("Second")
-    form.get_by_label("Description").fill("after the sum")
+    form.get_by_label("Description").fill("after\nthe sum")
+    expect(form.get_by_label("Description")).to_have_value("after\nthe sum")  # a field of several lines
     page.tab.keyboard.press("Enter")
     page.expect_checkpoints(("One", 6), ("Second", 8))
     expect(page.tab.locator(".place-card")).to_contain_text("after the sum")
@@ -166,6 +167,9 @@ def test_of_two_checkpoints_on_one_message_the_newest_says_you_are_here(page: Pa
     page.save("Two")
     expect(page.checkpoint("Two")).to_contain_text("you are here")
     expect(page.checkpoint("One")).not_to_contain_text("you are here")
+    card = page.select(page.checkpoint("Two"))
+    expect(card.get_by_role("button", name="Branch from Two")).to_be_visible()
+    expect(card.get_by_role("button", name="Restore Two")).to_have_count(0)  # nothing would be removed
 
 
 def test_many_checkpoints_can_be_searched(page: Page) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.conftest import Start, Visit
-from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.conftest import WIDE, Start, Visit
+from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -26,6 +26,9 @@ def test_the_meter_follows_the_conversation_and_tells_what_it_took_and_cost(
     fake_openai.reply(Say("Hello."), Say("word " * 1_700), Say("Again."))
     page.say("hello")
     expect(page.tab.locator(".usage")).to_have_text(re.compile(r"^\d+ in · 1 out · \$0\.\d{3}"))
+    page.tab.set_viewport_size(NARROW)
+    assert page.tab.locator(".usage").evaluate("usage => usage.scrollWidth <= usage.clientWidth")  # whole, on a phone too
+    page.tab.set_viewport_size(WIDE)
     expect(meter).to_have_attribute("data-level", "calm")
     expect(meter).to_have_text(re.compile(r"^Context: \d+ % of 4\.0k tokens$"))
     page.say("much")

@@ -151,6 +151,7 @@ def test_the_theme_can_be_light_dark_or_as_the_system(shared_server: Server, vis
         before = root.get_attribute("data-theme-choice")
         button.click()
         expect(root).not_to_have_attribute("data-theme-choice", str(before))
+        expect(button).to_have_accessible_name(f"Theme: {root.get_attribute('data-theme-choice')}")
         seen.append((root.get_attribute("data-theme-choice"), root.get_attribute("data-bs-theme")))
     assert seen == [("light", "light"), ("dark", "dark"), ("system", "dark")]
     button.click()
@@ -194,6 +195,10 @@ def test_on_a_phone_the_side_panes_are_sheets(shared_server: Server, visit: Visi
     expect(conversations).to_be_in_viewport()
     page.tab.get_by_role("button", name="Close conversations").click()
     expect(conversations).not_to_be_in_viewport()
+
+    page.tab.get_by_role("button", name="Search everything").click()
+    expect(page.tab.get_by_role("combobox")).to_be_focused()
+    page.tab.keyboard.press("Escape")
 
     page.tab.get_by_role("button", name="Conversations", exact=True).click()
     page.tab.get_by_role("button", name="New conversation").click()

@@ -24,6 +24,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 IMPORT = "As a new conversation"
 MERGE = "Merge into this conversation"
 MEBIBYTE = 1024 * 1024
+ROOM_FOR_NUMBERS = """list => {
+  const { font, paddingLeft } = getComputedStyle(list);
+  const canvas = document.createElement("canvas").getContext("2d");
+  canvas.font = font;
+  return parseFloat(paddingLeft) - canvas.measureText("1000. ").width;
+}"""
 
 
 def _fill(page: Page) -> None:
@@ -148,6 +154,7 @@ def test_a_file_is_merged_into_the_open_conversation_once(server: Server, visit:
     page.choose_import(longer)
     page.confirm(MERGE)
     expect(page.toast).to_contain_text("This conversation already contains the whole file.")
+    expect(page.toast).not_to_contain_text("Waymark")
     expect(page.branches).to_have_count(2)
 
 
@@ -263,13 +270,18 @@ def test_a_refusal_goes_when_another_file_is_chosen(server: Server, visit: Visit
 
 def test_a_long_conversation_is_previewed_with_its_real_numbers(server: Server, visit: Visit, tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
-    file.write_text(_valid(*(f"line {number}" for number in range(1, 11))))
+    file.write_text(_valid(*(f"line {number}" for number in range(1, 1_001))))
     page = visit(server)
+    page.say("Hello")
     page.choose_import(file)
     lines = page.dialog.locator(".preview li[value]")
     expect(lines).to_have_count(6)
     numbers = lines.evaluate_all("lines => lines.map(line => [line.value, line.innerText])")
-    assert numbers == [[n, f"{'You' if n % 2 else 'Agent'} line {n}"] for n in (1, 2, 3, 8, 9, 10)]
+    assert numbers == [[n, f"{'You' if n % 2 else 'Agent'} line {n}"] for n in (1, 2, 3, 998, 999, 1_000)]
+    assert page.dialog.locator(".preview").evaluate(ROOM_FOR_NUMBERS) >= 0
+    buttons = page.dialog.locator(".modal-footer button")
+    expect(buttons).to_have_count(3)
+    assert len(set(buttons.evaluate_all("buttons => buttons.map(each => each.getBoundingClientRect().y)"))) == 1
     page.confirm("Cancel")
 
 

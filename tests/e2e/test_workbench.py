@@ -25,6 +25,10 @@ NEXT_FRAME = "new Promise((resolve) => requestAnimationFrame(() => requestAnimat
 SEES_FONT = """() => [...document.fonts]
   .filter(font => font.status === "loaded" && font.family === "Inter")
   .map(font => font.unicodeRange.slice(0, 6))"""
+RING_OUTSIDE = """element => {
+  const { outlineOffset, outlineWidth } = getComputedStyle(element);
+  return parseFloat(outlineOffset) + parseFloat(outlineWidth);
+}"""
 CONTRAST = """element => {
   const [red, green, blue] = getComputedStyle(element).borderTopColor.match(/\\d+/g).map(part => part / 255);
   const linear = part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
@@ -216,6 +220,10 @@ def test_a_turn_has_one_foot_and_no_line_is_kept_for_what_is_hidden(shared_serve
     answer.hover()
     expect(answer.locator(".message-foot")).to_have_css("opacity", "1")
     expect(copy).to_have_text("Copy")
+    copy.focus()
+    page.tab.keyboard.press("Tab")
+    ring = page.tab.locator(".message-foot :focus-visible")
+    assert ring.evaluate(RING_OUTSIDE) <= 0  # a message cuts off what reaches over its edge
 
 
 @pytest.mark.slow

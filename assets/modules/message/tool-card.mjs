@@ -50,7 +50,7 @@ function ToolSummary({ tool }) {
     h("span", { className: "tool-name" }, tool.name),
     h("span", { className: "tool-preview" }, tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments)),
     h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
-    h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, TOOL_WORDS[tool.status])),
+    h("span", { className: "tool-sign" }, sign, h("span", { className: tool.status === "waiting" ? "tool-word" : "visually-hidden" }, TOOL_WORDS[tool.status])),
   );
 }
 

@@ -1,5 +1,8 @@
 """What a call of `fork` has come to, as its card is told."""
 
+import json
+
+import pytest
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
@@ -32,6 +35,22 @@ def test_each_call_has_its_own_ways_in_the_order_of_its_prompts(memory_store: St
     shown = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id)).values()
     told = [[(way["name"], way["done"]) for way in ways] for ways in shown]
     assert told == [[("tea", False), ("coffee", True)], [("soup", False)]]
+
+
+def test_the_result_is_shown_as_text() -> None:
+    results = [
+        {"branch": "tea", "answer": "Green.\n\nOr black."},
+        {"branch": "coffee", "failed": "It failed.", "details": "503"},
+    ]
+    shown = fork_attempts.format_results(json.dumps(results, indent=1))
+    assert shown == "1. tea\nGreen.\n\nOr black.\n\n2. coffee\nIt failed.\n503"
+
+
+@pytest.mark.parametrize(
+    "text", ["Nothing was done.", "[]", "[1]", '[{"branch": 1}]', '[{"branch": "a", "b": "c"}]', "[" * 9]
+)
+def test_any_other_text_is_no_result_of_a_fork(text: str) -> None:
+    assert fork_attempts.format_results(text) == text
 
 
 def test_a_thousand_calls_of_one_answer_are_looked_at_once_and_most_of_them_not_at_all(memory_store: Store) -> None:
