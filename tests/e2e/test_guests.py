@@ -70,6 +70,7 @@ def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, v
     assert page.answer() == "The tool says: reject 7A"
 
 
+@pytest.mark.slow
 def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path)))
     page.say("hello")
@@ -95,6 +96,7 @@ def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start,
     expect(compared.last).to_contain_text("1 → 2")
 
 
+@pytest.mark.slow
 def test_a_new_conversation_from_a_message_goes_on_with_the_values(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path)))
     page.say("hello")

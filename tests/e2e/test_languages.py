@@ -86,6 +86,7 @@ def open_translated(visit: Visit, server: Server) -> Page:
     return page
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("translated")
 def test_no_text_of_a_dialog_a_list_or_a_card_is_outside_of_the_catalogue(
     start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
@@ -111,6 +112,7 @@ def test_no_text_of_a_dialog_a_list_or_a_card_is_outside_of_the_catalogue(
     assert not look.found, look.found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("translated")
 def test_no_text_about_answers_of_any_kind_is_outside_of_the_catalogue(
     start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
@@ -151,6 +153,7 @@ def test_no_text_about_answers_of_any_kind_is_outside_of_the_catalogue(
     assert not look.found, look.found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("translated")
 def test_no_text_about_a_graph_is_outside_of_the_catalogue(start: Start, visit: Visit, tmp_path: Path) -> None:
     path = tmp_path / "theirs.py"
