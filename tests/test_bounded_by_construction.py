@@ -160,6 +160,7 @@ async def expect_cheap_views(services: Services, thread_id: str) -> None:
         assert all(sum(costs[:-1]) < rendering.MAX_PAGE_SECONDS for costs in (page_costs, memory_costs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DEAR_DOCUMENTS)
 def test_a_view_of_the_dearest_document_is_bounded(kind: str) -> None:
     async def story() -> None:

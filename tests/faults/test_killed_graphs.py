@@ -16,7 +16,7 @@ from tests.rounds import Rounds
 SEEDS = 300
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(SEEDS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(6, marks=pytest.mark.slow), pytest.param(SEEDS, marks=pytest.mark.long)])
 def test_a_killed_run_loses_nothing_that_was_acknowledged_and_can_go_on(
     kills: int, rounds: Rounds, tmp_path: Path, empty_file: Path
 ) -> None:
