@@ -204,20 +204,9 @@ def describe_usage(stored: Message, prices: Prices) -> UsageView | None:
 def _describe_message(
     stored: Message, message: BaseMessage, extras: MessageExtras, calls: _PathCalls, budget: ViewBudget
 ) -> MessageView:
-    text, mark = str(message.text), MoveMark.of(stored)
-    role: Literal["user", "assistant", "note"] = "note"
-    summary, excerpt = summaries.describe_summary(stored), summaries.describe_excerpt(stored, text)
-    is_ours = stored.run_id is not None  # an imported message may carry a note's marks: then its whole text is shown
-    if isinstance(message, HumanMessage) and mark is not None:
-        text = extract_note(text) if is_ours else text
-    elif summary is not None:
-        text = compaction.extract_summary(text) if is_ours else text
-    elif excerpt is not None:
-        text = excerpt[1]
-    elif isinstance(message, HumanMessage):
-        role = "user"
-    elif isinstance(message, AIMessage):
-        role = "assistant"
+    summary, excerpt = summaries.describe_summary(stored), summaries.describe_excerpt(stored, str(message.text))
+    role, text = _read_role(stored, message, is_summary=summary is not None, excerpt=excerpt)
+    is_ours = stored.run_id is not None
     is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)  # an agent asks sub-agents
     is_formatted = is_by_model or excerpt or (summary and is_ours)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
@@ -243,6 +232,22 @@ def _describe_message(
         "excerpt": excerpt[0] if excerpt else None,
         "reasoning": _describe_reasoning(stored, message, budget),
     }
+
+
+def _read_role(
+    stored: Message, message: BaseMessage, *, is_summary: bool, excerpt: tuple[ExcerptView, str] | None
+) -> tuple[Literal["user", "assistant", "note"], str]:
+    """Who speaks, and the text to show. An imported message may carry a note's marks: then its whole text is shown."""
+    text, is_ours = str(message.text), stored.run_id is not None
+    if isinstance(message, HumanMessage) and MoveMark.of(stored) is not None:
+        return "note", extract_note(text) if is_ours else text
+    if is_summary:
+        return "note", compaction.extract_summary(text) if is_ours else text
+    if excerpt is not None:
+        return "note", excerpt[1]
+    if isinstance(message, HumanMessage):
+        return "user", text
+    return ("assistant" if isinstance(message, AIMessage) else "note"), text
 
 
 def _describe_model(stored: Message) -> str | None:

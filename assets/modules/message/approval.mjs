@@ -1,9 +1,9 @@
 /** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
+import { usePending } from "../lib/pending.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+const { createElement: h, useId, useRef, useState } = window.React;
 
-const RETRY_AFTER_MS = 4000; // without an answer by then, the decision may be made again
 const MAX_ROWS = 10;
 const FORMS = {
   edit: { label: _("Arguments, as JSON"), button: _("Run with these") },
@@ -14,9 +14,10 @@ const FORMS = {
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function}} props */
 export function Approval({ tool, act }) {
   const [form, setForm] = useState(null);
-  const { isPending, decide } = useDecision(tool, act);
+  const { isPending, press } = usePending();
   const label = useId();
   const root = useRef(null);
+  const decide = (kind, fields = {}) => press(() => act("decide", { call: tool.id, kind, ...fields }));
   const cancel = () => {
     root.current.querySelector('[aria-expanded="true"]').focus(); // before the pressed button disappears
     setForm(null);
@@ -43,22 +44,6 @@ export function Approval({ tool, act }) {
     ),
     form !== null && h(AnswerForm, { key: form, tool, form, isPending, decide, onCancel: cancel }),
   );
-}
-
-/** Send one decision, and allow the next only after a time without an answer. */
-function useDecision(tool, act) {
-  const [isPending, setPending] = useState(false);
-  useEffect(() => {
-    if (!isPending) return undefined;
-    const timer = setTimeout(() => setPending(false), RETRY_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [isPending]);
-  const decide = (kind, fields = {}) => {
-    if (isPending) return;
-    setPending(true);
-    act("decide", { call: tool.id, kind, ...fields });
-  };
-  return { isPending, decide };
 }
 
 function describeCall({ agent, name }) {

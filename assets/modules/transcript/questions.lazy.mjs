@@ -1,10 +1,10 @@
 /** The questions of a guest graph that waits: decisions about calls, a form, or an answer as text or JSON. */
+import { usePending } from "../lib/pending.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useId, useState } = window.React;
+const { createElement: h, useId, useState } = window.React;
 
-const RETRY_AFTER_MS = 4000; // without an effect by then, the answer may be sent again
 const MAX_ROWS = 12;
 const DECISIONS = { approve: _("Approve"), edit: _("Change arguments"), respond: _("Answer instead"), reject: _("Reject") };
 const NOT_JSON_TEXT = _("This is not a JSON object.");
@@ -29,7 +29,8 @@ const PARTS = { middleware: ActionsPart, inbox: ActionsPart, form: FormPart, tex
 
 function Question({ question, act }) {
   const label = useId();
-  const { isPending, answer } = useAnswer(question, act);
+  const { isPending, press } = usePending();
+  const answer = (text) => press(() => act("answer", { call: question.id, text }));
   return h(
     "div",
     { className: "question", role: "group", "aria-labelledby": label, "data-testid": "question", "data-style": question.style },
@@ -37,22 +38,6 @@ function Question({ question, act }) {
     question.text !== "" && h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
     h(PARTS[question.style], { question, isPending, answer }),
   );
-}
-
-/** Send one answer, and allow the next only after a time without an effect. */
-function useAnswer({ id }, act) {
-  const [isPending, setPending] = useState(false);
-  useEffect(() => {
-    if (!isPending) return undefined;
-    const timer = setTimeout(() => setPending(false), RETRY_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [isPending]);
-  const answer = (text) => {
-    if (isPending) return;
-    setPending(true);
-    act("answer", { call: id, text });
-  };
-  return { isPending, answer };
 }
 
 /** One or more calls. The answer is sent when each has a decision. */

@@ -277,7 +277,9 @@ def test_a_new_database_has_its_tables_in_the_file_itself(file: Path, tmp_path: 
     database = Database.open_file(file)
     shutil.copy(file, tmp_path / "alone.db")
     database.close()
-    Database.open_read_only(f"sqlite:///{tmp_path / 'alone.db'}").close()
+    alone = Database.open_read_only(f"sqlite:///{tmp_path / 'alone.db'}")
+    assert Store(alone).list_threads() == []
+    alone.close()
 
 
 # SQLite's own lock of the connection that writes the log back into the file.
