@@ -114,8 +114,8 @@ def test_a_message_that_is_sent_before_the_scripts_waits_for_them_over_a_reload(
         page.tab.keyboard.press("Enter")
         page.tab.reload(wait_until="commit")
         page.composer.wait_for()
-    page.wait_for_answer()
     page.expect_messages(4)
+    page.wait_for_answer()
     assert page.messages()[2].text == "Thank you"
 
 

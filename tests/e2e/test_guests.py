@@ -59,6 +59,7 @@ def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, v
     page = visit(start(graph=write_graph(tmp_path)))
     page.send("ask 7A")
     question(page).get_by_role("button", name="Approve").click()
+    expect(question(page)).to_have_count(0)
     page.wait_for_answer()
     expect(page.tab.locator(".topbar")).to_contain_text("4 messages")  # the panels have followed, and with them the version
     page.tab.get_by_role("button", name="Undo last change").click()

@@ -62,6 +62,7 @@ def test_a_text_that_is_no_command_is_sent(shared_openai_server: Server, visit: 
     page.composer.press("Escape")
     expect(lines(page)).to_have_count(0)
     page.composer.press("Enter")  # Escape made it a text
+    page.expect_messages(6)
     page.wait_for_answer()
     said = [message.text for message in page.messages() if message.role == "user"]
     assert said == ["/etc/hosts is a file", "/export the table, please", "/new"]
