@@ -107,4 +107,8 @@ class RunSaver(BaseCheckpointSaver[Any]):
         return clone
 
     def _submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        return asyncio.run_coroutine_threadsafe(work, self._pages)
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._pages)
+        except RuntimeError:  # the app has closed, and left this run behind
+            work.close()
+            raise
