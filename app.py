@@ -1,6 +1,7 @@
 """Waymark: where the parts are built and joined, and the command that serves them."""
 
 import gc
+import logging
 
 if __name__ == "__main__":
     gc.disable()  # until the server serves or a command begins: what the imports make stays, and passes only cost time
@@ -26,6 +27,7 @@ from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
+from agent.run.run_ids import read_run_ids
 from agent.run.runner import build_runner
 from agent.run.titles import TitleWriter
 from agent.subagents.agents import Agents
@@ -41,6 +43,7 @@ from connecting import EnvFileConnector
 from loading import AgentLoader, DeferredGraph
 from page_server import build_guard, format_host
 from server import garbage
+from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
 from server.sign_in import SignIn
@@ -49,6 +52,7 @@ from server.terminal import configure_log, escape_controls
 
 if TYPE_CHECKING:
     from agent.guests.catalog import GuestCatalog
+    from server.metrics import Metrics
 
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
 
@@ -62,6 +66,7 @@ class App:
     sign_in: SignIn | None
     address: str
     loader: AgentLoader
+    metrics: "Metrics | None" = None  # None: there is no /metrics
 
     def create_link(self) -> str:
         """Return the address to open; with AUTH=token it admits one browser, once."""
@@ -75,7 +80,7 @@ class App:
 
     async def close(self) -> None:
         """Interrupt the runs, and release the database."""
-        await _close_parts(self.services, self.loader)
+        await _close_parts(self.services, self.loader, self.metrics)
 
 
 def create_app(
@@ -112,12 +117,22 @@ def create_app(
     services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
     sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
-    guard = build_guard(services, settings.host, port, sign_in)
-    asgi = add_lifespan(guard, partial(_close_parts, services, loader))
-    return App(asgi, services, sign_in, address, loader)
+    metrics = _build_metrics(settings, services)
+    guard = build_guard(services, settings.host, port, sign_in, metrics)
+    watched = note_requests(metrics.watch(guard) if metrics else guard)
+    asgi = add_lifespan(watched, partial(_close_parts, services, loader, metrics))
+    return App(asgi, services, sign_in, address, loader, metrics)
 
 
-async def _close_parts(services: Services, loader: AgentLoader) -> None:
+def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
+    if settings.metrics_key is None:
+        return None
+    from observing import build_metrics  # noqa: PLC0415  imports prometheus_client
+
+    return build_metrics(settings.metrics_key.get_secret_value(), services)
+
+
+async def _close_parts(services: Services, loader: AgentLoader, metrics: "Metrics | None") -> None:
     await services.runner.close()
     await services.search_indexing.close()
     if loader.agent is not None:
@@ -125,6 +140,8 @@ async def _close_parts(services: Services, loader: AgentLoader) -> None:
     await services.run_blocking(services.tracer.close)
     services.close()
     services.store.database.close()
+    if metrics is not None:
+        logging.getLogger().removeHandler(metrics)
 
 
 def _build_services(
@@ -164,6 +181,7 @@ def _build_services(
         hub,
         pool,
         models=models,
+        is_loaded=lambda: loader.agent is not None,
         connector=connector,
         tracer=tracer,
         prices=prices,
@@ -215,6 +233,8 @@ def main(arguments: list[str]) -> int:
     configure_log()
     try:
         settings = load_settings()
+        if settings.log_format == "json":
+            configure_log(JsonFormatter((read_run_ids,)))
         if options.command != "serve":
             garbage.resume_passes()
         if options.command == "demo":

@@ -299,6 +299,10 @@ class Settings(BaseSettings):
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
     auth: Literal["token", "none"] = Field("token", description="token or none")
+    metrics_key: Annotated[SecretStr, AfterValidator(_check_key), Field(min_length=16)] | None = Field(
+        None, description="a secret of at least 16 letters, digits and signs, without spaces"
+    )  # None: there is no /metrics
+    log_format: Literal["text", "json"] = Field("text", description="text or json")
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)  # of the fields in waymark.toml: table, key and file
 

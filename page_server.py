@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from dash import Dash
 from fastapi import FastAPI
@@ -46,6 +47,9 @@ from server.sign_in import SignIn
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from words import get_language
+
+if TYPE_CHECKING:
+    from server.metrics import Metrics
 
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
 ROUTES = (
@@ -107,11 +111,13 @@ ALLOWED_ROUTES = AllowedRoutes(
 )
 
 
-def build_guard(services: Services, host: str, port: int, sign_in: SignIn | None) -> Guard:
+def build_guard(services: Services, host: str, port: int, sign_in: SignIn | None, metrics: "Metrics | None" = None) -> Guard:
     """Build the page's server, and the guard before it. `host` and `port` are those that it listens on."""
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page_files = load_page_files()
     session_routes.add_routes(server, sign_in)
+    if metrics is not None:
+        metrics.add_route(server)
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
     page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)

@@ -65,6 +65,7 @@ class Services:
     hub: RunHub
     pool: ThreadPoolExecutor
     models: ModelCatalog
+    is_loaded: Callable[[], bool] = lambda: True  # whether runs need not wait for the agent's libraries
     connector: ModelConnector | None = None  # None: the page cannot connect a model
     tracer: Tracer = NO_TRACING
     prices: Prices = field(default_factory=dict)

@@ -46,7 +46,7 @@ class AllowedRoutes:
     paths: frozenset[str]
     prefixes: tuple[str, ...] = ()
     page_prefixes: tuple[str, ...] = ()  # of the page's frame, which holds no data; it is at "/" as well
-    public_paths: frozenset[str] = frozenset({"/healthz"})  # open without a cookie
+    public_paths: frozenset[str] = frozenset({"/healthz", "/readyz", "/metrics"})  # open without a cookie
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
     immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
     user_file_prefixes: tuple[str, ...] = ()  # of users' files: nothing in them may act

@@ -29,11 +29,11 @@ class EscapingFormatter(logging.Formatter):
         return escape_controls(super().format(record))
 
 
-def configure_log() -> None:
-    """Send every log to the terminal: warnings, and of sessions also what is as it should be."""
+def configure_log(formatter: logging.Formatter | None = None) -> None:
+    """Send every log to the terminal: warnings, and of sessions also what is as it should be. A later call replaces it."""
     handler = logging.StreamHandler()
-    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    handler.setFormatter(formatter or EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("waymark.sessions").setLevel(logging.INFO)
 
 

@@ -15,6 +15,7 @@ from agent.run.hub import RunHub
 from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
+from agent.run.run_ids import working_for
 from checkpoints import Run, Runs, RunState, StateError, StoreUnavailableError
 from checkpoints.sentence import sentence
 
@@ -69,11 +70,12 @@ class ActiveRuns:
         recorder = RunRecorder(run, RunWriter(run, self.runs, self.hub), self.blocking)
         # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
-        work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
         loop = asyncio.get_running_loop()
         stopping, tried = loop.create_future(), loop.create_future()
-        finishing = self._finish_run(recorder, prepared, work, stopping, tried)
-        end = asyncio.create_task(finishing, name=f"end of run {run.id}")
+        with working_for(run):
+            work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
+            finishing = self._finish_run(recorder, prepared, work, stopping, tried)
+            end = asyncio.create_task(finishing, name=f"end of run {run.id}")
         active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping, tried)
         end.add_done_callback(lambda _: self._forget_run(run, active))
 

@@ -5,7 +5,7 @@ It holds the text of an answer only while it is written. A page that opens meanw
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -120,6 +120,11 @@ class RunHub:
     def __init__(self) -> None:
         self._subscribers: defaultdict[str, set[Subscription]] = defaultdict(set)
         self._pending: dict[str, _PendingRun] = {}  # by thread
+        self._observers: list[Callable[[str, Event], None]] = []
+
+    def observe(self, note: Callable[[str, Event], None]) -> None:
+        """Call `note` with the thread and the event, for every event from now on. It must not wait, nor raise."""
+        self._observers.append(note)
 
     @property
     def active_run_count(self) -> int:
@@ -137,6 +142,8 @@ class RunHub:
 
     def publish(self, thread_id: str, event: Event) -> None:
         self._note(thread_id, event)
+        for note in self._observers:
+            note(thread_id, event)
         for follower in self._subscribers.get(thread_id, ()):
             follower.put(event)
 

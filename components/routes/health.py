@@ -1,4 +1,4 @@
-"""The health of the server, for the page and for monitoring."""
+"""The health of the server, for the page and for monitoring, and whether it can take requests."""
 
 import asyncio
 
@@ -17,6 +17,13 @@ def add_route(server: FastAPI, services: Services) -> None:
         if problem := await check_health():
             return JSONResponse({"status": "degraded", "store": problem}, status_code=503)
         return JSONResponse({"status": "ok", "store": services.store.database.kind})
+
+    @server.get("/readyz")
+    async def get_readiness() -> Response:
+        """Say whether a run would begin at once. Until the agent's libraries are loaded, it would wait for them."""
+        if not services.is_loaded():
+            return JSONResponse({"status": "starting"}, status_code=503)
+        return await get_health()
 
 
 class HealthCheck:

@@ -1,0 +1,25 @@
+"""The ids of the run that the current code works for: a log that is read by programs has them in each record."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+
+from checkpoints import Run
+
+_ids: ContextVar[Mapping[str, str]] = ContextVar("run_ids", default=MappingProxyType({}))
+
+
+def read_run_ids() -> Mapping[str, str]:
+    """Return the ids of the thread and the run, if there is one."""
+    return _ids.get()
+
+
+@contextmanager
+def working_for(run: Run) -> Iterator[None]:
+    """Let the code of the block, and the tasks that it starts, work for a run."""
+    token = _ids.set({"thread": run.thread_id, "run": run.id})
+    try:
+        yield
+    finally:
+        _ids.reset(token)

@@ -1,0 +1,69 @@
+"""The metrics of runs and of the database: what operations.md says to watch."""
+
+import logging
+import time
+from dataclasses import dataclass
+
+from prometheus_client import Counter, Histogram
+
+from agent.events import CandidateProgress, Event, GraphProgress, ReasoningDelta, RunFinished, RunStarted, TextDelta
+from components.services import Services
+from server.metrics import SHORT_BUCKETS, Metrics
+
+LONG_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)  # seconds
+
+
+def build_metrics(key: str, services: Services) -> Metrics:
+    """Build metrics that count the app's runs, the statements of its database, and the records of the log."""
+    metrics = Metrics(key)
+    logging.getLogger().addHandler(metrics)
+    metrics.add_gauge("waymark_runs", "Runs in progress.", lambda: services.hub.active_run_count)
+    database = services.store.database
+    metrics.add_gauge(
+        "waymark_database_up", "1: the database could be read and written lately.", lambda: not database.outage
+    )
+    statements = Histogram(
+        "waymark_database_seconds", "Statements of the database.", buckets=SHORT_BUCKETS, registry=metrics.registry
+    )
+    database.observe_statements(statements.observe)
+    services.hub.observe(RunMetrics(metrics).note)
+    return metrics
+
+
+@dataclass(slots=True)
+class _Progress:
+    started: float
+    has_answered: bool = False
+
+
+class RunMetrics:
+    """The metrics of runs, from their events."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._ended = Counter("waymark_runs_ended", "Runs that ended.", ["state"], registry=metrics.registry)
+        self._seconds = Histogram(
+            "waymark_run_seconds", "Runs, from start to end.", buckets=LONG_BUCKETS, registry=metrics.registry
+        )
+        self._first_words = Histogram(
+            "waymark_first_word_seconds",
+            "From a run's start to the first piece of its answer, the model's own time included.",
+            buckets=LONG_BUCKETS,
+            registry=metrics.registry,
+        )
+        self._in_progress: dict[str, _Progress] = {}  # by thread
+
+    def note(self, thread_id: str, event: Event) -> None:
+        """Take in one event of a thread."""
+        if isinstance(event, RunStarted):
+            self._in_progress[thread_id] = _Progress(time.monotonic())
+            return
+        progress = self._in_progress.get(thread_id)
+        if progress is None:
+            return
+        if isinstance(event, TextDelta | ReasoningDelta | GraphProgress | CandidateProgress) and not progress.has_answered:
+            progress.has_answered = True
+            self._first_words.observe(time.monotonic() - progress.started)
+        elif isinstance(event, RunFinished):
+            del self._in_progress[thread_id]
+            self._ended.labels(event.state.value).inc()
+            self._seconds.observe(time.monotonic() - progress.started)

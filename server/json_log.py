@@ -1,0 +1,46 @@
+"""A log for programs: each record is one line of JSON, with the ids of its request and its run."""
+
+import json
+import logging
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+ReadIds = Callable[[], Mapping[str, str]]
+_request: ContextVar[Mapping[str, str]] = ContextVar("request", default=MappingProxyType({}))
+
+
+def note_requests(app: ASGIApp) -> ASGIApp:
+    """Wrap the app, and let the records of each request have an id of its own and the path."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            _request.set({"request": secrets.token_hex(8), "path": scope["path"]})
+        await app(scope, receive, send)
+
+    return serve
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a record as one object. `read_ids` are called where the record is written."""
+
+    def __init__(self, read_ids: Sequence[ReadIds]) -> None:
+        super().__init__()
+        self._read_ids = (_request.get, *read_ids)
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for read in self._read_ids:
+            fields |= read()
+        if record.exc_info:
+            fields["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(fields)  # ASCII alone, without a line break
