@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -24,6 +24,7 @@ from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
 from .sqlite_file import SqliteFile
 from .statement_limits import check_statement, limit_seconds
+from .write_queue import WriteQueue
 
 SQLITE_PREFIX = "sqlite:///"
 MAX_LOCK_WAIT_SECONDS = 4  # for a lock or a connection: the page reports an outage within 6
@@ -42,6 +43,7 @@ class Database:
         self._file = file
         # In memory, all threads share one connection: without the lock, one thread would end another's transaction.
         self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
+        self.write_queue = WriteQueue(MAX_LOCK_WAIT_SECONDS)
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
         self._count_lock = threading.Lock()
@@ -219,11 +221,12 @@ class Database:
     def begin_write(self, lock_key: str = "") -> Iterator[sa.Connection]:
         """Open a transaction for writing: at the end of the block all of it is on disk, or nothing.
 
-        SQLite allows one at a time. On PostgreSQL, reading the row of the thread locks it (`thread_rows.load_thread`).
-        `lock_key` is locked from the beginning: it protects rows that are searched for first or do not exist yet.
+        SQLite allows one at a time: see `WriteQueue`. On PostgreSQL, reading the row of the thread locks it
+        (`thread_rows.load_thread`). `lock_key` is locked from the beginning: it protects rows that are searched for first or
+        do not exist yet.
         """
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
-        with self._exclusive, self._track_failures("write"), self._connect_to_write() as connection:
+        with self._take_turn(), self._track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions)
             with ExitStack() as ended, connection.begin():
                 ended.enter_context(self._count_write())  # until the commit has ended
@@ -232,6 +235,11 @@ class Database:
                 yield connection
             if self._file is not None:
                 self._file.acknowledge(versions)
+
+    def _take_turn(self) -> AbstractContextManager[Any]:
+        """Return what keeps other threads of this process from writing, where the database does not do it fairly."""
+        is_file = self.kind == "sqlite" and isinstance(self._exclusive, nullcontext)
+        return self.write_queue.take_turn() if is_file else self._exclusive
 
     @contextmanager
     def _count_write(self) -> Iterator[None]:

@@ -281,6 +281,7 @@ def test_waiting_for_a_change_of_our_own_is_told_as_such(lasting_store: Store, m
     engine = lasting_store.database.engine
     impatient = {"sqlite": "PRAGMA busy_timeout = 0", "postgresql": "SET lock_timeout = '10ms'"}[lasting_store.database.kind]
     sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(impatient), insert=True)
+    lasting_store.database.write_queue.max_turn_seconds = 0.01
     with ThreadPoolExecutor(1) as pool, lasting_store.database.begin_write() as connection:
         thread_rows.select_thread(connection, thread_id)  # as an import does for a while
         with pytest.raises(StoreBusyError, match="still saving something else, such as an import"):
