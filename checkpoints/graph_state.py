@@ -7,7 +7,7 @@ snapshot of a DeltaChannel. Most states of a graph differ in few numbers, so the
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from .packed_numbers import pack_numbers, unpack_numbers
 
 Reference = Any  # JSON: see above
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
+OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
 ReferenceKind = Literal["v", "r", "m", "d"]
 _VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
 _OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
@@ -138,6 +139,17 @@ def read_kind(reference: Reference) -> ReferenceKind | None:
 def unwrap_snapshot(reference: Reference) -> Reference:
     """Return the reference to the value of a DeltaChannel's snapshot; any other reference as it is."""
     return reference[1] if read_kind(reference) == "d" else reference
+
+
+def join_runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Return numbers as runs, each with its first and its last number."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] + 1 == number:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
 
 
 def list_value_numbers(references: Mapping[str, Reference]) -> Iterator[int]:

@@ -296,7 +296,9 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{limits.MAX_BRANCHES_AND_CHECKPOINTS:,} branches and checkpoints together, "
         f"{limits.MAX_CALLS} tool calls in one message with {limits.MAX_LABEL_CHARS} characters of a name or an id, "
         f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
-        f"{limits.MAX_ALTERNATIVES} alternatives at one place",
+        f"{limits.MAX_ALTERNATIVES} alternatives at one place; {limits.MAX_DOCUMENT_STATES:,} states of a graph, each with "
+        f"{limits.MAX_STATE_ITEMS:,} values of {limits.MAX_STATE_CHARS // 10**6} million characters, "
+        f"{limits.MAX_STATES_ITEMS:,} values together",
         "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "

@@ -3,18 +3,17 @@
 Values are shared, since states name them by number. Messages have other ids in the copy, so each state is written anew.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..graph_state import Reference, list_paths, read_kind
 from ..history import Path
 from ..model import Node, Thread
-from ..storage import schema, state_rows, thread_rows, write_rows
+from ..storage import state_rows, thread_rows, write_rows
+from ..storage.state_choice import choose_states
 from ..storage.state_rows import StateDraft, StoredState
 from .transaction import Transaction
-
-_state = schema.state.c
 
 
 @dataclass
@@ -35,17 +34,12 @@ class StateFork:
         if not outline:
             return
         self._map_messages({row.message_id for row in outline if row.message_id})
-        chosen: dict[str, Any] = {}  # of each message the state that a restore to it finds: the copies know no runs
-        for row in outline:
-            if row.message_id in self._messages and (row.is_own or not getattr(chosen.get(row.message_id), "is_own", 0)):
-                chosen[row.message_id] = row
-        placed = {row.number: self._messages[message_id] for message_id, row in chosen.items()}
-        wanted = _add_parents({*placed, *named}, {row.number: row.parent for row in outline})
+        choice = choose_states(outline, self._messages.keys(), named)
+        placed = {number: self._messages[message_id] for number, message_id in choice.messages.items()}
         roots: set[str] = set()
-        of_thread = state_rows.STATE_QUERY.where(_state.thread_id == self.source.id).order_by(_state.number)
-        for row in connection.execute(of_thread).all():
-            if (row.number in wanted or row.namespace) and state_rows.is_intact(row):
-                self._copy_state(state_rows.parse_state(row), placed.get(row.number), roots)
+        for state in state_rows.select_states(connection, self.source.id):
+            if state.number in choice.numbers or state.namespace:
+                self._copy_state(state, placed.get(state.number), roots)
         keys = [(each.namespace, each.checkpoint_id) for each in self._copied.values()]
         write_rows.copy_writes(connection, self.source.id, self.transaction.thread.id, keys)
 
@@ -84,17 +78,3 @@ class StateFork:
                 copy = self._messages.get(reference[1])
                 return ["m", copy.id if copy else None, reference[2]]
         return reference
-
-
-def _add_parents(numbers: Collection[int], parents: Mapping[int, int | None]) -> set[int]:
-    """Return these states and all above them."""
-
-    def iterate_above(number: int | None) -> Iterator[int]:
-        while number is not None and number not in found:
-            yield number
-            number = parents.get(number)
-
-    found: set[int] = set()
-    for each in numbers:
-        found.update([*iterate_above(each)])
-    return found

@@ -6,6 +6,7 @@ exactly: it restores the recorded columns.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -88,9 +89,8 @@ class Transaction:
 
     def update_row(self, table: str, identifier: str, **after: Any) -> None:
         """Set columns of a mutable row, and record the old values."""
-        if not after:
-            return
-        self._write_columns(table, identifier, movable_rows.select_row(self.connection, table, identifier, after), after)
+        if after:
+            self._write_columns(table, identifier, movable_rows.select_row(self.connection, table, identifier, after), after)
 
     def _write_columns(self, table: str, identifier: str, before: Json, after: Json) -> None:
         if before != after:
@@ -206,29 +206,25 @@ class Transaction:
         segment_rows.insert_segments(self.connection, self.thread.id, segments)
 
     def switch_to(self, branch_id: str) -> None:
-        """Make a branch the current one."""
-        before = {"branch_id": self.thread.branch_id}  # nothing else in a change switches
-        self._write_columns("thread", self.thread.id, before, {"branch_id": branch_id})
+        """Make a branch the current one. Nothing else in a change switches."""
+        self._write_columns("thread", self.thread.id, {"branch_id": self.thread.branch_id}, {"branch_id": branch_id})
 
     def add_branch(self, name: str, head: Node | None) -> Branch:
         return self.add_branches([(name, head)])[0]
 
-    def add_branches(self, new_branches: Sequence[tuple[str, Node | None]]) -> list[Branch]:
-        """Add branches, each with a name and a head, and return them."""
+    def add_branches(
+        self, new_branches: Sequence[tuple[str, Node | None]], states: Iterable[int | None] = ()
+    ) -> list[Branch]:
+        """Add branches, each with a name and a head, and return them. `states` are their graph's, where they are known."""
         first = thread_counters.count_branches(self.connection, self.thread.id) if new_branches else 0
         made = []
-        for position, (name, head) in enumerate(new_branches, first):
+        for position, ((name, head), state_id) in enumerate(zip_longest(new_branches, states), first):
             name, head_id = clean_name(name) or f"Branch {position + 1}", head.id if head else None  # noqa: PLW2901
-            made.append(Branch(self.new_id(), self.thread.id, name, head_id, self.find_state(head)))
+            made.append(Branch(self.new_id(), self.thread.id, name, head_id, state_id or self.find_state(head)))
         common = {"thread_id": self.thread.id, "created_at": self.now}
-        self._insert(
-            "branch",
-            [
-                {"id": each.id, "position": position, "name": each.name, "head_id": each.head_id, "state_id": each.state_id}
-                | common
-                for position, each in enumerate(made, first)
-            ],
-        )
+        columns = ("id", "name", "head_id", "state_id")
+        rows = [common | {name: getattr(each, name) for name in columns} for each in made]
+        self._insert("branch", [row | {"position": position} for position, row in enumerate(rows, first)])
         return made
 
     def add_checkpoint(self, checkpoint: Checkpoint) -> Checkpoint:
@@ -245,7 +241,7 @@ class Transaction:
                 id=checkpoint.id or self.new_id(),
                 name=clean_name(checkpoint.name) or names.take_next(position + 1),
                 position=position,
-                state_id=self.find_state(checkpoint.node),
+                state_id=checkpoint.state_id or self.find_state(checkpoint.node),
             )
             for position, checkpoint in enumerate(checkpoints, first)
         ]

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ..graph_state import Reference, read_kind
+from ..graph_state import Reference, join_runs, read_kind
 from ..storage import value_rows
 from ..storage.value_rows import Value
 
@@ -21,7 +21,7 @@ def name_value(connection: sa.Connection, serde: SerializerProtocol, old: Refere
     if type(value) is list:
         items = [Value.of(*serde.dumps_typed(item)) for item in value]
         if not items or sum(len(item.data) for item in items) > _MAX_WHOLE_LIST_BYTES:
-            return ["r", _join_runs(_name_items(connection, old, items))]
+            return ["r", join_runs(_name_items(connection, old, items))]
     return ["v", _name_items(connection, old, [Value.of(*serde.dumps_typed(value))])[0]]
 
 
@@ -38,16 +38,6 @@ def list_numbers(reference: Reference) -> list[int]:
         return [reference[1]]
     runs = reference[1] if read_kind(reference) == "r" else []
     return [number for first, last in runs for number in range(first, last + 1)]
-
-
-def _join_runs(numbers: Sequence[int]) -> list[list[int]]:
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] + 1 == number:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return runs
 
 
 def read_value(serde: SerializerProtocol, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import DamagedStateError
-from ..graph_state import INPUT_CHANNEL, Reference, read_kind, unwrap_snapshot, write_compact
+from ..graph_state import INPUT_CHANNEL, OWN_PREFIXES, Reference, read_kind, unwrap_snapshot, write_compact
 from ..storage import schema, state_rows, value_rows
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
@@ -16,7 +16,6 @@ from .plain_values import read_plain
 
 _value = schema.channel_value.c
 _size_query = sa.select(_value.number, _value.hash, sa.func.length(_value.bytes).label("size"))
-_OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ def list_channels(database: Database, thread_id: str, state_id: int | None) -> d
         references = {
             name: unwrap_snapshot(reference)
             for name, reference in state.body["values"].items()
-            if name != INPUT_CHANNEL and not name.startswith(_OWN_PREFIXES)
+            if name != INPUT_CHANNEL and not name.startswith(OWN_PREFIXES)
         }
         numbers = {number for reference in references.values() for number in list_numbers(reference)}
         sizes = {row.number: row for row in select_in_batches(connection, _size_query, _value.number, numbers)}

@@ -22,7 +22,8 @@ from .import_limits import (
     count_parts,
 )
 from .raw_document import RawDocument
-from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart
+from .state_checks import check_states
+from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, StatePart, ValuePart
 
 
 def check_document(raw: RawDocument, on_message: Callable[[], object] = lambda: None) -> Document:
@@ -57,6 +58,8 @@ _LISTS: dict[str, TypeAdapter[Any]] = {
     "branches": TypeAdapter(BranchPart),
     "checkpoints": TypeAdapter(CheckpointPart),
     "files": TypeAdapter(FilePart),
+    "states": TypeAdapter(StatePart),
+    "state_values": TypeAdapter(ValuePart),
 }
 _ANY_BRANCH = {"id": "any", "name": "", "head": None}
 # The field of an item that may be large, and its type. The model keeps it as it is: it is not converted and parsed again.
@@ -64,6 +67,7 @@ _LARGE_FIELDS: dict[str, tuple[str, Any]] = {
     "messages": ("message", {}),
     "checkpoints": ("extra", {}),
     "files": ("data", ""),
+    "state_values": ("json", ""),
 }
 _NO_BODY: dict[str, Any] = {}  # of a message, until all of the document is checked
 _MAX_PART_TEXT_CHARS = (
@@ -202,6 +206,7 @@ def _check_references(document: Document, named_files: set[str]) -> None:
             raise InvalidDocumentError(sentence("does not fit the messages in the file"), f"{field}.message_count")
     if document.active not in branches:
         raise InvalidDocumentError(sentence("names a branch that is not in the file"), "active")
+    check_states(document)
 
 
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:

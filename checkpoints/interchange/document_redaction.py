@@ -18,6 +18,7 @@ from ..model import MAIN, Json
 from ..progress import Report, count_steps, ignore_progress
 from ..reasoning import REASONING_KEY, Reasoning
 from ..sentence import sentence
+from .image_parts import is_portable, replace_parts
 from .redaction import REDACTED, Redaction
 
 MAX_REDACTED_PLACES = 1_000_000  # in one export
@@ -34,6 +35,19 @@ def redact_document(redaction: Redaction, document: Json, report: Report = ignor
     whole = count_steps(document["messages"], report, sentence("Redacting"), "messages")
     messages = [redacted.redact_message(message) for message in whole]
     return {**redacted.redact_frame(document), "messages": messages}
+
+
+def leave_out_parts(document: Json, report: Report = ignore_progress) -> Json:
+    """Replace the parts of contents that no file carries. Messages that it changes, and those below, get new ids."""
+    bodies = [message["message"] for message in document["messages"]]
+    if all(is_portable(part, body["type"]) for body in bodies for part in _list_parts(body)):
+        return document
+    return redact_document(Redaction(), document, report)
+
+
+def _list_parts(body: Json) -> list[Any]:
+    content = body["data"].get("content")
+    return content if isinstance(content, list) else []
 
 
 class DocumentRedaction:
@@ -99,7 +113,7 @@ class DocumentRedaction:
         return self._new_ids.setdefault(value, f"redacted-{len(self._new_ids) + 1}")
 
     def _redact_body(self, body: Json) -> Json:
-        data = body["data"]
+        data = replace_parts(body["data"], body["type"])
         if self._redaction.tool_results and body["type"] in ("tool", "function"):
             kept = ("tool_call_id", "name", "id", "status")
             data = {key: value for key, value in data.items() if key in kept} | {"content": REDACTED}

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from .. import files
 from ..errors import InvalidDocumentError
 from ..limits import (
     MAX_ALTERNATIVES,
@@ -16,18 +15,8 @@ from ..limits import (
 )
 from ..model import Json
 from ..sentence import sentence
-from . import strict_json
-
-_TEXT_PART_TYPES = (
-    "text",
-    "output_text",
-    "refusal",
-    "thinking",
-    "redacted_thinking",
-    "reasoning",
-    "reasoning_content",
-    "tool_use",
-)
+from . import image_parts, strict_json
+from .state_checks import check_state_sizes
 
 
 def describe_exceeded_limit(document: Json, text: str) -> str | None:
@@ -55,9 +44,11 @@ def _check_limits(document: Json, text: str) -> None:
     check_byte_count(len(raw))
     strict_json.check_value_count(raw)
     strict_json.check_part(document["thread"], "thread")
-    for name in ("messages", "checkpoints"):
-        for index, part in enumerate(document[name]):
+    for name in ("messages", "checkpoints", "states"):
+        for index, part in enumerate(document.get(name, ())):
             strict_json.check_part(part, f"{name}[{index}]")
+    values, texts = document.get("states", ()), document.get("state_values", ())
+    check_state_sizes([part["values"] for part in values], [part["json"] for part in texts])
     strict_json.check_levels(document)
 
 
@@ -122,11 +113,10 @@ def check_calls(body: dict[str, Any], field: str) -> None:
 
 
 def check_content(body: dict[str, Any], field: str) -> None:
-    """Allow text, reasoning, tool calls and attached files in a message's content: no address that could be fetched."""
+    """Allow text, reasoning, tool calls, attached files and whole images: no address that could be fetched."""
     content = body["data"].get("content")
     for part in content if isinstance(content, list) else ():
-        is_file = files.is_file_part(part) and body["type"] == "human"
-        if not (is_file or isinstance(part, str) or (isinstance(part, dict) and part.get("type") in _TEXT_PART_TYPES)):
+        if not image_parts.is_portable(part, body["type"]):
             raise InvalidDocumentError(
                 sentence("holds something other than text, which cannot be imported"), f"{field}.data.content"
             )

@@ -27,6 +27,7 @@ class NewBranch:
     document_id: str
     name: str
     head: str | None  # the document's id of a message
+    state: str | None = None  # the document's id of a graph's state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,16 @@
 """The sentences about what an import leaves out or changes."""
 
+from collections.abc import Sequence
+
 from .. import limits
+from ..graph_state import OWN_PREFIXES, Reference, read_kind, unwrap_snapshot
 from ..model import Json, MessageStatus
 from ..sentence import plural_sentence, sentence
-from . import open_webui
+from .image_parts import OMITTED_IMAGES
 from .waymark import Document, LeftOut
+
+_MAX_SHOWN_NAMES = 8  # of channels
+_MAX_SHOWN_NAME_CHARS = 40
 
 
 def list_warnings(doc: Document) -> list[str]:
@@ -14,9 +20,25 @@ def list_warnings(doc: Document) -> list[str]:
         found.append(_describe_left_out(doc.left_out))
     if doc.thread.without_states:
         found.append(sentence("The states of its graph are not in it: a graph begins anew there."))
+    if names := sorted({name for part in doc.states for name in part.left_out}):
+        found.append(
+            sentence("Values of its graph that are not plain JSON are not in it: {names}.", names=_join_names(names))
+        )
+    if names := sorted({name for part in doc.states for name, value in part.values.items() if _is_own(name, value)}):
+        found.append(sentence("Its graph goes on with the values in it: {names}.", names=_join_names(names)))
     if doc.thread.settings:
         found.append(sentence("The settings in it are not taken over."))
     return found
+
+
+def _is_own(name: str, reference: Reference) -> bool:
+    """Return whether a channel is the author's, and not the messages or one of LangGraph's."""
+    return read_kind(unwrap_snapshot(reference)) != "m" and not name.startswith(OWN_PREFIXES)
+
+
+def _join_names(names: Sequence[str]) -> str:
+    shown = [name[:_MAX_SHOWN_NAME_CHARS] for name in names[:_MAX_SHOWN_NAMES]]
+    return ", ".join([*shown, "…"] if len(names) > len(shown) else shown)
 
 
 def _list_changes(doc: Document) -> list[str]:
@@ -54,5 +76,5 @@ def _describe_left_out(left_out: LeftOut) -> str:
 
 def _count_omitted_images(body: Json) -> int:
     metadata = body["data"].get("response_metadata")
-    count = metadata.get(open_webui.OMITTED_IMAGES) if isinstance(metadata, dict) else None
+    count = metadata.get(OMITTED_IMAGES) if isinstance(metadata, dict) else None
     return count if isinstance(count, int) and 0 < count < limits.MAX_DOCUMENT_MESSAGES else 0

@@ -17,9 +17,9 @@ from ..model import Json, MessageStatus
 from ..sentence import sentence
 from ..text import pluralize
 from . import waymark
+from .image_parts import OMITTED_IMAGES
 from .tree_builder import TreeBuilder, require_field
 
-OMITTED_IMAGES = "images_left_out"  # key in response_metadata; its value is their number
 _TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # for messages without a time: constant, so that the same file is recognised
 _MIN_MILLISECONDS = 100_000_000_000  # seconds would be in the year 5138

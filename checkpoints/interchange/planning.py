@@ -179,7 +179,7 @@ def _plan_replaced_branches(doc: Document, existing: ExistingContents, stored: M
         ):
             stored_ids[part.id] = same.popleft()
         else:
-            new.append(NewBranch(part.id, part.name, part.head))
+            new.append(NewBranch(part.id, part.name, part.head, part.state))
     return BranchPlan(
         stored_ids=stored_ids,
         new=new,
@@ -217,7 +217,7 @@ def _plan_merged_branches(
         if part.id not in stored_ids:
             name = find_free_name(part.name, names, numbers)
             names.add(name)
-            new.append(NewBranch(part.id, name, part.head))
+            new.append(NewBranch(part.id, name, part.head, part.state))
     return BranchPlan(stored_ids=stored_ids, new=new)
 
 

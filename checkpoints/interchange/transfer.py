@@ -16,12 +16,14 @@ from ..sentence import sentence
 from ..storage import message_rows, tag_rows
 from ..store import Store
 from . import waymark
+from .document_redaction import leave_out_parts
 from .export_options import WHOLE_EXPORT, ExportOptions
 from .import_limits import describe_exceeded_limit
 from .import_plan import NothingNewError
 from .import_warnings import list_warnings
 from .importing import make_merge, make_new_thread, make_replacement
 from .redaction import Redaction
+from .state_export import StateExport, leave_out_states
 from .waymark import Document
 
 __all__ = [
@@ -66,8 +68,8 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
     """Export a conversation: the messages of its branches and checkpoints, each once, parents first.
 
     The export contains the extra state of each checkpoint and the current branch. It contains no operations, no messages
-    that only an undo can restore, no alternatives (‹ 2/3 ›) outside all branches and checkpoints, and no states of a graph:
-    it says so (`without_states`).
+    that only an undo can restore, and no alternatives (‹ 2/3 ›) outside all branches and checkpoints. The states of a graph
+    are in it unless something is redacted, or they would make it too large: then it says so (`without_states`).
 
     Raises `DamagedMessageError` or `DamagedFileError` rather than export damaged content, and `ExportTooLargeError` for
     attached files that would make it too large to be imported, or for words to redact that stand everywhere.
@@ -80,21 +82,34 @@ def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EX
     document = export_document(store, thread_id, options)
     options.report(Progress(sentence("Writing the file")))
     text = waymark.to_json(document)
-    return Export(text, describe_exceeded_limit(document, text))
+    excess = describe_exceeded_limit(document, text)
+    if excess is not None and "states" in document:
+        document = leave_out_states(document)
+        text = waymark.to_json(document)
+        excess = describe_exceeded_limit(document, text)
+    return Export(text, excess)
 
 
 def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Build the document as plain JSON: see `export`."""
-    thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
     with store.database.begin_read() as connection:
+        thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
         names = tag_rows.select_names(connection, thread.tags)
-    heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
-    reached = waymark.find_reachable({m.id: m.parent_id for m in messages}, heads)
+        heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
+        reached = waymark.find_reachable({m.id: m.parent_id for m in messages}, heads)
+        states = StateExport(thread_id, reached)
+        if options.redaction is None:
+            held = {*(each.state_id for each in branches), *(each.state_id for each in checkpoints)}
+            states.read_states(connection, {number for number in held if number is not None})
     branch_ids = {b.id for b in branches}
     made: Json = {
         "format": waymark.FORMAT,
         "exported_at": store.now().isoformat(),
-        "thread": _export_thread(thread, [names[tag_id] for tag_id in thread.tags if tag_id in names]),
+        "thread": _export_thread(
+            thread,
+            [names[tag_id] for tag_id in thread.tags if tag_id in names],
+            lacks_states=thread.state_id is not None and states.find_id(thread.state_id) is None,
+        ),
         "messages": [export_message(m) for m in messages if m.id in reached],
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
@@ -102,15 +117,16 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
         ],
         "active": thread.branch_id,
     }
-    made = options.apply_redaction(made)
+    written = options.apply_redaction(made) if options.redaction else leave_out_parts(made, options.report)
+    made = states.attach_to(written, made, branches, checkpoints)
     if attached := _export_files(store, made["messages"]):
         made = {**made, "files": attached}
     return {**made, "sha256": waymark.hash_contents(made)}
 
 
-def _export_thread(thread: Thread, tags: list[str]) -> Json:
+def _export_thread(thread: Thread, tags: list[str], *, lacks_states: bool) -> Json:
     """Export what is a thread's own. Marks that it does not have are left out: earlier versions do not know them."""
-    marks = {"pinned": thread.pinned, "archived": thread.archived, "without_states": thread.state_id is not None}
+    marks = {"pinned": thread.pinned, "archived": thread.archived, "without_states": lacks_states}
     return {
         "title": thread.title,
         "settings": dict(thread.settings),

@@ -2,7 +2,7 @@
 
 import binascii
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -13,7 +13,16 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from .. import files, serde
 from ..errors import InvalidDocumentError, InvalidFileError
 from ..files import File
-from ..limits import MAX_DESCRIPTION_CHARS, MAX_DOCUMENT_MESSAGES, MAX_NAME_CHARS, MAX_TAGS_OF_THREAD, MAX_TOKENS
+from ..graph_state import read_kind, unwrap_snapshot
+from ..limits import (
+    MAX_DESCRIPTION_CHARS,
+    MAX_DOCUMENT_MESSAGES,
+    MAX_DOCUMENT_STATES,
+    MAX_NAME_CHARS,
+    MAX_NUMBER,
+    MAX_TAGS_OF_THREAD,
+    MAX_TOKENS,
+)
 from ..model import UNTITLED, Actor, MessageStatus
 from ..names import clean_name
 from ..sentence import sentence
@@ -62,7 +71,7 @@ class ThreadPart(_StrictModel):
     settings: dict[str, Any] = {}
     pinned: bool = False
     archived: bool = False
-    without_states: bool = False  # its graph has further channels, which are not in the file
+    without_states: bool = False  # where it stands, its graph has further channels, which are not in the file
     tags: Annotated[list[TagName], Field(max_length=MAX_TAGS_OF_THREAD)] = []
 
 
@@ -81,6 +90,7 @@ class BranchPart(_StrictModel):
     id: Id
     name: Annotated[Name, AfterValidator(lambda name: name or "Branch")]
     head: Id | None
+    state: Agent | None = None  # of a graph
 
 
 class CheckpointPart(_StrictModel):
@@ -96,6 +106,7 @@ class CheckpointPart(_StrictModel):
     pinned: bool = False
     detached: bool = False  # listed although it is not on its branch's path
     extra: dict[str, Any] = {}
+    state: Agent | None = None  # of a graph
 
 
 class FilePart(_StrictModel):
@@ -104,6 +115,43 @@ class FilePart(_StrictModel):
     hash: str
     media_type: str
     data: str  # base64
+
+
+Version = Annotated[int, Field(ge=0, le=MAX_NUMBER)]
+
+
+@dataclasses.dataclass(slots=True, config=_STRICT)
+class StatePart:
+    """The state of a graph after a step: see `graph_state`.
+
+    A reference in `values` is a small scalar that stands for itself, `["v", index]` of a value in `state_values`,
+    `["r", [[first, last], …]]` of a list's items there, `["m", id]` of the last message, or `["d", reference]` of the
+    snapshot of a DeltaChannel.
+    """
+
+    id: Agent
+    namespace: Agent
+    parent: Agent | None
+    run_id: Agent
+    message: Id | None  # that this state is found for
+    v: Annotated[int, Field(ge=1, le=4)]
+    ts: Agent
+    source: Literal["input", "loop", "update", "fork"]
+    step: Annotated[int, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
+    parents: dict[Agent, Agent]
+    updated: list[Agent] | None
+    resumed: bool
+    versions: dict[Agent, Version]
+    seen: dict[Agent, dict[Agent, Version]]
+    values: dict[Agent, Any]
+    left_out: list[Agent]  # channels whose values are not plain JSON
+
+
+@dataclasses.dataclass(slots=True, config=_STRICT)
+class ValuePart:
+    """A value of a channel, or an item of a list, as a text of JSON: the order of its keys is a part of it."""
+
+    json: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +173,8 @@ class Document(_StrictModel):
     checkpoints: list[CheckpointPart]
     active: Id  # the id of the current branch
     files: list[FilePart] = []
+    states: Annotated[list[StatePart], Field(max_length=MAX_DOCUMENT_STATES)] = []  # parents first
+    state_values: list[ValuePart] = []
     sha256: str
     _left_out: LeftOut = PrivateAttr(default=LeftOut())
 
@@ -154,7 +204,9 @@ class Document(_StrictModel):
         contents = [part.message["data"].get("content") for part in messages]
         named = {part["file"] for content in contents for part in files.find_file_parts(content)}
         attached = [part for part in self.files if part.hash in named]
-        made = self.model_copy(update={"messages": messages, "checkpoints": checkpoints, "files": attached})
+        states = [part for part in self.states if all(each in reached for each in list_messages(part))]
+        kept = {"messages": messages, "checkpoints": checkpoints, "files": attached, "states": states}
+        made = self.model_copy(update=kept)
         made._left_out = LeftOut(len(self.messages) - len(messages), len(self.checkpoints) - len(checkpoints))
         return made
 
@@ -176,6 +228,15 @@ def find_reachable(parents: Mapping[str, str | None], heads: Iterable[str | None
             reached.add(identifier)
             identifier = parents[identifier]  # noqa: PLW2901
     return reached
+
+
+def list_messages(state: StatePart) -> Iterator[str]:
+    """Yield the ids of the messages that a state names."""
+    if state.message is not None:
+        yield state.message
+    for reference in map(unwrap_snapshot, state.values.values()):
+        if read_kind(reference) == "m" and reference[1] is not None:
+            yield reference[1]
 
 
 def to_json(document: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Writing an import as it was planned. Messages are placed below those that are stored already."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..changes.transaction import Transaction
@@ -8,19 +9,30 @@ from ..model import Checkpoint, Node
 from ..progress import Report
 from ..storage.message_inserts import MessageContent, PlacedMessage
 from ..storage.segment_rows import NewSegment, reserve_segments
-from .import_plan import BranchPlan, CheckpointPlan, ImportPlan
+from .import_plan import BranchPlan, ImportPlan
+from .state_values import StoredValue
+from .state_writing import StateWriting
 from .waymark import CheckpointPart, Document
 
 
-def write_plan(
-    transaction: Transaction, doc: Document, plan: ImportPlan, contents: Mapping[str, MessageContent], report: Report
-) -> None:
+@dataclass(frozen=True, slots=True)
+class ImportContents:
+    """The contents of a document as they are stored. Making them needs no database."""
+
+    messages: Mapping[str, MessageContent]  # by their ids in the document
+    values: Sequence[StoredValue]  # of a graph's states
+
+
+def write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, contents: ImportContents, report: Report) -> None:
     transaction.detail = transaction.detail or plan.detail
-    nodes = _write_messages(transaction, plan, contents, report)
-    branch_ids = _write_branches(transaction, plan.branches, nodes)
+    nodes = _write_messages(transaction, plan, contents.messages, report)
+    states = StateWriting(transaction, nodes)
+    states.write_states(doc, contents.values)
+    branch_ids = _write_branches(transaction, plan.branches, nodes, states)
     if plan.moves_head:
-        transaction.move_head(nodes[doc.active_head] if doc.active_head else None)
-    _write_checkpoints(transaction, plan.checkpoints, nodes, branch_ids, needs_new_ids=plan.needs_new_ids)
+        active = next(part for part in doc.branches if part.id == doc.active)
+        transaction.move_head(nodes[active.head] if active.head else None, states.find_number(active.state))
+    _write_checkpoints(transaction, plan, nodes, branch_ids, states)
 
 
 def _write_messages(
@@ -46,25 +58,31 @@ def _write_messages(
     return nodes
 
 
-def _write_branches(transaction: Transaction, plan: BranchPlan, nodes: Mapping[str, Node]) -> dict[str, str]:
+def _write_branches(
+    transaction: Transaction, plan: BranchPlan, nodes: Mapping[str, Node], states: StateWriting
+) -> dict[str, str]:
     """Return the stored id of each of the document's branches, by its id there."""
     if plan.current_name is not None:
         transaction.update_row("branch", transaction.thread.branch_id, name=plan.current_name)
-    added = transaction.add_branches([(new.name, nodes[new.head] if new.head else None) for new in plan.new])
+    heads = [(new.name, nodes[new.head] if new.head else None) for new in plan.new]
+    added = transaction.add_branches(heads, [states.find_number(new.state) for new in plan.new])
     transaction.update_rows("branch", plan.deleted_ids, deleted_at=transaction.now)
     return {**plan.stored_ids, **{new.document_id: branch.id for new, branch in zip(plan.new, added, strict=True)}}
 
 
 def _write_checkpoints(
     transaction: Transaction,
-    plan: CheckpointPlan,
+    whole: ImportPlan,
     nodes: Mapping[str, Node],
     branch_ids: Mapping[str, str],
-    *,
-    needs_new_ids: bool,
+    states: StateWriting,
 ) -> None:
+    plan = whole.checkpoints
     transaction.update_rows("checkpoint", plan.hidden_ids, deleted_at=transaction.now)
-    rewritten = {p.id: _make_checkpoint_values(p, nodes[p.message_id], branch_ids[p.branch]) for p in plan.rewritten}
+    rewritten = {
+        p.id: _make_checkpoint_values(p, nodes[p.message_id], branch_ids[p.branch], states.find_number(p.state))
+        for p in plan.rewritten
+    }
     # Some of these were deleted in this thread before; the others were hidden by the statement above.
     transaction.update_each_row("checkpoint", rewritten)
     relisted = {
@@ -74,16 +92,21 @@ def _write_checkpoints(
     transaction.update_each_row("checkpoint", relisted)
     transaction.add_checkpoints(
         [
-            _build_checkpoint(part, "" if needs_new_ids else part.id, nodes[part.message_id], branch_ids[part.branch])
+            replace(
+                _build_checkpoint(part, "" if whole.needs_new_ids else part.id, nodes[part.message_id]),
+                branch_id=branch_ids[part.branch],
+                state_id=states.find_number(part.state),
+            )
             for part in plan.new
         ]
     )
 
 
-def _make_checkpoint_values(part: CheckpointPart, node: Node, branch_id: str) -> dict[str, Any]:
+def _make_checkpoint_values(part: CheckpointPart, node: Node, branch_id: str, state_id: int | None) -> dict[str, Any]:
     """Return the mutable columns of a checkpoint. The message is another one where the stored message is damaged."""
     return {
         **({"name": part.name} if part.name else {}),
+        **({} if state_id is None else {"state_id": state_id}),
         "description": part.description,
         "pinned": part.pinned,
         "tokens": part.tokens,
@@ -96,7 +119,7 @@ def _make_checkpoint_values(part: CheckpointPart, node: Node, branch_id: str) ->
     }
 
 
-def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node, branch_id: str) -> Checkpoint:
+def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node) -> Checkpoint:
     return Checkpoint(
         id=identifier,
         name=part.name,
@@ -108,6 +131,5 @@ def _build_checkpoint(part: CheckpointPart, identifier: str, node: Node, branch_
         pinned=part.pinned,
         node=node,
         extra=part.extra,
-        branch_id=branch_id,
         detached=part.detached,
     )

@@ -1,6 +1,6 @@
 """States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,6 +184,12 @@ def find_state(connection: sa.Connection, path: Path) -> int | None:
         if (number := connection.scalar(_found_query, values)) is not None:
             return int(number)
     return None
+
+
+def select_states(connection: sa.Connection, thread_id: str) -> Iterator[StoredState]:
+    """Yield the states of a thread by number, those of subgraphs included, and no damaged one."""
+    rows = connection.execute(STATE_QUERY.where(_state.thread_id == thread_id).order_by(_state.number)).all()
+    return (parse_state(row) for row in rows if is_intact(row))
 
 
 def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """Values of channels: a log that only grows, read with a check against the hashes."""
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -12,6 +12,7 @@ from .batches import select_in_batches
 
 _value = schema.channel_value.c
 _insert_value = sa.insert(schema.channel_value).returning(_value.number)
+_insert_many = sa.insert(schema.channel_value).returning(_value.number, sort_by_parameter_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,12 @@ def hash_value(kind: str, data: bytes) -> bytes:
     return hashlib.sha256(f"{kind}:".encode() + data).digest()
 
 
+def insert_many_values(connection: sa.Connection, values: Sequence[Value]) -> list[int]:
+    """Write values in few statements, and return their ascending numbers."""
+    rows = [{"type": each.type, "bytes": each.data, "hash": each.hash} for each in values]
+    return [int(number) for number in connection.scalars(_insert_many, rows)] if rows else []
+
+
 def insert_values(connection: sa.Connection, values: Iterable[Value]) -> list[int]:
     """Write values, and return their ascending numbers."""
     rows = ({"type": each.type, "bytes": each.data, "hash": each.hash} for each in values)
@@ -45,6 +52,12 @@ def select_hashes(connection: sa.Connection, numbers: Collection[int]) -> dict[b
     """Return the numbers of these values by their hashes."""
     rows = select_in_batches(connection, sa.select(_value.hash, _value.number), _value.number, numbers)
     return {row.hash: row.number for row in rows}
+
+
+def sum_sizes(connection: sa.Connection, numbers: Collection[int]) -> int:
+    """Return the bytes of values together."""
+    query = sa.select(sa.func.length(_value.bytes))
+    return sum(size for (size,) in select_in_batches(connection, query, _value.number, numbers))
 
 
 def select_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[int, tuple[str, bytes]]:

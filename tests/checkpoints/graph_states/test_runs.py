@@ -22,7 +22,6 @@ from checkpoints import (
     Store,
 )
 from checkpoints.graph_states import StaleWriterError, WaymarkSaver
-from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema
 from checkpoints.upkeep import verification
 from tests.checkpoints.graph_states.graphs import (
@@ -438,15 +437,6 @@ def test_a_run_that_is_removed_is_brought_back_by_undo(saver: WaymarkSaver) -> N
     assert read_channels(graph, "t") == at_one
     saver.store.undo("t")
     assert read_channels(graph, "t") == at_two
-
-
-def test_an_export_has_the_messages_and_says_that_it_has_no_states(saver: WaymarkSaver) -> None:
-    ask(make_graph(saver), "t", "one")
-    document = reading.read_document(transfer.export(saver.store, "t"))
-    assert "The states of its graph are not in it: a graph begins anew there." in transfer.list_warnings(document)
-    made = transfer.import_thread(saver.store, document).result
-    assert read_texts(saver, made) == ["one", "one!"]
-    assert saver.get_tuple(make_config(made)) is None
 
 
 @dataclass(frozen=True)

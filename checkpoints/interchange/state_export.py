@@ -1,0 +1,224 @@
+"""The states of a graph in an export: those of its messages, branches and checkpoints, all above them, and their subgraphs'.
+
+What the format cannot carry is left out: a value that is not plain JSON from its state, and a state that would go on
+without something that it needs.
+"""
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+from pydantic_core import to_json
+
+from .. import serde
+from ..errors import DamagedStateError
+from ..graph_state import (
+    INPUT_CHANNEL,
+    Reference,
+    join_runs,
+    list_paths,
+    list_value_numbers,
+    read_kind,
+    unwrap_snapshot,
+)
+from ..limits import MAX_DOCUMENT_BYTES
+from ..model import Branch, Checkpoint, Json
+from ..storage import state_rows, value_rows
+from ..storage.state_choice import StateChoice, choose_states
+from ..storage.state_rows import StoredState
+from .state_checks import OWN_PREFIX
+from .state_values import can_convert, write_text
+from .waymark import StatePart, hash_contents
+
+_STATE = TypeAdapter(StatePart)
+_DELTA_COUNTERS = "counters_since_delta_snapshot"  # in the metadata: steps whose writes a DeltaChannel is rebuilt from
+
+
+@dataclass
+class StateExport:
+    """States of a conversation as parts of a document."""
+
+    thread_id: str
+    message_ids: Collection[str]  # in the document
+    parts: list[Json] = field(default_factory=list)
+    values: list[Json] = field(default_factory=list)
+    _ids: dict[int, str] = field(default_factory=dict)  # by number
+    _numbers: list[int] = field(default_factory=list)  # of the values, ascending
+
+    def find_id(self, number: int | None) -> str | None:
+        return None if number is None else self._ids.get(number)
+
+    def attach_to(
+        self, document: Json, original: Json, branches: Sequence[Branch], checkpoints: Sequence[Checkpoint]
+    ) -> Json:
+        """Return a document with the states, and where its branches and checkpoints stand among them.
+
+        The messages of `original` may have other ids in it.
+        """
+        if not self.parts:
+            return document
+        ids = {old["id"]: new["id"] for old, new in zip(original["messages"], document["messages"], strict=True)}
+        states = [_rename_messages(part, ids) for part in self.parts]
+        places = {"branches": [b.state_id for b in branches], "checkpoints": [c.state_id for c in checkpoints]}
+        holders = {
+            name: [
+                part if (found := self.find_id(number)) is None else {**part, "state": found}
+                for part, number in zip(document[name], numbers, strict=True)
+            ]
+            for name, numbers in places.items()
+        }
+        return {**document, **holders, "states": states, "state_values": self.values}
+
+    def read_states(self, connection: sa.Connection, named: Collection[int]) -> None:
+        """Read the states of the messages, and these, with all above them."""
+        outline = state_rows.select_outline(connection, self.thread_id)
+        if not outline or not can_convert:
+            return
+        choice = choose_states(outline, self.message_ids, named)
+        found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
+        states = _keep_linked(found, {*choice.messages, *named})
+        numbers = {number for state in states for number in list_value_numbers(_list_own_values(state))}
+        try:
+            self._read_values(connection, numbers)
+        except DamagedStateError:
+            return
+        for state in states:
+            self._add_state(state, choice.messages.get(state.number))
+
+    def _is_wanted(self, state: StoredState, choice: StateChoice) -> bool:
+        if not (state.namespace or state.number in choice.numbers) or state.body["metadata"].get(_DELTA_COUNTERS):
+            return False
+        return all(each is None or each in self.message_ids for each, _ in list_paths(_list_own_values(state)))
+
+    def _read_values(self, connection: sa.Connection, numbers: Collection[int]) -> None:
+        """Read values as texts. Raises `DamagedStateError` for damaged ones, and for more than any document holds."""
+        if value_rows.sum_sizes(connection, numbers) > MAX_DOCUMENT_BYTES:
+            raise DamagedStateError(self.thread_id, "values")
+        for number, stored in sorted(value_rows.select_values(connection, numbers, self.thread_id).items()):
+            if (text := write_text(*stored)) is not None:
+                self._numbers.append(number)
+                self.values.append({"json": text})
+
+    def _add_state(self, state: StoredState, message_id: str | None) -> None:
+        body, metadata = state.body, state.body["metadata"]
+        values = {name: self._translate(each) for name, each in _list_own_values(state).items()}
+        left_out = sorted(name for name, reference in values.items() if reference is _LOST)
+        part: Json = {
+            "id": state.checkpoint_id,
+            "namespace": state.namespace,
+            "parent": state.parent_id,
+            "run_id": state.run_id,
+            "message": message_id,
+            "v": body["v"],
+            "ts": body["ts"],
+            "source": metadata.get("source"),
+            "step": metadata.get("step"),
+            "parents": metadata.get("parents", {}),
+            "updated": body["updated"],
+            "resumed": body["resumed"],
+            "versions": body["versions"],
+            "seen": body["seen"],
+            "values": {name: reference for name, reference in values.items() if reference is not _LOST},
+            "left_out": left_out,
+        }
+        if any(name.startswith(OWN_PREFIX) for name in values):
+            return
+        try:
+            _STATE.validate_json(to_json(part))
+        except ValueError:  # the format cannot carry it
+            return
+        self.parts.append(part)
+        self._ids[state.number] = state.checkpoint_id
+
+    def _translate(self, reference: Reference) -> Any:
+        """Return a reference with places in this document; `_LOST` for one to a value that is not in it."""
+        match read_kind(reference):
+            case "d":
+                below = self._translate(reference[1])
+                return _LOST if below is _LOST else ["d", below]
+            case "m":
+                return ["m", reference[1]]
+            case "v":
+                (place,) = self._find_places([(reference[1], reference[1])])
+                return _LOST if place is None else ["v", place]
+            case "r":
+                places = [*self._find_places(reference[1])]
+                return _LOST if None in places else ["r", join_runs(place for place in places if place is not None)]
+        return reference if _is_plain(reference) else _LOST
+
+    def _find_places(self, runs: Collection[Any]) -> Iterator[int | None]:
+        for first, last in runs:
+            start = bisect_left(self._numbers, first)
+            for offset, number in enumerate(range(first, last + 1)):
+                place = start + offset
+                is_there = place < len(self._numbers) and self._numbers[place] == number
+                yield place if is_there else None
+
+
+def _keep_linked(states: Sequence[StoredState], roots: set[int]) -> list[StoredState]:
+    """Return the roots, the states above them up to a gap, and the states of their subgraphs."""
+    linked: set[int | None] = {*roots}
+    for state in reversed(states):
+        if state.number in linked:
+            linked.add(state.parent)
+    own = {state.checkpoint_id for state in states if state.number in linked and not state.namespace}
+    return [
+        state
+        for state in states
+        if (state.body["metadata"].get("parents", {}).get("") in own if state.namespace else state.number in linked)
+    ]
+
+
+def leave_out_states(document: Json) -> Json:
+    """Return a document without its states."""
+    holders = {
+        name: [{key: value for key, value in part.items() if key != "state"} for part in document[name]]
+        for name in ("branches", "checkpoints")
+    }
+    left = {key: value for key, value in document.items() if key not in ("states", "state_values", "sha256")}
+    made = {**left, **holders, "thread": {**document["thread"], "without_states": True}}
+    return {**made, "sha256": hash_contents(made)}
+
+
+def _rename_messages(part: Json, ids: Mapping[str, str]) -> Json:
+    """Return a state with other ids of messages."""
+
+    def rename(reference: Reference) -> Reference:
+        match read_kind(reference):
+            case "d":
+                return ["d", rename(reference[1])]
+            case "m":
+                return ["m", ids.get(reference[1])]
+        return reference
+
+    values = {name: rename(reference) for name, reference in part["values"].items()}
+    return {**part, "message": ids.get(part["message"]), "values": values}
+
+
+_LOST: Any = object()
+_MAX_INTEGER = 2**63
+
+
+def _is_plain(scalar: Any) -> bool:
+    """Return whether every reader of JSON takes this scalar."""
+    match scalar:
+        case float():
+            return isfinite(scalar)
+        case int():
+            return abs(scalar) < _MAX_INTEGER
+        case str():
+            return serde.sanitize_text(scalar) == scalar
+    return scalar is None
+
+
+def _list_own_values(state: StoredState) -> Mapping[str, Reference]:
+    """Return the values of a state without what LangGraph has not begun: an input, and lists that are empty."""
+    return {
+        name: reference
+        for name, reference in state.body["values"].items()
+        if name != INPUT_CHANNEL and not (name.startswith(OWN_PREFIX) and unwrap_snapshot(reference) in (None, ["r", []]))
+    }
