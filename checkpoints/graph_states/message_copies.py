@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from langchain_core.messages import BaseMessage
 
 M = TypeVar("M", bound=BaseMessage)
-_ATOMS = frozenset({str, int, float, bool, bytes, type(None)})  # values that cannot change
+ATOMS = frozenset({str, int, float, bool, bytes, type(None)})  # values that cannot change
 _set_attribute = object.__setattr__  # pydantic's own takes ten times as long
 
 
@@ -15,7 +15,7 @@ def duplicate_message(message: M) -> M:
     """Return a deep copy, in an eighth of the time of `deepcopy`."""
     copied, fields = object.__new__(type(message)), message.__dict__.copy()
     for name, value in fields.items():
-        if type(value) not in _ATOMS:
+        if type(value) not in ATOMS:
             fields[name] = _copy_value(value)
     extra, private = message.__pydantic_extra__, message.__pydantic_private__
     _set_attribute(copied, "__dict__", fields)
@@ -31,7 +31,7 @@ def _copy_value(value: Any) -> Any:
         return deepcopy(value)
     copied = value.copy()
     for place, each in copied.items() if kind is dict else enumerate(copied):
-        if type(each) not in _ATOMS:
+        if type(each) not in ATOMS:
             copied[place] = _copy_value(each)
     return copied
 

@@ -19,6 +19,7 @@ from ..model import NewMessage, Node
 from ..sentence import sentence
 from ..storage import message_rows, thread_rows
 from .message_copies import count_equal, duplicate_message
+from .message_loans import MessageLoans
 
 _MAX_KNOWN_MESSAGES = 50_000  # of all conversations
 
@@ -48,6 +49,7 @@ class KnownPaths:
         self._paths: OrderedDict[str, MessagePath] = OrderedDict()
         self._count = 0
         self._lock = threading.Lock()
+        self.loans = MessageLoans()
 
     def get_path(self, thread_id: str) -> MessagePath:
         with self._lock:
@@ -86,12 +88,14 @@ def _read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[l
     return nodes, messages
 
 
-def place_messages(change: Transaction, old: MessagePath, value: Sequence[object], run_id: str) -> MessagePath:
+def place_messages(
+    change: Transaction, old: MessagePath, value: Sequence[object], run_id: str, loans: MessageLoans
+) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
     Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
     """
-    shared = count_equal(old.messages, value)
+    shared = loans.count_equal(change.thread.id, old.messages, value)
     messages = [each for each in value[shared:] if _is_storable(each)]
     if shared + len(messages) < len(value):
         raise UnfitMessageError

@@ -166,7 +166,7 @@ class StateWriter:
         paths = [*list_paths({self._channel: old})]
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         try:
-            return place_messages(change, known, content, run_id)
+            return place_messages(change, known, content, run_id, self._paths.loans)
         except UnfitMessageError:
             if self._takes_unfit_messages:
                 return None

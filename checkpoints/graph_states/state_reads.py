@@ -112,7 +112,7 @@ class StateReader:
             ids = [state.checkpoint_id for state in states if state.namespace == namespace]
             found = write_rows.select_writes(connection, thread_id, namespace, ids)
             writes |= {(namespace, checkpoint_id): each for checkpoint_id, each in found.items()}
-        copies: dict[str, BaseMessage] = {}
+        copies: dict[str, BaseMessage] | None = {} if len(states) > 1 else None
         for state in states:
             values = {
                 channel: self._read_channel(connection, state, reference, stored, copies)
@@ -146,7 +146,7 @@ class StateReader:
         state: StoredState,
         reference: Reference,
         stored: Mapping[int, tuple[str, bytes]],
-        copies: dict[str, BaseMessage],
+        copies: dict[str, BaseMessage] | None,
     ) -> Any:
         match read_kind(reference):
             case "d":
@@ -154,6 +154,8 @@ class StateReader:
             case "m":
                 ((message_id, length),) = list_paths({"": reference})
                 path = self._paths.load_path(connection, state.thread_id, message_id, length)
+                if copies is None:
+                    return self._paths.loans.lend(state.thread_id, path.messages)
                 for node, message in zip(path.nodes, path.messages, strict=True):
                     if node.id not in copies:
                         copies[node.id] = duplicate_message(message)
