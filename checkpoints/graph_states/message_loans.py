@@ -48,6 +48,7 @@ class Loan:
         self._copies: list[BaseMessage] = []
         self._parts: list[object] = []
         self._ends: list[int] = []  # of each copy's parts
+        self._contents: tuple[list[Any], ...] = ([], [], [])  # of the originals, as `_CONTENTS` reads them
 
     def __len__(self) -> int:
         return len(self._copies)
@@ -55,17 +56,17 @@ class Loan:
     def cut_to(self, messages: Sequence[BaseMessage]) -> None:
         """Forget the copies of other messages than these."""
         length = count_leading(self._originals, messages)
-        del self._originals[length:], self._copies[length:], self._ends[length:]
+        for column in (self._originals, self._copies, self._ends, *self._contents):
+            del column[length:]
         del self._parts[self._ends[-1] if self._ends else 0 :]
 
     def find_unusable(self) -> set[int]:
         """Return the copies that somebody refers to, or that have changed."""
         found = set(_find_others(_count_references(self._copies), _IN_ONE_LIST))
         found.update(bisect_right(self._ends, part) for part in _find_others(_count_references(self._parts), _IN_TWO_PLACES))
-        for read in _CONTENTS:
-            copies, originals = list(map(read, self._copies)), list(map(read, self._originals))
-            if copies != originals:
-                found.update(place for place, copied in enumerate(copies) if copied != originals[place])
+        for read, expected in zip(_CONTENTS, self._contents, strict=True):
+            if (contents := list(map(read, self._copies))) != expected:
+                found.update(place for place, content in enumerate(contents) if content != expected[place])
         return found
 
     def hand_out(self, messages: Sequence[BaseMessage], unusable: set[int]) -> list[BaseMessage]:
@@ -76,6 +77,8 @@ class Loan:
             self._parts[start : self._ends[place]] = _list_parts(self._copies[place])
         for message in messages[len(self) :]:
             self._originals.append(message)
+            for read, expected in zip(_CONTENTS, self._contents, strict=True):
+                expected.append(read(message))
             self._copies.append(duplicate_message(message))
             self._parts += _list_parts(self._copies[-1])
             self._ends.append(len(self._parts))
@@ -84,10 +87,11 @@ class Loan:
     def count_unchanged(self, known: Sequence[BaseMessage], values: Sequence[object]) -> tuple[int, int]:
         """Return how many of the values are copies of these messages, and how many of the first of them have not changed."""
         length = min(count_leading(self._originals, known), count_leading(self._copies, values))
-        copies, originals = self._copies[:length], self._originals[:length]
-        if all(list(map(read, copies)) == list(map(read, originals)) for read in _CONTENTS[:2]):
+        copies = self._copies[:length]
+        columns = zip(_CONTENTS[:2], self._contents, strict=False)
+        if all(list(map(read, copies)) == expected[:length] for read, expected in columns):
             return length, length
-        return length, count_equal(originals, copies)
+        return length, count_equal(self._originals, copies)
 
 
 def _find_others(counts: Sequence[int], usual: int) -> list[int]:

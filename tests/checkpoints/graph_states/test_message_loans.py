@@ -41,7 +41,9 @@ def make_messages() -> list[BaseMessage]:
 def list_objects(value: Any) -> Iterator[Any]:
     """Yield a message or a value, and all in it that can change."""
     yield value
-    holders = [value.__dict__, value.__pydantic_fields_set__] if isinstance(value, BaseMessage) else []
+    holders = (
+        [value.__dict__, value.__pydantic_fields_set__, value.__pydantic_extra__] if isinstance(value, BaseMessage) else []
+    )
     below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else holders
     for each in below:
         if isinstance(each, dict | list | set):
