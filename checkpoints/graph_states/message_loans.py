@@ -56,7 +56,8 @@ class Loan:
     def cut_to(self, messages: Sequence[BaseMessage]) -> None:
         """Forget the copies of other messages than these."""
         length = count_leading(self._originals, messages)
-        for column in (self._originals, self._copies, self._ends, *self._contents):
+        columns: list[list[Any]] = [self._originals, self._copies, self._ends, *self._contents]
+        for column in columns:
             del column[length:]
         del self._parts[self._ends[-1] if self._ends else 0 :]
 
