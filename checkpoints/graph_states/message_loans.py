@@ -75,17 +75,17 @@ class Loan:
         for place in unusable:
             self._copies[place] = duplicate_message(self._originals[place])
             start = self._ends[place - 1] if place else 0
-            self._parts[start : self._ends[place]] = _list_parts(self._copies[place])
+            self._parts[start : self._ends[place]] = _list_mutables(self._copies[place])
         for message in messages[len(self) :]:
             self._originals.append(message)
             for read, expected in zip(_CONTENTS, self._contents, strict=True):
                 expected.append(read(message))
             self._copies.append(duplicate_message(message))
-            self._parts += _list_parts(self._copies[-1])
+            self._parts += _list_mutables(self._copies[-1])
             self._ends.append(len(self._parts))
         return list(self._copies)
 
-    def count_unchanged(self, known: Sequence[BaseMessage], values: Sequence[object]) -> tuple[int, int]:
+    def compare_copies(self, known: Sequence[BaseMessage], values: Sequence[object]) -> tuple[int, int]:
         """Return how many of the values are copies of these messages, and how many of the first of them have not changed."""
         length = min(count_leading(self._originals, known), count_leading(self._copies, values))
         copies = self._copies[:length]
@@ -101,7 +101,7 @@ def _find_others(counts: Sequence[int], usual: int) -> list[int]:
     return [place for place, count in enumerate(counts) if count != usual]
 
 
-def _list_parts(message: BaseMessage) -> list[object]:
+def _list_mutables(message: BaseMessage) -> list[object]:
     """Return all objects in a message that can change. Its structure decides their number."""
     extra = message.__pydantic_extra__
     holders: list[Any] = [message.__dict__, *([] if extra is None else [extra])]
@@ -139,7 +139,7 @@ class MessageLoans:
     def count_equal(self, thread_id: str, known: Sequence[BaseMessage], values: Sequence[object]) -> int:
         """Count the first values that are messages equal to the known ones in all fields."""
         with self._lock:
-            found = [loan.count_unchanged(known, values) for loan in self._loans.get(thread_id, [])]
+            found = [loan.compare_copies(known, values) for loan in self._loans.get(thread_id, [])]
         length, unchanged = max(found, default=(0, 0))
         return unchanged if unchanged < length else length + count_equal(known[length:], values[length:])
 

@@ -22,7 +22,7 @@ from .import_limits import (
     count_parts,
 )
 from .raw_document import RawDocument
-from .state_checks import check_states
+from .state_checks import check_document_states
 from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart, StatePart, ValuePart
 
 
@@ -206,7 +206,7 @@ def _check_references(document: Document, named_files: set[str]) -> None:
             raise InvalidDocumentError(sentence("does not fit the messages in the file"), f"{field}.message_count")
     if document.active not in branches:
         raise InvalidDocumentError(sentence("names a branch that is not in the file"), "active")
-    check_states(document)
+    check_document_states(document)
 
 
 def _check_body(body: dict[str, Any], field: str, files_by_hash: Mapping[str, File]) -> None:

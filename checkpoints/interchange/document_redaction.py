@@ -40,12 +40,12 @@ def redact_document(redaction: Redaction, document: Json, report: Report = ignor
 def leave_out_parts(document: Json, report: Report = ignore_progress) -> Json:
     """Replace the parts of contents that no file carries. Messages that it changes, and those below, get new ids."""
     bodies = [message["message"] for message in document["messages"]]
-    if all(is_portable(part, body["type"]) for body in bodies for part in _list_parts(body)):
+    if all(is_portable(part, body["type"]) for body in bodies for part in _list_content_parts(body)):
         return document
     return redact_document(Redaction(), document, report)
 
 
-def _list_parts(body: Json) -> list[Any]:
+def _list_content_parts(body: Json) -> list[Any]:
     content = body["data"].get("content")
     return content if isinstance(content, list) else []
 

@@ -21,7 +21,7 @@ MAX_INLINE_CHARS = 64
 OWN_PREFIX = "__"  # of the channels in which LangGraph keeps what runs next
 
 
-def check_states(document: Document) -> None:
+def check_document_states(document: Document) -> None:
     """Check what the states name, and what names them. Raises `InvalidDocumentError`."""
     known: dict[tuple[str, str], str] = {}  # by namespace and id: the field
     messages = {part.id for part in document.messages}
@@ -41,7 +41,7 @@ def check_states(document: Document) -> None:
         if state is not None and ("", state) not in known:
             raise InvalidDocumentError(sentence("names a state that is not in the file"), field)
     check_state_sizes([part.values for part in document.states], [part.json for part in document.state_values])
-    _check_texts(document)
+    _check_value_texts(document)
 
 
 def _check_parents(states: Sequence[StatePart]) -> None:
@@ -118,7 +118,7 @@ def _iterate_runs(reference: Reference) -> Iterator[tuple[int, int]]:
         yield from ((first, last) for first, last in reference[1])
 
 
-def _check_texts(document: Document) -> None:
+def _check_value_texts(document: Document) -> None:
     if not state_values.can_convert:
         return
     count = 0

@@ -80,7 +80,7 @@ class StateExport:
             return
         choice = choose_states(outline, self.message_ids, named)
         found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
-        states = _keep_linked(found, {*choice.messages, *named})
+        states = _select_without_gaps(found, {*choice.messages, *named})
         numbers = {number for state in states for number in list_value_numbers(_list_own_values(state))}
         try:
             self._read_values(connection, numbers)
@@ -148,7 +148,7 @@ class StateExport:
             case "r":
                 places = [*self._find_places(reference[1])]
                 return _LOST if None in places else ["r", join_runs(place for place in places if place is not None)]
-        return reference if _is_plain(reference) else _LOST
+        return reference if _is_json_scalar(reference) else _LOST
 
     def _find_places(self, runs: Collection[Any]) -> Iterator[int | None]:
         for first, last in runs:
@@ -159,7 +159,7 @@ class StateExport:
                 yield place if is_there else None
 
 
-def _keep_linked(states: Sequence[StoredState], roots: set[int]) -> list[StoredState]:
+def _select_without_gaps(states: Sequence[StoredState], roots: set[int]) -> list[StoredState]:
     """Return the roots, the states above them up to a gap, and the states of their subgraphs."""
     linked: set[int | None] = {*roots}
     for state in reversed(states):
@@ -203,7 +203,7 @@ _LOST: Any = object()
 _MAX_INTEGER = 2**63
 
 
-def _is_plain(scalar: Any) -> bool:
+def _is_json_scalar(scalar: Any) -> bool:
     """Return whether every reader of JSON takes this scalar."""
     match scalar:
         case float():

@@ -55,7 +55,7 @@ class StateWriting:
             parent = self._written.get((part.namespace, part.parent or ""))
             parent_id = None if parent else part.parent
             draft = StateDraft(thread_id, part.namespace, part.id, parent, parent_id, part.run_id, message, is_input=False)
-            stored = state_rows.insert_state(connection, draft, _make_body(part, references))
+            stored = state_rows.insert_state(connection, draft, _make_state_body(part, references))
         elif {*list_paths(stored.body["values"])} != {*list_paths(references)}:
             return
         self._written[part.namespace, part.id] = stored
@@ -79,7 +79,7 @@ class StateWriting:
         return join_runs(self._numbers[place] for first, last in runs for place in range(first, last + 1))
 
 
-def _make_body(part: StatePart, values: Mapping[str, Reference]) -> Json:
+def _make_state_body(part: StatePart, values: Mapping[str, Reference]) -> Json:
     return {
         "v": part.v,
         "ts": part.ts,
