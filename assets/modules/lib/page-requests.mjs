@@ -87,6 +87,19 @@ export function applyTurn({ properties, data }) {
   return openReads === 0;
 }
 
+/**
+ * Read the changes of the panels by a run that is at work.
+ * @returns {Promise<object|null>} for `applyTurn`; null if the panels have to be read
+ */
+export async function readTurn(thread, run) {
+  try {
+    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`);
+    return reply.ok ? await reply.json() : null;
+  } catch {
+    return null; // the reading of the panels tells
+  }
+}
+
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 
 const describePage = (update = page.update) => ({ pathname: page.begun ?? location.pathname, update: update && { ...update, toast: undefined }, window: page.window, list_seen: getListSeen() });
