@@ -47,7 +47,8 @@ class MoveMark:
     @classmethod
     def of(cls, message: Message) -> Self | None:
         """Read the mark of a message; None without one."""
-        entry = _find_entry(message, MOVE_KEY)
+        if not (entry := _find_entry(message, MOVE_KEY)):
+            return None
         with suppress(ValueError):
             return cls(
                 kind=_require_kind(entry.get("kind")),
@@ -81,7 +82,8 @@ class SummaryMark:
     @classmethod
     def of(cls, message: Message) -> Self | None:
         """Read the mark of a message; None without one."""
-        entry = _find_entry(message, SUMMARY_KEY)
+        if not (entry := _find_entry(message, SUMMARY_KEY)):
+            return None
         with suppress(ValueError):
             return cls(
                 removed=_require_number(entry.get("removed")),

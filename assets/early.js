@@ -92,7 +92,7 @@
     };
   });
 
-  ["cycleTheme", "focusInDialog", "navigate", "closeDialog", "requestLog", "readPanels", "showUpdateToast"].forEach(function (name) {
+  ["cycleTheme", "focusInDialog", "navigate", "closeDialog", "confirmRestore", "requestLog", "readPanels", "showUpdateToast"].forEach(function (name) {
     waymark.clientside[name] = function () {
       var values = arguments;
       if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);

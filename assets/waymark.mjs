@@ -20,7 +20,7 @@ import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/page/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { closeDialog, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
+import { closeDialog, confirmRestore, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchPaneEdges } from "./modules/page/pane-edges.mjs";
 import { watchPanes } from "./modules/page/panes.mjs";
@@ -35,7 +35,7 @@ import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 
-const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, requestLog, readPanels, showUpdateToast };
+const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, confirmRestore, requestLog, readPanels, showUpdateToast };
 const conversation = { Transcript, Composer };
 const others = { Threads, History };
 const forwarders = Object.fromEntries(Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));

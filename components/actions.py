@@ -51,6 +51,7 @@ class _Fields(TypedDict, total=False):
     message_id: str | None
     pinned: bool | None
     always: bool | None
+    keep: bool | None  # what a restore removes, in a branch
     good: bool | None
     count: Count | None
     run: str | None

@@ -225,7 +225,7 @@ def describe_turn(services: Services, thread_id: str, run_id: str) -> Frame | No
         changes = panel.show_turn(services, turn)
         properties |= changes.properties
         data |= changes.data
-    return {"base": turn.base_version, "properties": properties, "data": data}
+    return {"base": turn.base_version, "version": turn.thread.version, "properties": properties, "data": data}
 
 
 def build_filled_layout(services: Services, pathname: str) -> Component:
@@ -245,6 +245,12 @@ def add_route(server: FastAPI, services: Services) -> None:
     """
     page_requests.add_routes(server, services, LISTS, read_panels)
     stream.add_route(server, services, describe_turn)
+
+    @server.get("/api/threads/{thread_id}/runs/{run_id}/turn")
+    async def get_turn(thread_id: str, run_id: str) -> Response:
+        """Return the changes of the panels by a run that is at work; null if the page has to read every panel."""
+        turn = await services.read_snapshot(describe_turn, services, thread_id, run_id)
+        return Response(to_json(turn), media_type="application/json")
 
     @server.get("/_dash-layout")
     async def get_layout(request: Request) -> Response:

@@ -7,7 +7,8 @@ import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Required, Self
 
@@ -18,7 +19,7 @@ from typing_extensions import TypedDict
 
 from checkpoints import StateError, StoreBusyError, StoreUnavailableError
 from components import page_state
-from components.actions import Action, ActionList, run_action
+from components.actions import Action, ActionList, Answer, run_action
 from components.panels import outage, toast
 from components.properties import Properties, collect_properties, set_properties
 from components.replies import to_json
@@ -76,20 +77,32 @@ def _parse_time(text: str | None) -> datetime | None:
 def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionList], read_panels: ReadPanels) -> None:
     @server.post("/api/actions/{list_id}")
     async def handle_action(list_id: str, request: Request) -> Response:
-        """Run one action of a list; the reply has its update of the page last."""
+        """Run one action of a list; the reply has its update of the page last, and the panels after it under `panels`."""
         page = await PageRequest.read(request)
         actions = lists.get(list_id)
         if actions is None:
             raise MalformedRequestError("list")
         action = Action.parse(page.action, page.thread_id, last_update=page.last_update, window=page.window)
-        return await _answer(services, lambda: _run_listed_action(services, actions, action))
+
+        async def run_and_read() -> Properties:
+            answer = await run_action(services, actions, action)
+            update, shown = answer.update, {}
+            if update is not None and "go" not in update and answer.window is None:
+                with suppress(Exception):  # of any kind: the action is done, and the page reads them itself
+                    shown = {"panels": await read_page(replace(page, last_update=update))}
+            return {**_list_properties(actions, answer), **shown}
+
+        return await _answer(services, run_and_read)
 
     @server.post("/api/panels")
     async def show_panels(request: Request) -> Response:
         """Read every panel from one snapshot."""
         page = await PageRequest.read(request)
+        return await _answer(services, lambda: read_page(page))
+
+    async def read_page(page: PageRequest) -> Properties:
         location = page_state.PageLocation(page.thread_id, page.last_update, page.window, page.list_seen)
-        return await _answer(services, lambda: services.read_snapshot(read_panels, services, location))
+        return await services.read_snapshot(read_panels, services, location)
 
 
 def report_error(error: Exception) -> None:
@@ -132,8 +145,7 @@ def _write_reply(properties: Properties) -> bytes:
         return to_json(reported)
 
 
-async def _run_listed_action(services: Services, actions: ActionList, action: Action) -> Properties:
-    answer = await run_action(services, actions, action)
+def _list_properties(actions: ActionList, answer: Answer) -> Properties:
     return {
         identifier: {name: value}
         for identifier, name, value in (

@@ -31,6 +31,7 @@ from components.candidate_frames import CandidateFrames, is_text
 from components.live_answer import LiveAnswer
 from components.services import Services
 from components.views import fork_attempts, message_view
+from components.views.markdown import is_cheap
 from words import get_language, say_error
 
 _log = logging.getLogger(__name__)
@@ -39,6 +40,7 @@ FRAME_SECONDS_PER_RUN = 0.005
 MAX_FRAME_SECONDS = 0.25
 FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
 MAX_PAUSE_SECONDS = 2.0
+MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 
@@ -246,8 +248,17 @@ def _build_plain_frame(event: Event) -> Frame | None:
 
 async def _describe_added(services: Services, thread_id: str, message: Message) -> message_view.MessageView | None:
     if message.agent == MAIN and is_final_answer(message):  # it shows nothing of other messages
-        return (await services.run_blocking(message_view.describe_messages, [message], _build_extras(services)))[0]
+        return await _describe_alone(services, message)
     return await services.read_snapshot(_find_message_view, services, thread_id, message.id)
+
+
+async def _describe_alone(services: Services, message: Message) -> message_view.MessageView:
+    """Describe a message without others. A short text is formatted here, as each frame of an answer formats its own."""
+    data, extras = message.body["data"], _build_extras(services)
+    content, is_plain = data.get("content"), not data.get("additional_kwargs")
+    if is_plain and isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and is_cheap(content):
+        return message_view.describe_messages([message], extras)[0]
+    return (await services.run_blocking(message_view.describe_messages, [message], extras))[0]
 
 
 async def _build_message(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
@@ -261,12 +272,11 @@ async def _build_message(services: Services, thread_id: str, event: MessageAdded
 
 async def _build_start(services: Services, event: RunStarted) -> Frame:
     message = event.message
-    describe, extras = message_view.describe_messages, _build_extras(services)
-    shown = await services.run_blocking(describe, [message], extras) if message else [None]
+    shown = await _describe_alone(services, message) if message else None
     after = message.parent_id if message else None  # an edited message is not at the end
     candidates = [{"number": each.number, "model": each.model} for each in event.candidates]
     parts = {"candidates": candidates} if candidates else {}
-    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown[0], "after": after, **parts}
+    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown, "after": after, **parts}
 
 
 def _build_extras(services: Services) -> message_view.MessageExtras:

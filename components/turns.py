@@ -33,7 +33,7 @@ class TurnChanges:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn that has ended, or waits for a person."""
+    """A turn that is at work, has ended, or waits for a person."""
 
     thread: Thread
     base_version: int  # of the conversation before the turn
@@ -43,8 +43,10 @@ class Turn:
 
 
 def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
-    """Read the turn of a run that has just ended; None if it did more than add messages."""
-    store = services.store
+    """Read the turn of the newest run; None if it did more than add messages, or several models answer."""
+    store, run = services.store, services.runs.get_latest_run(thread_id)
+    if run is not None and run.candidates:
+        return None
     operations = _list_operations(store, thread_id, run_id)
     if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in operations):
         return None
@@ -52,8 +54,7 @@ def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
     if messages and _closes_earlier_turn(store, messages[0], run_id):
         return None
     thread = store.get_thread(thread_id)
-    base_version, run = thread.version - len(operations), services.runs.get_latest_run(thread_id)
-    return Turn(thread, base_version, messages, operations, run)
+    return Turn(thread, thread.version - len(operations), messages, operations, run)
 
 
 def _list_operations(store: Store, thread_id: str, run_id: str) -> list[Operation]:

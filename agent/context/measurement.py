@@ -25,7 +25,7 @@ from checkpoints.limits import MAX_READ_VALUES
 from checkpoints.reasoning import REASONING_KEY
 
 TAIL_MESSAGES = 60
-LAST_MESSAGES = 4  # read first: after a turn, the provider has counted its answer
+LAST_MESSAGES = 4  # read first: after a turn and in the next one, the provider has counted its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,12 @@ def measure_context(store: Store, thread_id: str, window: Window, system: str, m
     conversation. Of a huge last turn, the beginning is measured by its length.
     """
     tail = store.list_messages(thread_id, last=LAST_MESSAGES, max_values=MAX_READ_VALUES)
-    if len(tail) == LAST_MESSAGES and not _is_counted(tail):
+    counted = _find_last_count(tail)
+    if len(tail) == LAST_MESSAGES and not (counted and any(map(_is_user_message, tail[: counted[0]]))):  # half a turn
         tail = store.list_messages(thread_id, last=TAIL_MESSAGES, max_values=MAX_READ_VALUES)
+        counted = _find_last_count(tail)
     if not tail:
         return None
-    counted = next(((at, found) for at in reversed(range(len(tail))) if (found := read_counted_answer(tail[at]))), None)
     if counted is not None:
         return _measure_from_count(store, thread_id, tail, *counted, window)
     end = read_measured_end(store, thread_id, window.tokens, max_messages)
@@ -93,9 +94,9 @@ def _measure_from_count(
     return Context(tokens - saved_tokens, False, length, left_out, window)
 
 
-def _is_counted(tail: Sequence[Message]) -> bool:
-    """Return whether a turn is whole in these messages, and the provider has counted its last message."""
-    return read_counted_answer(tail[-1]) is not None and any(map(_is_user_message, tail))
+def _find_last_count(tail: Sequence[Message]) -> tuple[int, AIMessage] | None:
+    """Return the last answer that its provider has counted, with its index."""
+    return next(((at, found) for at in reversed(range(len(tail))) if (found := read_counted_answer(tail[at]))), None)
 
 
 def _is_tool_turn(path: Sequence[Message]) -> bool:

@@ -156,9 +156,13 @@ class RecentMessages:
     def _continue_path(self, thread_id: str, max_tokens: int) -> list[Message] | None:
         """Return the end of the path now from the kept one; None if that is not enough of it."""
         end = self._ends.get(thread_id)
-        tail = self._store.list_messages(thread_id, last=MAX_NEW_MESSAGES) if end else []
-        path = end.find_continuation(tail) if end and tail else None
-        if not path or not end:
+        if end is None:
+            return None
+        count = self._store.count_messages(thread_id) - end.path[-1].depth  # new messages, and the last kept one
+        if not 0 < count <= MAX_NEW_MESSAGES:
+            return None
+        path = end.find_continuation(self._store.list_messages(thread_id, last=count))
+        if path is None:
             return None
         is_enough = path[0].depth == 0 or len(path) >= self._max_messages or sum(end.tokens) >= max_tokens
         return path[-self._max_messages :] if is_enough else None

@@ -75,6 +75,8 @@ def sum_stored_tokens(messages: Iterable[Message], agent: str) -> int:
 
 
 def estimate_content(content: str | list[Any], calls: Sequence[Any] = ()) -> int:
+    if isinstance(content, str) and not calls:  # most messages
+        return len(content.encode(errors="replace")) // BYTES_PER_TOKEN + MESSAGE_TOKENS
     blocks = [content] if isinstance(content, str) else content
     texts = [block.get("text") if isinstance(block, dict) else block for block in blocks]
     written = "".join(text for text in texts if isinstance(text, str)) + (serde.to_canonical(list(calls)) if calls else "")

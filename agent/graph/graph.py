@@ -12,7 +12,6 @@ from typing import Annotated, Any, TypedDict
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
 from langchain_core.tools import BaseTool
 from langgraph.graph import END, START, StateGraph
-from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
@@ -40,13 +39,20 @@ from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
 from agent.tools.registry import GRAPH_TOOLS
 from checkpoints import files
 
+MAX_SHORT_MESSAGES = 50  # of a request that the event loop builds itself
+MAX_SHORT_CHARS = 4_000  # of each of them
 MAX_BOUND_MODELS = 64  # models with their tools that stay bound, as many as the catalogue keeps
+
+
+def append_messages(messages: Sequence[AnyMessage], new: Sequence[AnyMessage]) -> list[AnyMessage]:
+    """Return the messages with the new ones. LangGraph's own function compares all their ids, three times a turn."""
+    return [*messages, *new]
 
 
 class AgentState(TypedDict):
     """The messages of the acting agent, as the model may see them."""
 
-    messages: Annotated[list[AnyMessage], add_messages]
+    messages: Annotated[list[AnyMessage], append_messages]
 
 
 Graph = CompiledStateGraph[AgentState, RunContext, AgentState, AgentState]
@@ -164,8 +170,8 @@ class _ModelNode:
             messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
             return request, messages, load_attachments(messages, context.read_files, refused)
 
-        # On a thread: a long path takes hundreds of milliseconds, and other conversations would wait.
-        request, messages, sent = await context.recorder.run_blocking(build)
+        # A long path takes hundreds of milliseconds, and other conversations would wait.
+        request, messages, sent = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build)
         # The requested model; the answer's metadata names the one that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
@@ -179,6 +185,16 @@ class _ModelNode:
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
+
+
+def is_short(messages: Sequence[AnyMessage]) -> bool:
+    """Return whether these are so few and small messages that a request of them takes less than a pass to a thread."""
+    return len(messages) <= MAX_SHORT_MESSAGES and all(
+        isinstance(message.content, str)
+        and len(message.content) <= MAX_SHORT_CHARS
+        and not (isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls))
+        for message in messages
+    )
 
 
 def _fit_request(messages: Sequence[AnyMessage], source: str, max_tokens: int, *, with_tools: bool) -> ModelRequest:

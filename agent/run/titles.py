@@ -38,6 +38,7 @@ MAX_TITLE_TOKENS = 2_000  # of the answer, with the thoughts of a model that rea
 MAX_TITLED_MESSAGES = 40  # messages from the end of the path, among which the first turn is
 MAX_TITLED_MESSAGE_CHARS = 2_000  # of the question and of the answer
 MAX_TITLE_ANSWER_CHARS = 20_000  # with thoughts
+MAX_CONSIDERED_THREADS = 1_000  # remembered, so that no later answer is looked up
 _MARKS_AROUND = "\"'`´“”„‟‘’‚«»‹›「」『』*_# "
 _LABEL = re.compile(r"\A\W*title\W*:\s*", re.IGNORECASE)
 
@@ -79,12 +80,17 @@ class TitleWriter:
         self._max_seconds = max_seconds
         self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=MAX_TITLE_ANSWER_CHARS)
         self._tasks = BackgroundTasks()
+        self._considered: dict[str, None] = {}  # threads, the last ones last: their first answer has come
         tracer.find_prompt(TITLE_PROMPT_NAME, TITLE_PROMPT)  # so that the operator's text is loaded when it is first needed
 
     def consider(self, run: Run) -> None:
         """Give the run's conversation a title, in the background, if this was its first answer."""
-        if not run.compacts:
-            self._tasks.start(run.thread_id, lambda: self._give_title_safely(run), f"title {run.id}")
+        if run.compacts or run.thread_id in self._considered:
+            return
+        self._considered[run.thread_id] = None
+        if len(self._considered) > MAX_CONSIDERED_THREADS:
+            del self._considered[next(iter(self._considered))]
+        self._tasks.start(run.thread_id, lambda: self._give_title_safely(run), f"title {run.id}")
 
     async def close(self) -> None:
         await self._tasks.close()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, State, html
+from dash import ClientsideFunction, Dash, Input, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
@@ -139,20 +139,15 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
     return [html.P(_("These values of the graph change:")), html.Ul(rows, className="channel-changes"), *rest]
 
 
-def register(app: Dash, services: Services) -> None:
-    store = services.store
-
-    async def confirm_restore(subject: dialog.Subject, keep_branch: bool) -> page_state.PageUpdate:
-        """Stop a running answer first. Its text is no conflict with the restore."""
-        thread_id, caller = subject.thread_id, subject.caller
-        await services.runner.stop(thread_id)
-        target, removal = await services.read_snapshot(_read_target, store, thread_id, subject.fields)
-        change: Any = store.restore_message if target.checkpoint_id is None else store.restore
-        place = target.checkpoint_id or target.message_id
-        done = await services.apply_change(change, thread_id, place, keep_future=keep_branch, caller=caller)
-        return page_state.build_update(fill=page_state.fill_composer(thread_id, done.version, removal.first_prompt))
-
-    dialog.register_confirmation(app, Ids.DIALOG, confirm_restore, State(Ids.KEEP_BRANCH, "value"))
+def register(app: Dash, _services: Services) -> None:
+    dialog.register_dialog(app, Ids.DIALOG)
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "confirmRestore"),
+        Input(f"{Ids.DIALOG}-confirm", "n_clicks"),
+        State(f"{Ids.DIALOG}-subject", "data"),
+        State(Ids.KEEP_BRANCH, "value"),
+        prevent_initial_call=True,
+    )
 
 
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:
@@ -170,6 +165,18 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     return Answer()
 
 
+async def _confirm_restore(services: Services, action: Action) -> Answer:
+    """Restore as the dialog asks. Stop a running answer first: its text is no conflict with the restore."""
+    set_properties(Ids.DIALOG, {"is_open": False})
+    store, fields, thread_id = services.store, action.fields, action.fields["thread"]
+    await services.runner.stop(thread_id)
+    target, removal = await services.read_snapshot(_read_target, store, thread_id, fields)
+    change: Any = store.restore_message if target.checkpoint_id is None else store.restore
+    place, keep_future = target.checkpoint_id or target.message_id, bool(fields.get("keep"))
+    done = await services.apply_change(change, thread_id, place, keep_future=keep_future, caller=action.caller)
+    return Answer(page_state.build_update(fill=page_state.fill_composer(thread_id, done.version, removal.first_prompt)))
+
+
 def _read_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> tuple[RestoreTarget, Removal]:
     target = find_target(store, thread_id, fields)
     return target, target.preview_removal(store, thread_id)
@@ -182,4 +189,5 @@ def _read_channel_changes(services: Services, thread_id: str, target: RestoreTar
 
 
 _HANDLERS = {"restore": _open_restore_dialog}
-PANEL = Panel(register=register, dialogs=dialogs, actions={HISTORY_ID: _HANDLERS, TRANSCRIPT_ID: _HANDLERS})
+_HISTORY_HANDLERS = {**_HANDLERS, "confirm-restore": _confirm_restore}
+PANEL = Panel(register=register, dialogs=dialogs, actions={HISTORY_ID: _HISTORY_HANDLERS, TRANSCRIPT_ID: _HANDLERS})

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from components import page, page_requests
+from tests.checkpoints.conversations import new
 from tests.rounds import Rounds
 from tests.server.test_dash_requests import spoil
 from tests.test_app import JSON, opened, post_action, post_json, request_panels
@@ -117,6 +118,21 @@ def test_a_later_message_makes_no_panel_read(tmp_path: Path) -> None:
             action = {"type": "send", "op": "an operation", "version": thread.version, "text": "hello"}
             reply = (await post_action(browser, "composer-panel", action, f"/t/{thread.id}")).json()
         assert list(reply) == ["composer-panel"]
+
+    asyncio.run(story())
+
+
+def test_the_reply_to_a_change_has_what_a_reading_of_the_panels_shows(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            thread = app.services.store.create_thread()
+            app.services.store.append(thread.id, new("a question"))
+            reply = (await post_action(browser, "history", SAVE, f"/t/{thread.id}")).json()
+            read = (await request_panels(browser, f"/t/{thread.id}")).json()
+        for panels in (reply["panels"], read):
+            del panels["threads"]["data"]["seen"]  # the time of the reading
+        assert [each["name"] for each in read["history"]["data"]["checkpoints"]] == ["a place"]
+        assert reply["panels"] == read
 
     asyncio.run(story())
 

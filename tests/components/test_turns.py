@@ -96,6 +96,31 @@ def test_a_turn_applied_is_what_a_new_reading_shows(story: str, text: str) -> No
     asyncio.run(play())
 
 
+@pytest.mark.parametrize("story", STORIES)
+def test_a_turn_that_is_at_work_applied_is_what_a_new_reading_shows(story: str) -> None:
+    async def play() -> None:
+        async with open_services() as parts:
+            thread_id = await prepare(parts, story)
+            before = look(parts, thread_id)
+            run = parts.runs.begin_run(thread_id, new("And then?")[0])
+            turn = describe_turn(parts, thread_id, run.id)
+            assert turn is not None
+            assert turn["version"] == parts.store.get_thread(thread_id).version
+            assert apply(before, turn) == look(parts, thread_id)
+
+    asyncio.run(play())
+
+
+def test_a_turn_of_several_models_is_read_anew() -> None:
+    async def play() -> None:
+        async with open_services() as parts:
+            thread_id, _ = await say(parts, None, "Hello")
+            run = parts.runs.begin_run(thread_id, new("And then?")[0], models=["demo", "demo:brief"])
+            assert describe_turn(parts, thread_id, run.id) is None
+
+    asyncio.run(play())
+
+
 def test_a_turn_of_more_changes_than_usual_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "USUAL_OPERATIONS", 1)
     test_a_turn_applied_is_what_a_new_reading_shows("after an undo", "What is 12 * (3 + 4)?")

@@ -8,7 +8,7 @@ from playwright.sync_api import Route
 
 from tests.e2e.waymark import Page
 
-READING = re.compile("/api/panels")
+READING = re.compile("/api/panels|/runs/[^/]+/turn")
 SENDING = re.compile("/api/actions/composer-panel")
 
 

@@ -55,6 +55,25 @@ def test_a_reload_in_mid_stream_loses_and_doubles_nothing(talking: Page, fake_op
     _expect_poem(talking)
 
 
+def test_a_long_answer_changes_the_panels_and_none_of_them_is_read(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.script(Say("Hello."))
+    page = visit(shared_openai_server)
+    page.say("Hello")
+    expect(page.tab.locator("#undo")).to_be_enabled()
+    reads: list[str] = []
+    page.tab.on("request", lambda request: reads.append(request.url) if request.url.endswith("/api/panels") else None)
+    fake_openai.hold(after_tokens=6)
+    fake_openai.script(Say(POEM))
+    page.send("Write me a poem")
+    expect(page.tab.locator("#undo")).to_have_attribute("title", "Stop the running answer first")
+    fake_openai.release()
+    page.wait_for_answer()
+    expect(page.tab.locator("#undo")).to_be_enabled()
+    assert reads == []
+
+
 @pytest.mark.slow
 def test_an_answer_is_finished_while_no_tab_is_open(talking: Page, visit: Visit, fake_openai: FakeOpenAI) -> None:
     address = talking.tab.url.removeprefix(talking.server.origin)

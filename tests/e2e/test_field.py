@@ -43,6 +43,15 @@ def test_escape_stops_and_the_up_arrow_edits_the_last_question(
     expect(page.tab.get_by_role("textbox", name="Text of the message")).to_have_value("Count, please")
 
 
+def test_a_key_begins_no_animation(shared_openai_server: Server, visit: Visit) -> None:
+    page = visit(shared_openai_server, reduced_motion="no-preference")
+    page.composer.click()
+    page.tab.wait_for_function("document.getAnimations().length === 0")
+    page.tab.keyboard.press("a")
+    expect(page.tab.get_by_role("button", name="Send", exact=True)).to_have_attribute("aria-disabled", "false")
+    assert page.tab.evaluate("document.getAnimations().length") == 0
+
+
 def test_a_queued_message_can_be_sent_now(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
     page = visit(shared_openai_server)
     fake_openai.script(Say("one two three four five six"), Say("Paris."))

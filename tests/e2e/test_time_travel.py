@@ -103,6 +103,18 @@ def test_one_goes_back_within_the_conversation(talked: Page, visit: Visit) -> No
 
 
 @pytest.mark.slow
+def test_a_restore_and_what_it_leaves_are_one_request(talked: Page) -> None:
+    save_at(talked, "Red it is.", "Red")
+    open_card(talked, "Red").get_by_role("button", name="Restore").click()
+    expect(talked.dialog).to_be_visible()
+    sent: list[str] = []
+    talked.tab.on("request", lambda request: sent.append(request.url.partition("/api/")[2]))
+    talked.confirm("Restore")
+    expect(talked.notice).to_contain_text("Restored to Red")
+    talked.expect_messages(2)
+    assert [each for each in sent if each.startswith(("actions", "panels"))] == ["actions/history"]
+
+
 def test_a_message_is_restored_to_and_taken_back(talked: Page) -> None:
     page = talked
     page.composer.fill("a draft of mine")

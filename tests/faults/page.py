@@ -113,8 +113,9 @@ class PageClient:
         return self.confirm_restore() if answer.get("restore-dialog", {}).get("is_open") else answer
 
     def confirm_restore(self) -> JSON:
-        self._props["restore-keep.value"] = False
-        return self.call("restore-dialog-confirm.n_clicks", 1)
+        subject = self._props["restore-dialog-subject.data"]
+        asked = {"type": "confirm-restore", "op": subject["request_id"], "thread": subject["thread_id"], "keep": False}
+        return self.request_action("history", {**subject["fields"], **asked, "version": subject["version"]})
 
     def fork(self, message: str, *, op: str) -> JSON:
         """A branch that ends with this message, as confirmed in the dialog."""

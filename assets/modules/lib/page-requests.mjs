@@ -26,15 +26,34 @@ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls fo
  */
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
+  const sent = { pathname: location.pathname, window: page.window, newestRead };
   const reply = await post(`/api/actions/${list}`, { ...describePage(), action }, retry);
   if (reply === null) return;
-  const { head, ...others } = reply;
+  const { head, panels, ...others } = reply;
+  if (panels && isNewest(panels, sent)) return showPanels({ ...mergeProperties(others, panels), head }, sent);
   setProperties(others);
   if (!head) return;
   const isBeginning = action.type === "send" && location.pathname === "/" && Boolean(head.data.go);
   if (!isBeginning) return setProperties({ head });
   page.begun = head.data.go;
   afterFirstWord(() => page.begun && setProperties({ head })); // unless the user went elsewhere
+}
+
+const mergeProperties = (one, other) => Object.entries(other).reduce((merged, [id, values]) => ({ ...merged, [id]: { ...merged[id], ...values } }), one);
+
+/** Return whether panels that came with an action are still what a reading would show: nothing else was read or shown since. */
+function isNewest(panels, sent) {
+  const shown = getData("transcript");
+  const isHere = page.begun === null && location.pathname === sent.pathname && page.window === sent.window;
+  return isHere && newestRead === sent.newestRead && shown?.thread === panels.transcript.data.thread && shown.version <= panels.transcript.data.version;
+}
+
+/** Show the panels that came with an action. Dash, which learns of its update, reads nothing for it. */
+function showPanels(properties, { pathname, window }) {
+  newestRead += 1;
+  shownRead = newestRead;
+  begunRead = { pathname, update: properties.head.data, window, number: newestRead, reply: Promise.resolve(null) };
+  setProperties(properties);
 }
 
 /**
@@ -85,6 +104,19 @@ export function applyTurn({ properties, data }) {
   setProperties({ ...properties, ...Object.fromEntries(changed) });
   if (openReads > 0) shownRead = newestRead + 1; // drops what is being read
   return openReads === 0;
+}
+
+/**
+ * Read the changes of the panels by a run that is at work.
+ * @returns {Promise<object|null>} for `applyTurn`; null if the panels have to be read
+ */
+export async function readTurn(thread, run) {
+  try {
+    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`);
+    return reply.ok ? await reply.json() : null;
+  } catch {
+    return null; // the reading of the panels tells
+  }
 }
 
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;

@@ -1,7 +1,8 @@
 /** The order of the first second: our panels are painted before Dash's scripts run, which takes most of the time. */
 import { showLayout } from "./roots.mjs";
 
-const MAX_WAIT_MS = 300; // for a layout that is late: Dash's scripts run meanwhile
+const MAX_LAYOUT_MS = 300; // for a layout that is late: Dash's scripts run meanwhile
+const MAX_PAINT_MS = 1000; // for its paint: a tab in the background is not painted
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 const waitForPaint = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
@@ -14,7 +15,9 @@ const createElement = (name, properties) => Object.assign(document.createElement
  */
 export async function showFirstPage(conversation, others) {
   const sources = Array.from(document.querySelectorAll("script[data-src]"), ({ dataset }) => dataset.src); // of Dash
-  await Promise.race([paintPanels(conversation, others, sources).catch(() => undefined), wait(MAX_WAIT_MS)]);
+  const painted = paintPanels(conversation, others, sources).catch(() => undefined);
+  const isThere = await Promise.race([window.waymark.layout.then(() => true, () => false), wait(MAX_LAYOUT_MS)]);
+  if (isThere && !document.hidden) await Promise.race([painted, wait(MAX_PAINT_MS)]); // else the scripts would delay the paint
   window.waymark.fetchEarly("/_dash-dependencies");
   await runScripts(sources);
   window.renderer = new window.DashRenderer();

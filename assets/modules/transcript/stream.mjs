@@ -1,7 +1,7 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { applyTurn, refreshPanels } from "../lib/page-requests.mjs";
+import { applyTurn, readTurn, refreshPanels } from "../lib/page-requests.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
@@ -127,6 +127,7 @@ function endsLiveText(frame, version) {
 function createRefresher(thread, latest) {
   let requestedVersion = -1;
   let changeTimer = 0;
+  let isStopped = false;
   const refresh = (version) => {
     requestedVersion = version;
     refreshPanels(latest.current.thread === null ? `/t/${thread}` : undefined);
@@ -139,16 +140,26 @@ function createRefresher(thread, latest) {
     const isKnown = turn !== null && shownThread === thread && version >= turn.base && candidates === null;
     return isKnown && !later && messages.length < MAX_ADDED_TO && applyTurn(turn);
   };
+  const showStart = async (run, version) => {
+    if (version <= latest.current.version || version <= requestedVersion) return;
+    const turn = latest.current.thread === thread ? await readTurn(thread, run) : null;
+    const isOutdated = turn !== null && turn.version <= latest.current.version; // the end came first
+    if (!isStopped && !isOutdated && !showTurn(turn)) refreshIfBehind(version);
+  };
   const onFrame = ({ kind, version, run, turn }) => {
     if (kind === "hello") requestedVersion = -1; // a request before the connection was lost may be lost as well
     if (kind === "start" || kind === "head") {
       clearTimeout(changeTimer);
-      changeTimer = setTimeout(() => refreshIfBehind(version), FOREIGN_CHANGE_MS);
+      changeTimer = setTimeout(() => (kind === "start" ? showStart(run, version) : refreshIfBehind(version)), FOREIGN_CHANGE_MS);
     }
     if (kind === "rerun") refresh(latest.current.version);
     if (kind === "end" && (version < latest.current.version || !showTurn(turn))) refresh(version); // always: the composer's Stop must turn back into Send
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
     else if (kind === "hello") refreshIfBehind(version);
   };
-  return { onFrame, stop: () => clearTimeout(changeTimer) };
+  const stop = () => {
+    isStopped = true;
+    clearTimeout(changeTimer);
+  };
+  return { onFrame, stop };
 }

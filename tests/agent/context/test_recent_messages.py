@@ -84,7 +84,7 @@ def test_the_next_turn_reads_only_what_is_new(store: Store) -> None:
     talk(store, thread_id, 2)
     with patch.object(store, "list_messages", wraps=store.list_messages) as reading:
         found = recent.load(thread_id, 2_000)
-    assert [call.kwargs for call in reading.call_args_list] == [{"last": MAX_NEW_MESSAGES}]
+    assert [call.kwargs for call in reading.call_args_list] == [{"last": 3}]  # with the last one that is kept
     assert found[-1].depth == 601
     assert recent.convert(found[0]) is recent.convert(found[0])
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -70,6 +71,18 @@ def test_the_first_answer_gives_the_conversation_a_title_that_undo_takes_back() 
         assert (title(chat), len(fake.requests)) == ("How do I bake bread?", 3)  # asked once
 
     play(story, Say("Slowly."), Say('Title: "**Baking bread at home**."\n'), Say("The same."))
+
+
+def test_a_later_answer_reads_nothing_for_a_title() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("How do I bake bread?")
+        await titled(chat)
+        with patch.object(type(chat.runs), "has_answered_before") as looked_up:
+            await chat.say("And cake?")
+            await idle(chat)
+        assert (len(fake.requests), looked_up.call_count) == (3, 0)
+
+    play(story, Say("Slowly."), Say("Baking bread"), Say("The same."))
 
 
 def test_a_persons_title_wins_also_when_it_comes_meanwhile() -> None:
