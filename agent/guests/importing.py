@@ -6,6 +6,7 @@ import importlib.util
 import linecache
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +21,7 @@ def import_variable(definition: GraphDefinition) -> object:
     path = definition.path
     if not path.is_file():
         raise GraphLoadError(f"There is no file {path}.")
-    module = _import_file(path, definition.folder)
+    module = _import_file(path, definition.folders)
     try:
         return getattr(module, definition.variable)
     except AttributeError:
@@ -50,10 +51,10 @@ def find_line(path: Path, variable: str) -> str:
     return f", line {number}" if number else ""
 
 
-def _import_file(path: Path, folder: Path | None) -> ModuleType:
+def _import_file(path: Path, folders: Sequence[Path]) -> ModuleType:
     root, name = _find_module_name(path)
-    for each in (root, folder):
-        if each is not None and str(each) not in sys.path:
+    for each in (root, *folders):
+        if str(each) not in sys.path:
             sys.path.append(str(each))  # last: Waymark's own modules keep their names
     try:
         return importlib.import_module(name) if "." in name else _execute_file(path)
