@@ -30,7 +30,10 @@ pytestmark = pytest.mark.e2e
 def read_channels(page: Page) -> dict[str, Any]:
     """The hash of each channel where the conversation of the page stands."""
     copy = page.server.folder / "copy.db"  # the server holds its own
-    with closing(sqlite3.connect(page.server.folder / "data" / "waymark.db")) as own, closing(sqlite3.connect(copy)) as other:
+    with (
+        closing(sqlite3.connect(page.server.folder / "data" / "waymark.db")) as own,
+        closing(sqlite3.connect(copy)) as other,
+    ):
         own.backup(other)
     with closing(Database.open_file(copy)) as database:
         return read_identities(Store(database), page.tab.url.rsplit("/", 1)[1])
