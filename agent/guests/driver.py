@@ -14,7 +14,7 @@ from agent.guests.path import GuestPath
 from agent.guests.reporter import Reporter
 from agent.guests.run_saver import RunSaver
 from agent.guests.states import StateRecorder
-from agent.guests.travel import GuestTravel, MoveStep, read_move_call
+from agent.guests.travel import GuestTravel, MoveStep, list_open_calls, read_move_call
 from agent.run.blocking import BlockingPool
 from agent.run.graph_inputs import InputForm
 from agent.run.hub import RunHub
@@ -101,6 +101,10 @@ class GuestDriver:
             result = await guest.loop.run_work(work.answer)
         except ThreadExitError as error:
             raise GraphFailedError(guest.definition, error.error) from error
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # a class of the author's
+            raise GraphFailedError(guest.definition, error) from error
         reporter.deliver_all()
         return result
 
@@ -129,14 +133,18 @@ class GuestDriver:
         return found.channels if found else None
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        keeps_answers = self.runs.waits_since(thread_id)
-        found = self._collect_questions(thread_id, keeps_answers=keeps_answers)
-        return [each for each in found if read_move_call(each) is None]
+        moves = self._find_moves(thread_id)
+        return [question for question, call_id in moves if call_id is None]
 
     def list_move_calls(self, thread_id: str) -> Collection[str]:
-        keeps_answers = self.runs.waits_since(thread_id)
-        found = map(read_move_call, self._collect_questions(thread_id, keeps_answers=keeps_answers))
-        return [call_id for call_id in found if call_id is not None]
+        return [call_id for _, call_id in self._find_moves(thread_id) if call_id is not None]
+
+    def _find_moves(self, thread_id: str) -> list[tuple[GraphQuestion, str | None]]:
+        """Return the questions, each with the id of the open call whose move it waits for; None for any other question."""
+        found = self._collect_questions(thread_id, keeps_answers=self.runs.waits_since(thread_id))
+        asked = [read_move_call(each) for each in found]
+        open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if any(asked) else ()
+        return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
 
     def _collect_questions(self, thread_id: str, *, keeps_answers: bool) -> list[GraphQuestion]:
         found = self.saver.get_tuple({"configurable": {"thread_id": thread_id}})

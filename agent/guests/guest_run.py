@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.channels import LastValue
 from langgraph.types import Command
 
 from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types, read_messages
@@ -120,7 +121,8 @@ class GuestRun:
             return Command(resume=dict(self.request.answers)) if self.request.answers else None
         if self.request.continues_answer and not is_at_rest:
             return None
-        new = self.path.list_after(known)
+        # Without a reducer, the input takes the place of all messages.
+        new = self.path.list_after([] if channel and isinstance(graph.channels[channel], LastValue) else known)
         if channel is None:
             is_begun = self.request.message is None and not is_at_rest  # another try: it has its input
             return None if is_begun else read_input(graph, new)

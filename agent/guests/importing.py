@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from pydantic import ValidationError
+
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from checkpoints.sentence import sentence
 
@@ -30,7 +32,7 @@ def import_variable(definition: GraphDefinition) -> object:
 
 def describe_error(error: BaseException, path: Path) -> str:
     """Describe an error of a guest's code in one sentence, with the last line of its own files on the way."""
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    words = error.msg if isinstance(error, SyntaxError) else _read_words(error)
     kind, lines = type(error).__name__, words.strip().splitlines()
     text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
     if isinstance(error, SyntaxError) and error.filename:
@@ -41,6 +43,16 @@ def describe_error(error: BaseException, path: Path) -> str:
     if not found:
         return f"{path}: {text}."
     return sentence("{file}, line {line}: {reason}.", file=found[-1].filename, line=found[-1].lineno, reason=text)
+
+
+def _read_words(error: BaseException) -> str:
+    try:
+        if isinstance(error, ValidationError):  # its first line only counts
+            first = error.errors(include_url=False, include_input=False)[0]
+            return f"{error.title}, {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return str(error)
+    except Exception:  # noqa: BLE001  (the author's class)
+        return ""
 
 
 def find_line(path: Path, variable: str) -> str:

@@ -126,8 +126,12 @@ class GuestTravel:
         return move
 
     def _list_open_calls(self) -> list[ToolCall]:
-        path = self.store.list_messages(self.thread_id, agent=MAIN)
-        return find_unanswered_calls([each.langchain for each in path])
+        return list_open_calls(self.store, self.thread_id)
+
+
+def list_open_calls(store: Store, thread_id: str) -> list[ToolCall]:
+    """Return the calls of the last answer of a conversation that have no result."""
+    return find_unanswered_calls([each.langchain for each in store.list_messages(thread_id, agent=MAIN)])
 
 
 def _is_meant(call: ToolCall, name: str, arguments: Mapping[str, Any]) -> bool:

@@ -94,7 +94,7 @@ def place_messages(change: Transaction, old: MessagePath, value: Sequence[object
     shared = count_equal(old.messages, value)
     messages = [each for each in value[shared:] if _is_storable(each)]
     if shared + len(messages) < len(value):
-        raise UnfitMessageError
+        raise UnfitMessageError(sentence("is of no class of LangChain's own"))
     path = old.cut_after(shared)
     if shared == len(old.nodes):
         path = path.extend(*_find_standing(change, path, messages))
