@@ -49,7 +49,7 @@ $(VENV)/bin/python:
 # make WHEELS= builds from source where a package has no wheel (cryptography on Intel Macs).
 # pip takes no hashes from `-c`, and refuses further packages beside hashes: .venv/constraints.txt has the versions alone.
 WHEELS := --only-binary :all:
-install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(WHEELS) \
+install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes $(WHEELS) $(2) \
   $(addprefix -r ,$(1)) >$(VENV)/pip.log 2>&1 || { $(BIN)/python supply/install_log.py $(VENV)/pip.log; exit 1; }; \
   sed -n 's/^\([^ ].*\) \\$$/\1/p' constraints.txt constraints-dev.txt >$(VENV)/constraints.txt
 
@@ -58,9 +58,10 @@ $(VENV)/run: constraints.txt | $(VENV)/bin/python
 	@$(call install,constraints.txt)
 	@touch $@
 
-$(VENV)/dev: constraints.txt constraints-dev.txt | $(VENV)/bin/python
+$(VENV)/dev: constraints.txt constraints-dev.txt constraints-guests.txt | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
 	@$(call install,constraints.txt constraints-dev.txt)
+	@$(call install,constraints-guests.txt,--no-deps)
 	@touch $(VENV)/run $@
 
 # A browser that is there is used; as root on Debian one is installed; else one line says what to do. The tests prefer
@@ -87,10 +88,14 @@ whole-browser:
 # make lock ARGS=--upgrade: the newest versions of what they bring along.
 compile = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest $(WHEELS) \
   --generate-hashes --custom-compile-command "make lock" $(ARGS)
+without = $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' $(1))
 lock: setup-dev
 	@$(compile) requirements.txt --output-file constraints.txt
 	@$(compile) requirements-dev.txt --constraints constraints.txt --output-file constraints-dev.txt \
-	  $$(sed -n 's/^\([^ ]*\)==.*/--no-emit-package \1/p' constraints.txt)
+	  $(call without,constraints.txt)
+	@echo langchain-google-genai | $(compile) requirements-guests.txt --constraints constraints.txt \
+	  --constraints constraints-dev.txt --excludes - --output-file constraints-guests.txt \
+	  $(call without,constraints.txt constraints-dev.txt)
 
 # Builds the page's font files again, which are in the repository: the script names its own packages.
 font: setup-dev

@@ -1,9 +1,11 @@
 """The graphs that the settings name: `GRAPH`, `[graphs.NAME]` of waymark.toml, and LangGraph's own `langgraph.json`."""
 
+import importlib.util
 import json
 import logging
 import os
-from collections.abc import Mapping, MutableMapping
+import re
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from config import Settings, SettingsError
 
 MAX_GRAPH_NAME_CHARS = 60
 _READ_KEYS = ("$schema", "graphs", "env")
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _log = logging.getLogger(__name__)
 
 
@@ -41,18 +44,17 @@ def list_graphs(settings: Settings, environ: MutableMapping[str, str] = os.envir
             _log.warning("%s: ignored are %s.", settings.graph, ", ".join(file.ignored_keys))
         found += file.graphs
     elif settings.graph:
-        found.append(_parse_path(settings.graph, Path(), name=settings.graph.rpartition(":")[2]))
+        found.append(_parse_path(settings.graph, name=settings.graph.rpartition(":")[2]))
     for name, table in settings.graphs.items():
         if any(each.name == name for each in found):
             raise SettingsError(f"[graphs.{name}] in waymark.toml has the name of a graph of GRAPH. Choose another.")
-        found.append(_parse_path(table.path, Path(), name=name, description=table.description))
+        found.append(_parse_path(table.path, name=name, description=table.description))
     return found
 
 
-def _parse_path(text: str, folder: Path, *, name: str, description: str = "") -> GraphDefinition:
+def _parse_path(text: str, *, name: str, description: str = "") -> GraphDefinition:
     path, _, variable = text.rpartition(":")
-    whole = (folder / Path(path).expanduser()).resolve()
-    return GraphDefinition(name, whole, variable, description, folder.resolve() if folder != Path() else None)
+    return GraphDefinition(name, Path(path).expanduser().resolve(), variable, description)
 
 
 def _read_graph_file(path: Path) -> _GraphFile:
@@ -67,20 +69,47 @@ def _read_graph_file(path: Path) -> _GraphFile:
     graphs = given.get("graphs") if isinstance(given, dict) else None
     if not isinstance(graphs, dict) or not graphs:
         raise SettingsError(f"GRAPH: {path} names no graphs.")
-    read = [_read_entry(name, entry, path) for name, entry in graphs.items()]
+    folders = _list_folders(given.get("dependencies"), path.parent)
+    read = [_read_entry(name, entry, path, folders) for name, entry in graphs.items()]
     ignored = [key for key in given if key not in _READ_KEYS]
     return _GraphFile(read, _read_environment(given.get("env"), path), ignored)
 
 
-def _read_entry(name: str, entry: Any, file: Path) -> GraphDefinition:
-    """Read one of the graphs: `"path.py:variable"`, or a table with that path and a description."""
+def _list_folders(dependencies: Any, project: Path) -> Sequence[Path]:
+    """Return the folders whose modules the graphs of a project may import: its own and those among its dependencies."""
+    named = [each for each in dependencies if isinstance(each, str)] if isinstance(dependencies, list) else []
+    roots = [project, *(project / each for each in named if each.startswith("."))]
+    folders = (folder.resolve() for root in roots for folder in (root, root / "src"))
+    return list(dict.fromkeys(folder for folder in folders if folder.is_dir()))
+
+
+def _read_entry(name: str, entry: Any, file: Path, folders: Sequence[Path]) -> GraphDefinition:
+    """Read one of the graphs: `"path.py:variable"` or `"module:variable"`, or a table with that and a description."""
     table = {"path": entry} if isinstance(entry, str) else entry
     path, about = (table.get("path"), table.get("description", "")) if isinstance(table, dict) else (None, "")
-    if not isinstance(path, str) or not isinstance(about, str) or ".py:" not in path:
-        raise SettingsError(f"GRAPH: the graph {name[:MAX_GRAPH_NAME_CHARS]!r} of {file} must be FILE.py:NAME.")
+    place, _, variable = path.rpartition(":") if isinstance(path, str) else ("", "", "")
+    is_file = place.endswith(".py")
+    if not isinstance(about, str) or not variable or not (is_file or _MODULE.fullmatch(place)):
+        raise SettingsError(
+            f"GRAPH: the graph {name[:MAX_GRAPH_NAME_CHARS]!r} of {file} must be FILE.py:NAME or MODULE:NAME."
+        )
     if len(name) > MAX_GRAPH_NAME_CHARS:
         raise SettingsError(f"GRAPH: a graph of {file} has a name of more than {MAX_GRAPH_NAME_CHARS} characters.")
-    return _parse_path(path, file.parent, name=name, description=about)
+    found = (file.parent / Path(place).expanduser()).resolve() if is_file else _find_module(place, folders)
+    if found is None:
+        raise SettingsError(f"GRAPH: the module {place} of {file} is neither in that project nor installed.")
+    return GraphDefinition(name, found, variable, about, folders)
+
+
+def _find_module(name: str, folders: Sequence[Path]) -> Path | None:
+    """Return the file of a module in one of the folders, or of an installed one, without importing anything."""
+    first, *others = name.split(".")
+    installed = importlib.util.find_spec(first)
+    packages = installed.submodule_search_locations or [] if installed else []
+    bases = [*(folder / first for folder in folders), *map(Path, packages)]
+    modules = (base.joinpath(*others) for base in bases)
+    files = (file for module in modules for file in (module.with_suffix(".py"), module / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _read_environment(given: Any, file: Path) -> dict[str, str]:
@@ -90,8 +119,9 @@ def _read_environment(given: Any, file: Path) -> dict[str, str]:
     if not isinstance(given, str):
         return {}
     path = file.parent / given
-    if not path.is_file():
-        raise SettingsError(f"GRAPH: {file} names the environment {given!r}, and there is no such file.")
+    if not path.is_file():  # as in a project that was just made
+        _log.warning("%s names the environment %r, and there is no such file.", file, given)
+        return {}
     try:
         return {key: value for key, value in dotenv_values(path).items() if value is not None}
     except (OSError, UnicodeDecodeError) as error:

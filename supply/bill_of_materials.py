@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import Any
 from uuid import uuid4
 
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, Pin, read_pins
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, Pin, read_pins
 
 _WAYMARK = "waymark"
 
@@ -82,4 +82,5 @@ def describe_pins(required: Iterable[Pin], development: Iterable[Pin], version: 
 
 
 if __name__ == "__main__":
-    print(describe_pins(read_pins(CONSTRAINTS), read_pins(DEVELOPMENT_CONSTRAINTS), sys.argv[1]))
+    development = [*read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GUEST_CONSTRAINTS)]
+    print(describe_pins(read_pins(CONSTRAINTS), development, sys.argv[1]))

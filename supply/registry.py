@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
 
 _YANKED = re.compile(r'^warning: `(?P<pin>\S+)` is yanked(?: \(reason: "(?P<reason>.*)"\))?$', re.MULTILINE)
 _COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--color", "never", "--universal", "--python-version", "3.11")
@@ -59,12 +59,12 @@ def find_yanked(pins: Iterable[Pin]) -> tuple[Yanked, ...]:
     return tuple(Yanked(match["pin"], match["reason"] or "no reason is given") for match in _YANKED.finditer(warnings))
 
 
-def find_newer(pins: Iterable[Pin], requirements: Iterable[Path]) -> tuple[Newer, ...]:
+def find_newer(pins: Iterable[Pin], requirements: Iterable[Path], *options: str) -> tuple[Newer, ...]:
     """Return the pins that are behind the newest versions that fit together."""
     wanted = [line for path in requirements for line in read_requirements(path)]
     for line in wanted:
         line.specifier = SpecifierSet()
-    lines = _resolve(map(str, wanted)).stdout.splitlines()
+    lines = _resolve(map(str, wanted), *options).stdout.splitlines()
     newest = dict(line.split(" ;")[0].strip().split("==") for line in lines if "==" in line)
     return tuple(
         Newer(pin.name, pin.version, newest[pin.name]) for pin in pins if newest.get(pin.name, pin.version) != pin.version
@@ -72,10 +72,11 @@ def find_newer(pins: Iterable[Pin], requirements: Iterable[Path]) -> tuple[Newer
 
 
 def main() -> int:
-    pins = [*read_pins(CONSTRAINTS), *read_pins(DEVELOPMENT_CONSTRAINTS)]
+    pins, guests = [*read_pins(CONSTRAINTS), *read_pins(DEVELOPMENT_CONSTRAINTS)], read_pins(GUEST_CONSTRAINTS)
     try:
-        yanked = find_yanked(pins)
+        yanked = find_yanked([*pins, *guests])
         newer = find_newer(pins, [ROOT / "requirements.txt", ROOT / "requirements-dev.txt"])
+        newer += find_newer(guests, [ROOT / "requirements-guests.txt"], "--no-deps")
     except RegistryError:
         print("The package registry cannot be reached: the pins were not compared with it.")
         return 0

@@ -48,6 +48,7 @@ from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import PROVIDER_KEYS, Settings, load_settings
 from page_server import ALLOWED_ROUTES
 from server import dash_requests, guard, handshakes, protocol, request_rate
+from supply.pins import GUEST_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -135,8 +136,11 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
             assert {word for word in words[1:] if "=" not in word} <= set(targets)
         elif words[:2] == ["python", "app.py"]:
             parse_arguments(words[2:])  # a mistake ends the process
+        elif words[:3] == [".venv/bin/pip", "install", "--no-deps"]:
+            assert {*words[3:], "langchain"} == {pin.name for pin in read_pins(GUEST_CONSTRAINTS)}
         else:
-            assert words[:5] == [".venv/bin/pip", "install", "-c", ".venv/constraints.txt", "langchain-anthropic"]
+            assert words[:4] == [".venv/bin/pip", "install", "-c", ".venv/constraints.txt"]
+            assert words[4] in ("langchain-anthropic", "langchain")
 
 
 def read_settings_table() -> dict[str, tuple[str, str]]:

@@ -76,9 +76,9 @@ def test_its_environment_may_stand_in_it(tmp_path: Path) -> None:
         ('{"graphs": {', r"langgraph.json, line 1, is not JSON"),
         ('{"graphs": []}', r"langgraph.json names no graphs"),
         ("[]", r"langgraph.json names no graphs"),
-        ('{"graphs": {"a": "a.js:graph"}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME"),
+        ('{"graphs": {"a": "./a.js:graph"}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME or MODULE:NAME"),
         ('{"graphs": {"a": {"path": 1}}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME"),
-        ('{"graphs": {"a": "a.py:a"}, "env": "keys"}', r"langgraph.json names the environment 'keys', and there is no such"),
+        ('{"graphs": {"a": "some_agent.graph:graph"}}', r"the module some_agent.graph of .* is neither in that project nor"),
     ],
 )
 def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: str, tmp_path: Path) -> None:
@@ -86,6 +86,35 @@ def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: s
     path.write_text(content)
     with pytest.raises(SettingsError, match=f"^GRAPH: .*{sentence}"):
         list_graphs(Settings(graph=str(path)), {})
+
+
+@pytest.mark.parametrize("folder", [".", "src", "parts/backend/src"])
+def test_a_module_of_a_project_is_found_where_its_installation_would_find_it(tmp_path: Path, folder: str) -> None:
+    package = tmp_path / folder / "their_agent"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "graph.py").touch()
+    path = write_project(
+        tmp_path,
+        dependencies=[".", "./parts/backend", "langchain>=1"],
+        graphs={"a": "their_agent.graph:g", "b": "their_agent:g"},
+    )
+    one, other = list_graphs(Settings(graph=str(path)), {})
+    assert (one.path, one.variable) == (package / "graph.py", "g")
+    assert other.path == package / "__init__.py"
+    assert (tmp_path / folder).resolve() in one.folders
+
+
+def test_a_module_of_an_installed_package_is_found(tmp_path: Path) -> None:
+    path = write_project(tmp_path, graphs={"a": "langgraph.graph.state:StateGraph"})
+    (found,) = list_graphs(Settings(graph=str(path)), {})
+    assert found.path.name == "state.py"
+
+
+def test_a_project_that_was_just_made_has_no_environment_yet(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_project(tmp_path, graphs={"a": "a.py:a"}, env=".env")
+    assert [each.name for each in list_graphs(Settings(graph=str(path)), {})] == ["a"]
+    assert caplog.messages == [f"{path} names the environment '.env', and there is no such file."]
 
 
 def test_a_missing_project_is_named(tmp_path: Path) -> None:

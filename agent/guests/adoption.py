@@ -45,10 +45,18 @@ def list_own_types(graph: AnyGraph) -> Collection[tuple[str, ...]]:
     return _serde.build_serde_allowlist(schemas=schemas, channels=graph.channels)
 
 
+class _WholeChannel(DeltaChannel[Any]):
+    """A DeltaChannel with its value in every state. LangGraph leaves it out where a step has written nothing to it."""
+
+    def checkpoint(self) -> Any:
+        return _DeltaSnapshot(self.value) if self.is_available() else super().checkpoint()
+
+
 def _make_whole(channel: Any) -> Any:
     """Return a DeltaChannel that writes its whole value each time; any other channel as it is."""
     if not isinstance(channel, DeltaChannel):
         return channel
-    whole = copy.copy(channel)
-    whole.snapshot_frequency = 1
+    is_own = type(channel) is not DeltaChannel  # the author's kind of it
+    whole = copy.copy(channel) if is_own else _WholeChannel(channel.reducer, channel.typ)
+    whole.key, whole.snapshot_frequency = channel.key, 1
     return whole

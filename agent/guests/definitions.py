@@ -1,5 +1,6 @@
 """Where a guest graph is: the values that name it, and the errors of loading it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,4 +21,4 @@ class GraphDefinition:
     path: Path
     variable: str
     description: str = ""
-    folder: Path | None = None  # another one than the file's, whose modules the file may import
+    folders: Sequence[Path] = ()  # beside the file's own, whose modules the file may import

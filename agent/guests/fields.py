@@ -18,9 +18,14 @@ class InputRefusedError(StateError, ValueError):
     """A text is no input of a graph; the error says which fields it has."""
 
 
-def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """Read a JSON object, or the text of the only field that a graph needs. Raises `InputRefusedError`."""
+def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> Any:
+    """Read a JSON object, or the text of the only field that a graph needs. Raises `InputRefusedError`.
+
+    A function with `@entrypoint` has no fields: it gets any JSON, or the text.
+    """
     text = str(messages[-1].text).strip() if messages else ""
+    if not isinstance(graph, CompiledStateGraph) and isinstance(graph.input_channels, str):
+        return _read_json(text)
     fields, required = list_fields(graph)
     if text.startswith("{"):
         try:
@@ -36,6 +41,13 @@ def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> dict[str, An
     if len(needed) == 1 and fields[needed[0]] == "string":
         return {needed[0]: text}
     raise InputRefusedError(sentence("The graph takes a JSON object. {fields}", fields=_describe_fields(fields)))
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def list_fields(graph: AnyGraph) -> tuple[dict[str, str], list[str]]:

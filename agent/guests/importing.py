@@ -6,8 +6,11 @@ import importlib.util
 import linecache
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+
+from pydantic import ValidationError
 
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from checkpoints.sentence import sentence
@@ -20,7 +23,7 @@ def import_variable(definition: GraphDefinition) -> object:
     path = definition.path
     if not path.is_file():
         raise GraphLoadError(f"There is no file {path}.")
-    module = _import_file(path, definition.folder)
+    module = _import_file(path, definition.folders)
     try:
         return getattr(module, definition.variable)
     except AttributeError:
@@ -29,7 +32,7 @@ def import_variable(definition: GraphDefinition) -> object:
 
 def describe_error(error: BaseException, path: Path) -> str:
     """Describe an error of a guest's code in one sentence, with the last line of its own files on the way."""
-    words = error.msg if isinstance(error, SyntaxError) else str(error)
+    words = error.msg if isinstance(error, SyntaxError) else _read_words(error)
     kind, lines = type(error).__name__, words.strip().splitlines()
     text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
     if isinstance(error, SyntaxError) and error.filename:
@@ -42,6 +45,16 @@ def describe_error(error: BaseException, path: Path) -> str:
     return sentence("{file}, line {line}: {reason}.", file=found[-1].filename, line=found[-1].lineno, reason=text)
 
 
+def _read_words(error: BaseException) -> str:
+    try:
+        if isinstance(error, ValidationError):  # its first line only counts
+            first = error.errors(include_url=False, include_input=False)[0]
+            return f"{error.title}, {'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return str(error)
+    except Exception:  # noqa: BLE001  (the author's class)
+        return ""
+
+
 def find_line(path: Path, variable: str) -> str:
     """Return the words that name the first line of a file that defines a variable; empty if none can be found."""
     starts = (f"{variable} =", f"{variable}:", f"def {variable}(", f"async def {variable}(", f"class {variable}")
@@ -50,10 +63,10 @@ def find_line(path: Path, variable: str) -> str:
     return f", line {number}" if number else ""
 
 
-def _import_file(path: Path, folder: Path | None) -> ModuleType:
+def _import_file(path: Path, folders: Sequence[Path]) -> ModuleType:
     root, name = _find_module_name(path)
-    for each in (root, folder):
-        if each is not None and str(each) not in sys.path:
+    for each in (root, *folders):
+        if str(each) not in sys.path:
             sys.path.append(str(each))  # last: Waymark's own modules keep their names
     try:
         return importlib.import_module(name) if "." in name else _execute_file(path)

@@ -31,7 +31,7 @@ def read_form(entry: Any) -> InputForm | None:
     ]
     if not fields or len(fields) > MAX_FIELDS:
         return None
-    is_own = builder.input_schema is not builder.state_schema
+    is_own = builder.input_schema is not builder.state_schema and any(each.required for each in fields)
     return InputForm(fields, has_messages=MESSAGES_CHANNEL in properties, is_own=is_own)
 
 

@@ -36,17 +36,29 @@ class RunSaver(BaseCheckpointSaver[Any]):
         pages: asyncio.AbstractEventLoop,
         *,
         keeps_answers: bool,
+        begins_anew: bool = False,
     ) -> None:
-        """`keeps_answers`: the run goes on in the turn that waited, where earlier questions have their answers."""
+        """`keeps_answers`: the run goes on in the turn that waited, where earlier questions have their answers.
+
+        `begins_anew`: after a move. LangGraph ignores the input of the run that wrote its newest state, so states seem to be
+        of no run.
+        """
         super().__init__(serde=saver.serde)
         self._saver = saver
         self._states = states
         self._blocking = blocking
         self._pages = pages
         self._keeps_answers = keeps_answers
+        self._begins_anew = begins_anew
         self._trusted_runs: set[str | None] = {states.recorder.run.id}  # whose states a subgraph may go on from
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        found = self._find_tuple(config)
+        if found is None or not self._begins_anew or config["configurable"].get("checkpoint_ns"):
+            return found
+        return found._replace(metadata=_remove_run(found.metadata))
+
+    def _find_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         found = self._saver.get_tuple(config)
         own_id = self._states.recorder.run.id
         if found is None or self._keeps_answers or found.metadata.get("run_id") == own_id:
@@ -112,3 +124,9 @@ class RunSaver(BaseCheckpointSaver[Any]):
         except RuntimeError:  # the app has closed, and left this run behind
             work.close()
             raise
+
+
+def _remove_run(metadata: CheckpointMetadata) -> CheckpointMetadata:
+    kept = metadata.copy()
+    kept.pop("run_id", None)
+    return kept

@@ -25,6 +25,7 @@ class StateRecorder:
     reporter: Reporter
     publish: Callable[[Event], None]
     head_id: str | None  # of the conversation, as the pages know it
+    flush_checkpoints: Callable[[], None]  # those that the graph has asked for
     _config: RunnableConfig = field(init=False)
 
     @property
@@ -39,7 +40,10 @@ class StateRecorder:
 
         def write() -> Sequence[WrittenMessage]:
             self._config = self.saver.put(config, *state)
-            return self._read_new_messages() if is_root else []
+            written = self._read_new_messages() if is_root else []
+            if written:
+                self.flush_checkpoints()
+            return written
 
         written = await self.recorder.record_write(write)
         if is_root and not written:

@@ -5,14 +5,12 @@ from functools import partial
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.numbering import NumberStyle
 from agent.context.prompts import COMPACTION_PROMPT
 from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.events import HeadMoved
 from agent.graph.budgets import MAIN_KEY
 from agent.graph.state import AgentGraph, Limits, RunContext, build_config
 from agent.run import compaction
-from agent.run.announcer import MoveAnnouncer
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
 from agent.run.compaction import SummaryScope
@@ -23,11 +21,11 @@ from agent.run.outcome import describe_helper_failure
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder, SubAgentRecorder
 from agent.run.requests import RunRequest
+from agent.run.time_travel import TimeTravelBuilder
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agents
 from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents
 from agent.subagents.forking import RunForkExplorer
-from agent.time_travel.executor import TimeTravelExecutor
 from agent.time_travel.policy import Policy
 from agent.time_travel.protocol import PathChanged
 from agent.tools.approval import make_refusal
@@ -46,9 +44,7 @@ class RunDriver:
     inputs: RunInputs
     limits: Limits
     agents: Agents
-    default_policy: Policy  # for threads without a setting of their own
-    numbers: NumberStyle  # of messages, as the models see them
-    announcer: MoveAnnouncer
+    time_travel: TimeTravelBuilder
     blocking: BlockingPool
     drafts: Drafts
     candidates: CandidateDriver
@@ -59,7 +55,7 @@ class RunDriver:
         if prepared.run.candidates:
             await self.candidates.answer_question(recorder, settings, self._build_context(prepared, recorder, None, "off"))
             return
-        policy = settings.resolve_policy(self.default_policy)
+        policy = self.time_travel.find_policy(settings)
         if prepared.request.scope is not None:
             model = await self.blocking.run(settings.resolve_helper_model, self.catalog)
             context = self._build_context(prepared, recorder, model, policy)
@@ -90,21 +86,10 @@ class RunDriver:
             model=model,
             decisions={decision.call_id: decision} if decision else {},
             trace=prepared.trace,
-            time_travel=None if policy == "off" else self._build_time_travel(run, policy),
+            time_travel=self.time_travel.build(run, policy),
             read_files=self.store.read_files,
             # Without time travel there is none: other branches are a way to move through time.
             fork_explorer=None if policy == "off" else self._build_fork_explorer(run, policy),
-        )
-
-    def _build_time_travel(self, run: Run, policy: Policy) -> TimeTravelExecutor:
-        return TimeTravelExecutor(
-            store=self.store,
-            runs=self.runs,
-            run=run,
-            policy=policy,
-            announce_move=self.announcer.announce,
-            count_tokens=partial(self.inputs.count_tokens, run.thread_id),
-            numbers=self.numbers,
         )
 
     def _build_fork_explorer(self, run: Run, policy: Policy) -> RunForkExplorer:

@@ -9,7 +9,9 @@ from agent.run.graph_inputs import InputForm
 from agent.run.preparation import PreparedRun
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
+from agent.run.time_travel import TimeTravelBuilder
 from agent.settings import GraphOffer
+from agent.time_travel.executor import TimeTravelExecutor
 from checkpoints import StateError
 from checkpoints.sentence import sentence
 
@@ -22,14 +24,22 @@ class Driver(Protocol):
         ...
 
 
-class GuestRuns(Driver, Protocol):
+class GuestRuns(Protocol):
     """The driver of guest graphs, which may wait with questions of their own."""
+
+    async def drive(self, prepared: PreparedRun, recorder: RunRecorder, time_travel: TimeTravelExecutor | None) -> None:
+        """Answer, as `Driver.drive`. The tools of the graph may ask for moves."""
+        ...
 
     @property
     def offer(self) -> GraphOffer: ...
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions that wait where a conversation stands. Blocks."""
+        ...
+
+    def list_move_calls(self, thread_id: str) -> Collection[str]:
+        """Return the ids of the calls whose moves wait for a person where a conversation stands. Blocks."""
         ...
 
     def find_form(self, graph: str) -> InputForm | None:
@@ -61,6 +71,7 @@ class Drivers:
     built_in: Driver
     guests: GuestRuns | None
     drafts: Drafts
+    time_travel: TimeTravelBuilder
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
         if not prepared.graph:
@@ -69,4 +80,5 @@ class Drivers:
             raise NoGraphsError(prepared.graph)
         else:
             async with self.drafts.keep_draft(recorder):
-                await self.guests.drive(prepared, recorder)
+                policy = self.time_travel.find_policy(prepared.settings)
+                await self.guests.drive(prepared, recorder, self.time_travel.build(prepared.run, policy))

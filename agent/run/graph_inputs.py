@@ -25,4 +25,4 @@ class InputForm:
 
     fields: Sequence[InputField]
     has_messages: bool
-    is_own: bool = True  # False: the graph names no inputs apart from its state, so that they are seldom meant
+    is_own: bool = True  # False: no input is needed, or the graph names none apart from its state: they are seldom meant

@@ -121,8 +121,10 @@ class RunInputs:
         return compaction.preview_summary(passage, context)
 
     def preview_moves(self, thread_id: str) -> dict[str, WaitingMove]:
-        """Preview the moves that wait for a person, by the ids of their calls."""
-        return find_waiting_moves(self._store, thread_id, partial(self.load_context, thread_id), self._numbers)
+        """Preview the moves that wait for a person, by the ids of their calls. A guest graph's requests are not known."""
+        is_guest = bool(ThreadSettings.from_thread(self._store.get_thread(thread_id)).graph)
+        load_context = (lambda: None) if is_guest else partial(self.load_context, thread_id)
+        return find_waiting_moves(self._store, thread_id, load_context, self._numbers)
 
     def load_recent_messages(self, run: Run) -> list[Message]:
         window = self._load_window(self.load_settings(run))

@@ -37,6 +37,7 @@ from agent.run.requests import (
 )
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
+from agent.run.time_travel import TimeTravelBuilder
 from agent.run.watchdog import RunWatchdog
 from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
 from agent.subagents.agents import Agents
@@ -141,6 +142,10 @@ class Runner:
         """Return the questions of a guest graph that wait where its conversation stands. Blocks."""
         return self.guests.list_questions(thread_id) if self.guests else []
 
+    def list_move_calls(self, thread_id: str) -> Collection[str]:
+        """Return the ids of the calls of a guest graph whose moves through time wait for a person. Blocks."""
+        return self.guests.list_move_calls(thread_id) if self.guests else ()
+
     def find_form(self, graph: str) -> InputForm | None:
         """Return the inputs of a guest graph beside messages; None without any, or where they are not known."""
         return self.guests.find_form(graph) if self.guests and graph else None
@@ -232,6 +237,7 @@ def build_runner(
     inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
     drafts = Drafts(runs, blocking, limits.draft_seconds, hub.publish)
     candidates = CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts)
+    time_travel = TimeTravelBuilder(store, runs, inputs, MoveAnnouncer(tracer, on_time_travel), default_policy, numbers)
     driver = RunDriver(
         store=store,
         runs=runs,
@@ -241,14 +247,12 @@ def build_runner(
         inputs=inputs,
         limits=limits,
         agents=sub_agents,
-        default_policy=default_policy,
-        numbers=numbers,
-        announcer=MoveAnnouncer(tracer, on_time_travel),
+        time_travel=time_travel,
         blocking=blocking,
         drafts=drafts,
         candidates=candidates,
     )
-    drivers = Drivers(driver, guests, drafts)
+    drivers = Drivers(driver, guests, drafts, time_travel)
     all_followers = list(followers)
     active_runs = ActiveRuns(runs, hub, drivers, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)
     watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)

@@ -54,12 +54,12 @@ def list_checkpoints() -> str:
 
 MOVE_TOOLS: tuple[BaseTool, ...] = (goto, rewind)
 TIME_TRAVEL_TOOLS: tuple[BaseTool, ...] = (*MOVE_TOOLS, save_checkpoint, list_checkpoints)
-_POSITION_TEXT = "the number that stands before the message, such as msg_3, or the name of a checkpoint"
+POSITION_TEXT = "the number that stands before the message, such as msg_3, or the name of a checkpoint"
 _LIST_TEXT = "name, message number, description"
 _STYLE_TEXTS: Mapping[NumberStyle, Mapping[str, str]] = {
     "msg": {},
-    "short": {_POSITION_TEXT: "the number that stands before the message, such as m3, or the name of a checkpoint"},
-    "off": {_POSITION_TEXT: "the name of a checkpoint", _LIST_TEXT: "name and description"},
+    "short": {POSITION_TEXT: "the number that stands before the message, such as m3, or the name of a checkpoint"},
+    "off": {POSITION_TEXT: "the name of a checkpoint", _LIST_TEXT: "name and description"},
 }
 
 

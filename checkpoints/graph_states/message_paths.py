@@ -98,7 +98,7 @@ def place_messages(
     shared = loans.count_equal(change.thread.id, old.messages, value)
     messages = [each for each in value[shared:] if _is_storable(each)]
     if shared + len(messages) < len(value):
-        raise UnfitMessageError
+        raise UnfitMessageError(sentence("is of no class of LangChain's own"))
     path = old.cut_after(shared)
     if shared == len(old.nodes):
         path = path.extend(*_find_standing(change, path, messages))

@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from .. import serde
 from ..errors import DamagedStateError
 from ..graph_state import INPUT_CHANNEL, OWN_PREFIXES, Reference, read_kind, unwrap_snapshot, write_compact
 from ..storage import schema, state_rows, value_rows
@@ -70,7 +71,7 @@ def read_plain_value(database: Database, thread_id: str, channel: Channel, max_i
     """Return the value of a channel, or the first items of its list, as plain JSON. Raises `DamagedStateError`."""
     numbers = list_numbers(channel.reference)[:max_items]
     if not numbers:
-        return [] if read_kind(channel.reference) == "r" else channel.reference
+        return [] if read_kind(channel.reference) == "r" else serde.sanitize_json(channel.reference)
     with database.begin_read() as connection:
         stored = value_rows.select_values(connection, set(numbers), thread_id)
     values = [read_plain(*stored[number]) for number in numbers]

@@ -165,12 +165,14 @@ def _describe_messages(
     services: Services, thread: Thread, messages: Sequence[Message], state: RunState | None, portions: int = 1
 ) -> list[message_view.MessageView]:
     store, thread_id, is_guest = services.store, thread.id, bool(ThreadSettings.from_thread(thread).graph)
+    is_waiting = state is RunState.WAITING
+    move_ids = services.runner.list_move_calls(thread_id) if is_waiting and is_guest else ()
     extras = message_view.MessageExtras(
         run_state=state,
         waiting_moves=approval.describe_waiting_moves(services.runner.inputs, thread_id)
-        if state is RunState.WAITING and not is_guest
+        if move_ids or (is_waiting and not is_guest)
         else {},
-        are_calls_decidable=not is_guest,
+        decidable_ids=move_ids if is_guest else None,
         siblings=store.find_alternatives(thread_id, messages),
         trace_links=_find_trace_links(services, messages),
         prices=services.prices,
@@ -187,7 +189,8 @@ def _describe_questions(services: Services, thread: Thread, run: Run | None) -> 
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
         return []
     found = services.runner.list_questions(thread.id)
-    return question_cards.describe_questions(found, is_waiting=state is RunState.WAITING)
+    is_waiting = state is RunState.WAITING and not services.runner.list_move_calls(thread.id)
+    return question_cards.describe_questions(found, is_waiting=is_waiting)
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Messages as the page's components show them. Pure: values in, plain JSON out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
@@ -86,7 +86,7 @@ class MessageExtras:
     """Facts that the views show beside the messages: about the run, and about messages and calls by their ids."""
 
     run_state: RunState | None = None  # of the run at the path's end: its open calls are running, waiting or stopped
-    are_calls_decidable: bool = True  # False: a guest graph asks by itself, and about more than calls
+    decidable_ids: Collection[str] | None = None  # of calls; None: all that wait. A guest graph asks by itself about others
     waiting_moves: Mapping[str, MoveView] = field(default_factory=dict)  # by call
     siblings: Mapping[str, list[str]] = field(default_factory=dict)  # alternatives, by message
     trace_links: Mapping[str, str] = field(default_factory=dict)  # by message
@@ -117,7 +117,7 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         collect_work(path, agent),
         open_message_id=next((s.id for s, m in reversed(shown) if m is not None and m.type != "tool"), None),
         last_message_id=shown[-1][0].id if shown else None,
-        undecided_ids=frozenset(_find_undecided_ids(path, agent) if is_waiting and extras.are_calls_decidable else ()),
+        undecided_ids=frozenset(_find_undecided_ids(path, agent, extras.decidable_ids) if is_waiting else ()),
         waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
     )
     budget = extras.budget or ViewBudget(extras.to_html, extras.portions)
@@ -142,10 +142,11 @@ class _PathCalls:
     waiting_calls: Mapping[str, list[OpenCall]]  # of sub-agents, by the open call that they work for
 
 
-def _find_undecided_ids(path: Sequence[Message], agent: str) -> Iterator[str]:
+def _find_undecided_ids(path: Sequence[Message], agent: str, decidable_ids: Collection[str] | None) -> Iterator[str]:
     for open_call in find_undecided_calls(find_open_calls(path, agent)):
-        if open_call.agent == agent:
-            yield open_call.call["id"] or ""
+        call_id = open_call.call["id"] or ""
+        if open_call.agent == agent and (decidable_ids is None or call_id in decidable_ids):
+            yield call_id
 
 
 def _build_call_cards(

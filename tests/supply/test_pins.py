@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
 
-FILES = [CONSTRAINTS, DEVELOPMENT_CONSTRAINTS]
+FILES = [CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -25,7 +25,10 @@ def test_a_package_with_code_for_each_platform_has_hashes_for_all() -> None:
     assert len(uvloop.hashes) >= 3 * 4  # three versions of Python; Linux and macOS, Intel and ARM
 
 
-@pytest.mark.parametrize(("name", "files"), [("requirements.txt", [CONSTRAINTS]), ("requirements-dev.txt", FILES)])
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [("requirements.txt", [CONSTRAINTS]), ("requirements-dev.txt", FILES), ("requirements-guests.txt", [GUEST_CONSTRAINTS])],
+)
 def test_every_requirement_is_pinned_to_its_version(name: str, files: list[Path]) -> None:
     pinned = {pin.name: pin.version for path in files for pin in read_pins(path)}
     for requirement in read_requirements(ROOT / name):

@@ -60,7 +60,7 @@ def test_only_a_yanked_pin_fails(
     yanked: tuple[Yanked, ...], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(registry, "find_yanked", lambda pins: yanked)
-    monkeypatch.setattr(registry, "find_newer", lambda pins, requirements: (Newer("clock", "1.0", "1.3"),))
+    monkeypatch.setattr(registry, "find_newer", lambda *given: (Newer("clock", "1.0", "1.3"),))
     assert registry.main() == code
     printed = capsys.readouterr().out
     assert "Newer versions: clock 1.0 → 1.3" in printed

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from langchain_core.language_models import FakeListChatModel
+
 from agent.guests.catalog import GuestCatalog
 from agent.guests.definitions import GraphDefinition
 from agent.guests.driver import GuestDriver
@@ -71,7 +73,7 @@ async def hosting(
     saver = WaymarkSaver(Store(database), takes_unfit_messages=False)
     make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, saver, BlockingPool(pool))  # noqa: E731
     try:
-        async with running(None, database=database, guests=make, **limits) as chat:  # type: ignore[arg-type]
+        async with running(FakeListChatModel(responses=[]), database=database, guests=make, **limits) as chat:
             if thread_id is None:
                 chat.store.change_settings(chat.thread_id, {"graph": "graph"})
             chat.thread_id = thread_id or chat.thread_id

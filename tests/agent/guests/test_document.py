@@ -1,18 +1,24 @@
-"""The graph of docs/graphs.md, as a reader would copy it."""
+"""The graphs of docs/graphs.md, as a reader would copy them."""
 
+import asyncio
 import re
 from pathlib import Path
 
-from checkpoints import RunState
-from tests.agent.guests.guests import answer
+import pytest
+
+from agent.tools.approval import Decision
+from checkpoints import Caller, RunState
+from tests.agent.guests.guests import answer, decide, hosting
+from tests.agent.guests.stacks import read_identities
 from tests.agent.guests.test_driving import play
-from tests.agent.running import Running
+from tests.agent.running import KEY, Running
 from tests.app_process import ROOT
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+BOOKING, DEEP_AGENT, TRAVELLER = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), re.DOTALL)
 
 
 def test_the_graph_of_the_document_books_seats_and_forgets_them_with_an_undo(tmp_path: Path) -> None:
-    (source,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "graphs.md").read_text(), re.DOTALL)
-
     async def story(chat: Running) -> None:
         for seat, shown in (("7A", "Booked: 7A."), ("8B", "Booked: 7A, 8B.")):
             assert (await chat.say(seat)).state is RunState.WAITING
@@ -26,4 +32,37 @@ def test_the_graph_of_the_document_books_seats_and_forgets_them_with_an_undo(tmp
         await answer(chat, "yes")
         assert chat.said()[-1] == ("ai", "done", "Booked: 7A, 9C.")
 
-    play(tmp_path, story, source)
+    play(tmp_path, story, BOOKING)
+
+
+def test_the_deep_agent_of_the_document_asks_before_it_writes_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        with FakeOpenAI() as fake:
+            monkeypatch.setenv("OPENAI_API_KEY", KEY)
+            monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url)
+            async with hosting(tmp_path, DEEP_AGENT) as chat:
+                written = Call("write_file", {"file_path": "/ulm.md", "content": "sunny"})
+                fake.script(Call("weather", {"city": "Ulm"}), written, Say("It is written."))
+                assert (await chat.say("How is Ulm?")).state is RunState.WAITING
+                await answer(chat, decide("approve"))
+                assert chat.said()[-1] == ("ai", "done", "It is written.")
+                assert "files" in read_identities(chat.store, chat.thread_id)
+            assert fake.violations == []
+
+    asyncio.run(story())
+
+
+def test_the_agent_of_the_document_goes_back_with_the_leave_of_a_person(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with hosting(tmp_path, TRAVELLER, time_travel="ask") as chat:
+            await chat.say("hello")
+            assert (await chat.say("That was wrong.")).state is RunState.WAITING
+            (call_id,) = chat.runner.list_move_calls(chat.thread_id)
+            run = await chat.runner.decide(chat.thread_id, Decision(call_id, "allow"), caller=Caller())
+            await chat.end(run)
+            assert [message.type for message in chat.path()] == ["human", "human", "ai"]
+            assert "Answer about AI." in chat.said()[1][2]
+
+    asyncio.run(story())

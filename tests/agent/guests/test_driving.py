@@ -6,7 +6,8 @@ from pathlib import Path
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
 from checkpoints import Caller, Database, NewMessage, RunState
-from tests.agent.guests.guests import AGENT, hosting, one_node, read_channels
+from tests.agent.guests.guests import AGENT, answer, hosting, one_node, read_channels
+from tests.agent.guests.stacks import read_identities
 from tests.agent.running import Running
 
 Story = Callable[[Running], Awaitable[None]]
@@ -233,5 +234,93 @@ graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile
         await chat.say("other")
         assert [said for _, _, said in chat.said()] == ["one", "1", "other", "3"]
         assert read_channels(chat)["thing"].value == [1, 3]
+
+    play(tmp_path, story, text)
+
+
+def test_a_delta_channel_is_whole_in_states_whose_step_has_not_written_it(tmp_path: Path) -> None:
+    text = """
+from typing import Annotated, TypedDict
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage
+from langgraph.channels.delta import DeltaChannel
+from langgraph.graph import START, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
+
+class State(TypedDict, total=False):
+    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer)]
+    turns: int
+
+def node(state):
+    old = [RemoveMessage(each.id) for each in state["messages"][:-1]]
+    return {"messages": [*old, AIMessage(f"{len(state['messages'])}")]}
+
+def count(state):
+    return {"turns": state.get("turns", 0) + 1}
+
+builder = StateGraph(State).add_node("node", node).add_node("count", count)
+graph = builder.add_edge(START, "node").add_edge("node", "count").compile()
+"""
+
+    async def story(chat: Running) -> None:
+        for words in ("one", "two", "three"):
+            await chat.say(words)
+        assert "messages" in read_identities(chat.store, chat.thread_id)
+        assert [said for _, _, said in chat.said()] == ["three", "3"]  # no removed message comes back
+
+    play(tmp_path, story, text)
+
+
+def test_a_graph_without_a_reducer_gets_all_messages_and_loses_none(tmp_path: Path) -> None:
+    text = """
+from typing import TypedDict
+from langchain_core.messages import AIMessage
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict, total=False):
+    messages: list
+
+def node(state):
+    return {"messages": [*state["messages"], AIMessage(f"{len(state['messages'])}")]}
+
+graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+"""
+
+    async def story(chat: Running) -> None:
+        for words in ("one", "two"):
+            await chat.say(words)
+        assert [said for _, _, said in chat.said()] == ["one", "1", "two", "3"]
+
+    play(tmp_path, story, text)
+
+
+def test_a_function_that_is_an_entrypoint_takes_texts_and_json_and_remembers(tmp_path: Path) -> None:
+    text = """
+from langgraph.func import entrypoint, task
+from langgraph.types import interrupt
+
+@task
+def double(number):
+    return 2 * number
+
+@entrypoint()
+def graph(given, *, previous=None):
+    if isinstance(given, str):
+        return entrypoint.final(value=interrupt(given), save=previous)
+    total = (previous or 0) + double(given["n"]).result()
+    return entrypoint.final(value=total, save=total)
+"""
+
+    async def story(chat: Running) -> None:
+        await chat.say('{"n": 2}')
+        await chat.say('{"n": 3}')
+        assert '"output": 10' in chat.said()[-1][2]
+        assert (await chat.say("sure?")).state is RunState.WAITING
+        await answer(chat, "yes")
+        assert '"output": "yes"' in chat.said()[-1][2]
+        chat.store.undo(chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        chat.store.undo(chat.thread_id)
+        await chat.say('{"n": 1}')
+        assert '"output": 6' in chat.said()[-1][2]
 
     play(tmp_path, story, text)

@@ -159,3 +159,14 @@ def test_another_answer_of_a_graph_without_messages_begins_before_the_first(tmp_
         assert read_values(chat) == {"city": "Oslo", "stops": ["a", "b"], "plan": ["Rome 0", "Oslo 0"]}
 
     play(tmp_path, story, TRIP)
+
+
+def test_inputs_that_a_graph_does_not_need_are_folded(tmp_path: Path) -> None:
+    text = TALK.replace("StateGraph(Talk)", "StateGraph(Talk, input_schema=Given)")
+    fields = "messages: Annotated[list[AnyMessage], add_messages]\n    days: int"
+    given = f"class Given(TypedDict, total=False):\n    {fields}\n\ngraph = "
+
+    async def story(chat: Running) -> None:
+        assert (find_form(chat).has_messages, find_form(chat).is_own) == (True, False)
+
+    play(tmp_path, story, text.replace("graph = ", given))

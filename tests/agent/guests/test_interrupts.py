@@ -153,3 +153,17 @@ def test_an_answer_whose_run_was_stopped_is_forgotten_as_well(tmp_path: Path) ->
         assert chat.said() == [("human", "done", "go"), ("ai", "done", "no")]
 
     play(tmp_path, story, text)
+
+
+def test_a_question_in_the_form_of_a_move_is_a_question_where_no_call_asks_for_one(tmp_path: Path) -> None:
+    body = "def node(state):\n    return {'messages': [AIMessage(interrupt({'waymark_move': 'call-1'}))]}"
+
+    async def story(chat: Running) -> None:
+        await chat.say("go")
+        assert chat.runner.list_move_calls(chat.thread_id) == []
+        (question,) = chat.runner.list_questions(chat.thread_id)
+        assert question.value == {"waymark_move": "call-1"}
+        await answer(chat, "yes")
+        assert chat.said()[-1] == ("ai", "done", "yes")
+
+    play(tmp_path, story, one_node(body))

@@ -23,6 +23,15 @@ LATE = "    return {'messages': [AIMessage('late')]}"
         ("def node(state):\n    sys.exit(3)", "theirs.py, line 19: SystemExit: 3."),
         ("async def node(state):\n    raise KeyboardInterrupt", "theirs.py, line 19: KeyboardInterrupt."),
         ("async def node(state):\n    raise asyncio.CancelledError", "Node 'node' raised asyncio.CancelledError."),
+        (
+            "from pydantic import BaseModel\nclass Seat(BaseModel):\n    row: int\ndef node(state):\n    Seat(row='x')",
+            "theirs.py, line 22: ValidationError: Seat, row: Input should be a valid integer, unable to parse string",
+        ),
+        (
+            "class Unprintable(Exception):\n    def __str__(self): raise OSError\ndef node(state):\n    raise Unprintable",
+            "theirs.py, line 21: Unprintable.",
+        ),
+        ("class Base(BaseException): pass\ndef node(state):\n    raise Base('boom')", "theirs.py, line 20: Base: boom."),
         ("def node(state):\n    return 5", "InvalidUpdateError: Expected dict, got 5."),
         ("def node(state):\n    return {'thing': Odd()}", "TypeError: Type is not msgpack serializable: Odd."),
         (
@@ -229,3 +238,25 @@ def test_the_log_gets_the_place_of_an_error_and_not_its_text(tmp_path: Path, cap
     assert "ValueError at " in caplog.text
     assert "theirs.py:19" in caplog.text
     assert "a secret" not in caplog.text
+
+
+def test_messages_of_another_kind_are_named(tmp_path: Path) -> None:
+    text = """
+import operator
+from typing import Annotated, TypedDict
+from langgraph.graph import START, StateGraph
+
+class State(TypedDict, total=False):
+    messages: Annotated[list, operator.add]
+
+def node(state):
+    return {"messages": [{"role": "assistant"}]}
+
+graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
+"""
+
+    async def story(chat: Running) -> None:
+        run = await chat.say("hello")
+        assert str(run.error).startswith("The graph wrote a message that is of no class of LangChain's own, so the")
+
+    play(tmp_path, story, text)

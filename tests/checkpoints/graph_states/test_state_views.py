@@ -75,3 +75,8 @@ def test_the_values_that_langgraph_stores_as_extensions_are_plain() -> None:
     assert value["message"]["AIMessage"]["content"] == "hi"
     assert read_plain("null", b"") is None
     assert read_plain("json", b'{"a": "\\ud800"}') == {"a": "\ufffd"}
+
+
+def test_a_text_that_no_page_can_take_is_shown_with_a_mark_in_its_place(store: Store) -> None:
+    channel = Channel("word", "bad \ud800 text", "", 1)
+    assert read_plain_value(store.database, "t", channel) == "bad \ufffd text"
