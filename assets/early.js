@@ -2,6 +2,7 @@
  *
  * 1. Sets the theme and the side panes, so that a dark page never flashes white and no pane moves.
  * 2. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
+ *    Leaves the page when its session has ended, and nothing unsent in the browser.
  * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
  * 4. Puts stand-ins on window.waymark. Whichever is first, Dash or our modules, a stand-in waits for the module and then
  *    renders the real component.
@@ -33,6 +34,20 @@
     }
   });
 
+  var waymark = (window.waymark = { clientside: {} });
+  waymark.leaveSession = function () {
+    var forgetTexts = function () {
+      try {
+        sessionStorage.clear(); // unsent messages
+      } catch (error) {
+        // storage is blocked: nothing is there
+      }
+    };
+    forgetTexts();
+    window.addEventListener("pagehide", forgetTexts); // requests that end meanwhile put their texts back
+    location.replace("/sign-in");
+  };
+
   var originalFetch = window.fetch;
   var earlyReplies = {};
   window.fetch = function (address, options) {
@@ -49,12 +64,11 @@
       // storage is blocked: only a server without a sign-in answers
     }
     return originalFetch(address, Object.assign({}, options, { headers: headers })).then(function (reply) {
-      if (reply.status === 401) location.replace("/sign-in"); // the session has ended
+      if (reply.status === 401) waymark.leaveSession();
       return reply;
     });
   };
 
-  var waymark = (window.waymark = { clientside: {} });
   waymark.fetchEarly = function (address) {
     earlyReplies[address] = window.fetch(address);
     earlyReplies[address].catch(function () {}); // Dash reports it

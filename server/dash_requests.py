@@ -3,6 +3,7 @@
 A callback's body must name a callback, its inputs and its outputs; a file must be one that a package has registered.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from server.request_bodies import (
 
 CALLBACK_PATH = "/_dash-update-component"
 PAGE_REQUEST_PREFIXES = (CALLBACK_PATH, "/api/actions/", "/api/panels")
+_JSON_PREFIXES = (CALLBACK_PATH, "/api/")
+_OTHER_BODIES = re.compile(r"/api/uploads/|.*/export\Z")  # files, and forms
 PACKAGES_PREFIX = "/_dash-component-suites/"
 MAX_REQUEST_VALUES = 20_000  # a request of the page is parsed on the event loop, 2.5 MB of [] for 0.3 s
 NOT_A_REQUEST_TEXT = "This is not a request of the page.\n"
@@ -40,7 +43,7 @@ class DashRequests:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer: Response | None = None
-        if scope["type"] == "http" and scope["path"].startswith(PAGE_REQUEST_PREFIXES):
+        if has_json_body(scope):
             body = await read_body(receive) or b""
             receive = replay_body(b"" if has_strange_values(body) else self._mend_texts(body), receive)
             send = self._note_refusal(scope, send)
@@ -57,6 +60,12 @@ class DashRequests:
             await send(message)
 
         return send_and_note
+
+
+def has_json_body(scope: Scope) -> bool:
+    """Return whether the body of a request is read as JSON, whatever it says of itself."""
+    is_command = scope["type"] == "http" and scope["method"] == "POST"
+    return is_command and scope["path"].startswith(_JSON_PREFIXES) and not _OTHER_BODIES.match(scope["path"])
 
 
 def has_strange_values(body: bytes) -> bool:

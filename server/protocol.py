@@ -27,18 +27,23 @@ class HeadTooLargeError(httptools.HttpParserError):
 class BoundedHttpProtocol(HttpToolsProtocol):
     """uvicorn's protocol with limits. A request over a limit is refused, and its connection is closed.
 
-    `handshakes` is one queue for all connections of a server.
+    `handshakes` is one queue for all connections of a server. A connection beyond `max_connections` is closed at once.
     """
 
-    def __init__(self, *args: Any, handshakes: HandshakeQueue, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, handshakes: HandshakeQueue, max_connections: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._handshakes = handshakes
+        self._max_connections = max_connections
         self._head_bytes = 0
         self._is_reading_head = False
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if len(self.connections) > self._max_connections:
+            self.logger.warning("A connection was closed: too many are open at once.")
+            transport.abort()
+            return
         self._set_deadline(MAX_HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:

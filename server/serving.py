@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from server import garbage
 from server.bounded_log import WarningLimit
 from server.handshakes import HandshakeQueue
+from server.open_files import count_allowed_connections, raise_file_limit
 from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
@@ -46,7 +47,11 @@ def serve_until_signal(
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
     config = uvicorn.Config(
         asgi,
-        http=partial(BoundedHttpProtocol, handshakes=HandshakeQueue()),  # type: ignore[arg-type]  # called like the class
+        http=partial(  # type: ignore[arg-type]  # called like the class
+            BoundedHttpProtocol,
+            handshakes=HandshakeQueue(),
+            max_connections=count_allowed_connections(raise_file_limit()),
+        ),
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
         log_level="warning",

@@ -47,7 +47,7 @@ from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import PROVIDER_KEYS, Settings, load_settings
 from page_server import ALLOWED_ROUTES
-from server import dash_requests, guard, handshakes, protocol, request_rate
+from server import dash_requests, guard, handshakes, open_files, protocol, request_rate
 from supply.pins import GUEST_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -239,6 +239,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
         f"{dash_requests.MAX_REQUEST_VALUES:,} values) in {protocol.MAX_BODY_SECONDS:g} s",
+        "Connections at once": "as many files as the system lets Waymark open, up to "
+        f"{open_files.MAX_OPEN_FILES:,}, less {open_files.RESERVED_FILES} for everything else",
         "Uploads": f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/import') / 1e6:g} MB of a file to import, "
         f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/file') / 1e6:g} MB of an attached file; all together "
         f"{uploads.MAX_KEPT_BYTES / 1e6:g} MB and {uploads.MAX_KEPT_UPLOADS} files, "
@@ -302,7 +304,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{limits.MAX_PART_VALUES:,} values in one message, one checkpoint or the settings, "
         f"{limits.MAX_ALTERNATIVES} alternatives at one place; {limits.MAX_DOCUMENT_STATES:,} states of a graph, each with "
         f"{limits.MAX_STATE_ITEMS:,} values of {limits.MAX_STATE_CHARS // 10**6} million characters, "
-        f"{limits.MAX_STATES_ITEMS:,} values together",
+        f"{limits.MAX_STATES_ITEMS:,} values together; a file of another format has "
+        f"{limits.MAX_DOCUMENT_BYTES / 1e6:g} MB once it is converted",
         "A redaction": f"{redaction.MAX_PATTERNS} patterns of {redaction.MAX_PATTERN_CHARS} characters, "
         f"{document_redaction.MAX_REDACTED_PLACES:,} places; on the page {redacted_exports.MAX_REDACTION_SECONDS:g} s of a "
         f"processor and {redaction_worker.MAX_MEMORY_BYTES // 10**9} GB, {redacted_exports.MAX_AT_ONCE} exports at once and "

@@ -28,6 +28,7 @@ from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Message, Run, Runs, RunState, StateError, Store, Thread
 from checkpoints.sentence import sentence
 
+MAX_PREVIEWED_THREADS = 32  # with moves that wait: a preview reads the whole path
 MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 
 
@@ -37,7 +38,7 @@ class NothingToAnswerError(StateError):
 
 
 class RunInputs:
-    """Reads the inputs of runs. `load_context` is cached by head."""
+    """Reads the inputs of runs. `load_context` is cached by head, `preview_moves` by the version of the conversation."""
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class RunInputs:
         self._agents = agents
         self._numbers = numbers
         self.recent_messages = RecentMessages(store, limits.max_messages)
+        self._move_cache = lru_cache(MAX_PREVIEWED_THREADS)(self._find_moves)
         self._context_cache = lru_cache(MAX_MEASURED_HEADS)(self._measure_context)
 
     def load_settings(self, run: Run) -> ThreadSettings:
@@ -122,6 +124,12 @@ class RunInputs:
 
     def preview_moves(self, thread_id: str) -> dict[str, WaitingMove]:
         """Preview the moves that wait for a person, by the ids of their calls. A guest graph's requests are not known."""
+        with self._store.database.begin_read():  # the version and what it has, of one moment
+            thread = self._store.get_thread(thread_id)
+            return self._move_cache(thread_id, thread.version, self._load_window(ThreadSettings.from_thread(thread)))
+
+    def _find_moves(self, thread_id: str, version: int, window: Window) -> dict[str, WaitingMove]:
+        del version, window  # for the cache: these decide what is found
         is_guest = bool(ThreadSettings.from_thread(self._store.get_thread(thread_id)).graph)
         load_context = (lambda: None) if is_guest else partial(self.load_context, thread_id)
         return find_waiting_moves(self._store, thread_id, load_context, self._numbers)

@@ -75,6 +75,11 @@ class MessageTooLongError(StateError, ValueError):
         )
 
 
+class EmptyMessageError(StateError, ValueError):
+    def __init__(self) -> None:
+        super().__init__(sentence("A message needs a text or a file."))
+
+
 class ArgumentsTooDeepError(StateError, ValueError):
     def __init__(self) -> None:
         super().__init__(sentence("The arguments are nested deeper than {limit} levels.", limit=MAX_ARGUMENT_LEVELS))
@@ -138,6 +143,12 @@ def clean_message_text(text: str) -> str:
     if len(text) > MAX_MESSAGE_CHARS:
         raise MessageTooLongError(len(text))
     return serde.sanitize_text(text)
+
+
+def require_content(text: str, files: Sequence[object]) -> None:
+    """Raise `EmptyMessageError` for a message that says nothing."""
+    if not text and not files:
+        raise EmptyMessageError
 
 
 def check_inputs(inputs: Mapping[str, Any]) -> None:

@@ -34,6 +34,7 @@ from agent.run.requests import (
     clean_message_text,
     make_title,
     replace_text,
+    require_content,
 )
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
@@ -86,9 +87,10 @@ class Runner:
 
         `chosen_settings` are for the new thread. Several `models` answer at once (see candidates). `inputs` are for a guest
         graph, beside the message.
-        Raises `InvalidSettingsError` and `MessageTooLongError`.
+        Raises `InvalidSettingsError`, `MessageTooLongError` and `EmptyMessageError`.
         """
         text = clean_message_text(text)
+        require_content(text, attachments)
         content = files.build_content(text, list(map(files.make_file_part, attachments)))
         check_inputs(inputs or {})
         mark = InputsMark(serde.sanitize_json(dict(inputs))).to_kwargs() if inputs else {}
@@ -103,6 +105,7 @@ class Runner:
         edited = await self.blocking.run(self.store.get_message, thread_id, message_id)
         if edited.type != "human":
             raise NothingToAnswerError
+        require_content(text, files.find_file_parts(edited.body["data"].get("content")))
         return await self._begin_run(RunRequest(thread_id, caller, replace_text(edited, text), after_id=edited.parent_id))
 
     async def retry(self, thread_id: str, *, caller: Caller, message_id: str | None = None) -> Run:

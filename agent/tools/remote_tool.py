@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agent.fence import clean_text
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, has_more_values, is_deeper
@@ -43,17 +44,51 @@ def adapt_tool(
     server: str, name: str, description: str, schema: dict[str, Any], call: Callable[[dict[str, Any]], Awaitable[str]]
 ) -> RemoteTool:
     """Return the tool under a name of the providers' alphabet. Raises UnusableSchemaError."""
-    if is_deeper(schema, MAX_ARGUMENT_LEVELS) or has_more_values(schema, MAX_SCHEMA_VALUES):
+    if is_deeper(schema, MAX_ARGUMENT_LEVELS) or has_more_values(schema, MAX_SCHEMA_VALUES) or _has_large_references(schema):
         raise UnusableSchemaError("its schema is too large")
     cleaned = _clean_schema(schema)
-    if len(str(cleaned)) > MAX_SCHEMA_CHARS:
-        raise UnusableSchemaError("its schema is too large")
-    return RemoteTool(
+    tool = RemoteTool(
         name=_FOREIGN_SIGNS.sub("_", f"{server}__{name}")[:MAX_TOOL_NAME_CHARS],
         description=clean_text(description[:MAX_TOOL_DESCRIPTION_CHARS]),
         args_schema=cleaned,
         call=call,
     )
+    if max(len(str(cleaned)), len(_describe_to_model(tool))) > MAX_SCHEMA_CHARS:
+        raise UnusableSchemaError("its schema is too large")
+    return tool
+
+
+def _describe_to_model(tool: RemoteTool) -> str:
+    """Return the tool as a request has it. One that cannot be described would fail every request."""
+    try:
+        return str(convert_to_openai_tool(tool))
+    except Exception as error:  # LangChain resolves references, which may be anything
+        raise UnusableSchemaError("its schema cannot be read") from error
+
+
+def _has_large_references(schema: dict[str, Any]) -> bool:
+    """Return whether the schema has too many values once its references are resolved: each may name others twice."""
+    whole = {name: value for name, value in schema.items() if name not in ("$defs", "definitions")}
+    waiting: list[tuple[Any, frozenset[str]]] = [(whole, frozenset())]
+    count = 0
+    while waiting:
+        value, known = waiting.pop()
+        below = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        name = value.get("$ref") if isinstance(value, dict) else None
+        waiting += [(each, known) for each in below]
+        if isinstance(name, str) and name not in known:
+            waiting.append((_find_reference(schema, name), known | {name}))
+        count += 1
+        if count + len(waiting) > MAX_SCHEMA_VALUES:
+            return True
+    return False
+
+
+def _find_reference(schema: dict[str, Any], name: str) -> Any:
+    value: Any = schema
+    for part in name.split("/")[1:]:
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def _clean_schema(schema: Any) -> Any:

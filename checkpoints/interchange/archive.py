@@ -48,7 +48,7 @@ class Archive:
 
     def iterate_documents(self) -> Iterator[Document]:
         """Yield the documents in the order of the archive. Raises `InvalidDocumentError`, which names the file."""
-        bytes_left = self._max_bytes
+        bytes_left, count = self._max_bytes, 0
         for entry in self._entries:
             name = entry.filename[-80:]
             raw = self._unpack(entry, name)
@@ -59,11 +59,17 @@ class Archive:
                     sentence("The archive holds over {limit} MB. Import it on the command line, or in parts.", limit=limit)
                 )
             try:
-                yield from read_documents(raw)
+                documents = read_documents(raw)
             except InvalidDocumentError as error:
                 raise InvalidDocumentError(
                     sentence("In the archive, {name}: {error}", name=name, error=str(error))
                 ) from error
+            count += len(documents)
+            if count > MAX_ARCHIVE_CONVERSATIONS:
+                raise InvalidDocumentError(
+                    sentence("The archive holds over {limit:,} conversations.", limit=MAX_ARCHIVE_CONVERSATIONS)
+                )
+            yield from documents
 
     def _unpack(self, entry: zipfile.ZipInfo, name: str) -> bytes:
         if entry.flag_bits & _ENCRYPTED:

@@ -24,7 +24,7 @@ from .redaction import REDACTED, Redaction
 MAX_REDACTED_PLACES = 1_000_000  # in one export
 _MAX_REPEATED_CHARS = 64  # of a key or a name that a document often repeats
 _ID_KEYS = ("id", "tool_call_id")  # replaced by the same id everywhere: calls and results stay together
-_STRUCTURAL_KEYS = ("type", "status", "usage_metadata")  # fields of a message that contain no content
+_STRUCTURAL_FIELDS = {"ai": ("usage_metadata",), "tool": ("status",)}  # by the type of a message: they contain no content
 
 Redact = Callable[[Redaction, Json, Report], Json]
 
@@ -64,6 +64,10 @@ class DocumentRedaction:
     def _redact_text(self, text: str, replacement: str = REDACTED) -> str:
         replace = self._replace_in_short if len(text) <= _MAX_REPEATED_CHARS else self._redaction.replace_matches
         redacted, places = replace(text, replacement)
+        self._count_places(places)
+        return redacted
+
+    def _count_places(self, places: int) -> None:
         self._places += places
         if self._places > MAX_REDACTED_PLACES:
             raise ExportTooLargeError(
@@ -72,7 +76,6 @@ class DocumentRedaction:
                     limit=MAX_REDACTED_PLACES,
                 )
             )
-        return redacted
 
     def redact_message(self, message: Json) -> Json:
         """Redact the next message. Its parent comes before it."""
@@ -122,7 +125,8 @@ class DocumentRedaction:
         if self._redaction.files or self._redaction.patterns:
             data = {**data, "content": _strip_files(data["content"])}
         if self._redaction.patterns:
-            data = {key: self._redact_field(key, value) for key, value in data.items()}
+            data = {**data, "content": self._redact_split_words(data["content"])}
+            data = {key: self._redact_message_field(body["type"], key, value) for key, value in data.items()}
         return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
 
     def _redact_reasoning(self, data: Json) -> Json:
@@ -134,12 +138,24 @@ class DocumentRedaction:
         reasoning = {} if self._redaction.tool_results else kept.without_items().to_kwargs()
         return {**data, "additional_kwargs": {**others, **reasoning}}
 
+    def _redact_split_words(self, content: Any) -> Any:
+        """Redact the words that the parts of a content split: they are shown as one text."""
+        texts = [_read_part_text(part) for part in content] if isinstance(content, list) else []
+        if sum(text is not None for text in texts) <= 1:
+            return content
+        redacted, places = self._redaction.replace_matches_across([text or "" for text in texts])
+        self._count_places(places)
+        whole = zip(content, texts, redacted, strict=True)
+        return [part if text is None else _replace_part_text(part, new) for part, text, new in whole]
+
+    def _redact_message_field(self, kind: str, key: str, value: Any) -> Any:
+        """Redact a field of a message. LangChain has checked the structural fields of this type, and no others."""
+        return value if key in _STRUCTURAL_FIELDS.get(kind, ()) else self._redact_field(key, value)
+
     def _redact_field(self, key: str, value: Any) -> Any:
-        """Redact a field of a message or of a part. Structural fields stay unchanged; all content is searched."""
+        """Redact a field of a message or of a part. All content is searched."""
         if key in _ID_KEYS and isinstance(value, str):
             return self._redact_id(value)
-        if key in (*_STRUCTURAL_KEYS, *_ID_KEYS):
-            return value
         if key == "name" and isinstance(value, str):  # providers take letters, digits, - and _ only
             return self._redact_text(value, replacement="redacted")
         if key in ("content", "tool_calls", "invalid_tool_calls") and isinstance(value, list):
@@ -150,14 +166,7 @@ class DocumentRedaction:
         """Redact a part of a content, or a tool call. Only its type is kept: a tool may put anything into all else."""
         if not isinstance(part, dict):
             return self._redact_value(part)
-        return {
-            key: value
-            if key == "type"
-            else self._redact_value(value)
-            if key in _STRUCTURAL_KEYS
-            else self._redact_field(key, value)
-            for key, value in part.items()
-        }
+        return {key: value if key == "type" else self._redact_field(key, value) for key, value in part.items()}
 
     def _redact_value(self, value: Any) -> Any:
         """Redact any JSON, keys and numbers included."""
@@ -190,6 +199,16 @@ class DocumentRedaction:
         if redacted != checkpoint or self._redact_id(checkpoint["id"]) != checkpoint["id"]:
             redacted["id"] = _derive_redacted_id(checkpoint["id"], serde.hash_document(redacted))
         return redacted
+
+
+def _read_part_text(part: Any) -> str | None:
+    """Return the text of a part of a content; None for a part that is no text."""
+    text = part.get("text") if isinstance(part, dict) and part.get("type") == "text" else part
+    return text if isinstance(text, str) else None
+
+
+def _replace_part_text(part: Any, text: str) -> Any:
+    return text if isinstance(part, str) else {**part, "text": text}
 
 
 def _strip_files(content: Any) -> Any:

@@ -4,14 +4,20 @@
 description}}, "order": [id, …]}`. States with an equal beginning share its messages, as they do in the tree.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import serde
 from ..errors import InvalidDocumentError
+from ..model import Json
 from ..sentence import sentence
-from . import strict_json, waymark
-from .tree_builder import TreeBuilder, require_field
+from . import strict_json
+from .import_limits import check_branch_and_checkpoint_count
+from .long_texts import LongTexts
+from .member_reader import ANY_NAME, BYTES, MemberReader, Shape
+from .raw_document import RawDocument
+from .tree_builder import ByteBudget, Place, TreeBuilder, require_field
 
 _TYPE_NAMES = {
     "HumanMessage": "human",
@@ -21,37 +27,47 @@ _TYPE_NAMES = {
     "FunctionMessage": "function",
 }
 _BRANCH_ID = "main"
+_FIELDS = ("name", "timestamp", "message_count", "description", "created_by")
+_Places: TypeAlias = dict[tuple[str | None, bytes], Place]  # by the message before and the message in the file
+_ENTRY: Shape = {"state": {"messages": (BYTES,), ANY_NAME: BYTES}, **dict.fromkeys(_FIELDS, BYTES)}
 
 
-def convert_legacy(value: dict[str, Any]) -> dict[str, Any]:
-    """Convert an older export to a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
-    entries = value["checkpoints"]
-    order = value.get("order", list(entries))
+def read_checkpoints(reader: MemberReader) -> dict[str, Any]:
+    """Read the object of checkpoints, whose parts stay canonical JSON. Raises `InvalidDocumentError`."""
+    found = dict[str, Any]()
+    for identifier in reader.iterate_names():
+        found[identifier] = reader.read_value(_ENTRY)
+        check_branch_and_checkpoint_count(0, len(found))
+    return found
+
+
+def convert_legacy(entries: Mapping[str, Any], order: Any, texts: LongTexts) -> RawDocument:
+    """Convert the checkpoints of an older export, in this order, to a document. Raises `InvalidDocumentError`."""
     if not isinstance(order, list) or not all(isinstance(i, str) for i in order) or sorted(order) != sorted(entries):
         raise InvalidDocumentError(sentence("must name every checkpoint once"), "order")
-    tree = TreeBuilder()
-    checkpoints = [_convert_checkpoint(tree, identifier, entries[identifier]) for identifier in order]
-    head = checkpoints[-1]["message_id"] if checkpoints else None
-    made: dict[str, Any] = {
-        "format": waymark.FORMAT,
-        "exported_at": datetime.now(UTC).isoformat(),
-        "thread": {"title": "Imported conversation"},
-        "messages": list(tree.messages.values()),
-        "branches": [{"id": _BRANCH_ID, "name": "main", "head": head}],
-        "checkpoints": checkpoints,
-        "active": _BRANCH_ID,
-    }
-    return {**made, "sha256": waymark.hash_contents(made)}
+    tree = TreeBuilder(texts, ByteBudget())
+    places: _Places = {}
+    head = None
+    for identifier in order:
+        head = _add_checkpoint(tree, places, identifier, entries[identifier])
+    return tree.make_document(
+        "Imported conversation", [{"id": _BRANCH_ID, "name": "main", "head": head.id if head else None}]
+    )
 
 
-def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[str, Any]:
+def _add_checkpoint(tree: TreeBuilder, places: _Places, identifier: str, raw: Any) -> Place:
+    """Add a checkpoint with the messages of its state, and return the last of them."""
     field = f"checkpoints.{identifier[:80]}"
-    state = require_field(entry, "state", dict, field)
+    state = require_field(raw, "state", dict, field)
     messages = require_field(state, "messages", list, f"{field}.state")
+    entry = {name: serde.parse_canonical(raw[name].decode()) for name in _FIELDS if name in raw}
     time = _convert_time(require_field(entry, "timestamp", str, field), f"{field}.timestamp")
-    place: dict[str, Any] | None = None
+    place: Place | None = None
     for index, message in enumerate(messages):
-        place = tree.add_message(_convert_body(message, f"{field}.state.messages[{index}]"), place, time)
+        key = (place.hash if place else None, message)
+        if key not in places:
+            places[key] = tree.add_message(_convert_body(message, f"{field}.state.messages[{index}]"), place, time)
+        place = places[key]
     if place is None:
         raise InvalidDocumentError(sentence("is empty"), f"{field}.state.messages")
     if entry.get("message_count", len(messages)) != len(messages):
@@ -62,14 +78,15 @@ def _convert_checkpoint(tree: TreeBuilder, identifier: str, entry: Any) -> dict[
         "description": entry.get("description") or "",
         "created_by": next((a for a in ("agent", "judge", "system") if entry.get("created_by") == a), "user"),
         "timestamp": time,
-        "message_id": place["id"],
+        "message_id": place.id,
         "message_count": len(messages),
         "branch": _BRANCH_ID,
         "detached": True,  # listed on any path: every entry was a complete state
-        "extra": {key: value for key, value in state.items() if key != "messages"},
+        "extra": {key: serde.parse_canonical(value.decode()) for key, value in state.items() if key != "messages"},
     }
     strict_json.check_part(made, field)
-    return made
+    tree.add_checkpoint(made)
+    return place
 
 
 def _convert_time(text: str, field: str) -> str:
@@ -80,8 +97,9 @@ def _convert_time(text: str, field: str) -> str:
         raise InvalidDocumentError(sentence("is not a time"), field) from error
 
 
-def _convert_body(message: Any, field: str) -> dict[str, Any]:
+def _convert_body(raw: bytes, field: str) -> Json:
     """Convert a message. Fields that LangChain does not know are refused rather than dropped."""
+    message = serde.parse_canonical(raw.decode())
     strict_json.check_part(message, field)
     kind = require_field(message, "type", str, field)
     require_field(message, "content", (str, list), field)

@@ -7,7 +7,7 @@ message of 9 MB before its hash does.
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import serde
@@ -37,17 +37,35 @@ class LongTexts:
         self._mark = secrets.token_hex(8)
         pieces, end = list[bytes](), 0
         for start, stop in _find_long_texts(raw):
-            text = raw[start:stop]
-            beginning = text[:_MAX_BEGINNING_BYTES].partition(b"\\")[0].decode(errors="ignore")
-            stand_in = f"{beginning} {self._mark}-{len(self._texts)}".ljust(STAND_IN_CHARS, "x")
-            self._texts[stand_in] = text
-            pieces += [raw[end:start], stand_in.encode()]
+            pieces += [raw[end:start], self._add_text(raw[start:stop]).encode()]
             end = stop
         self.rest = b"".join([*pieces, raw[end:]]) if pieces else raw
+
+    def _add_text(self, text: bytes) -> str:
+        beginning = text[:_MAX_BEGINNING_BYTES].partition(b"\\")[0].decode(errors="ignore")
+        stand_in = f"{beginning} {self._mark}-{len(self._texts)}".ljust(STAND_IN_CHARS, "x")
+        self._texts[stand_in] = text
+        return stand_in
+
+    def join(self, texts: Sequence[str]) -> str:
+        """Join texts by an empty line. The stand-in for a long one becomes that for all of them."""
+        if self._texts.keys().isdisjoint(texts):
+            return "\n\n".join(texts)
+        return self._add_text(rb"\n\n".join(self._texts.get(each) or json.dumps(each)[1:-1].encode() for each in texts))
+
+    def cut(self, text: str, chars: int) -> str:
+        """Return the first characters of a text, of which a long one has more."""
+        return next(_decode_pieces(self._texts[text]))[:chars] if text in self._texts else text[:chars]
 
     def may_be_in(self, canonical: str) -> bool:
         """Return whether stand-ins are in canonical JSON."""
         return bool(self._texts) and self._mark in canonical
+
+    def count_longer_bytes(self, canonical: str) -> int:
+        """Return how many bytes longer canonical JSON is with its long texts."""
+        if not self.may_be_in(canonical):
+            return 0
+        return sum(len(text) - len(stand_in.encode()) for stand_in, text in self._texts.items() if stand_in in canonical)
 
     def put_back(self, value: Any) -> Any:
         """Return a value with its long texts; objects and lists are changed."""

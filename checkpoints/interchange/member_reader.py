@@ -1,4 +1,4 @@
-"""A strict reader of one JSON object: its members, and the items of its lists, one after the other.
+"""A strict reader of JSON in pieces: the members of objects, and the items of lists, one after the other.
 
 Only a window of the file is decoded: with one emoji in it, a text of Python is four times as large as its bytes. And one
 call for all of a file would keep all other threads waiting.
@@ -7,8 +7,10 @@ call for all of a file would keep all other threads waiting.
 import codecs
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from ..errors import InvalidDocumentError
 from ..sentence import sentence
@@ -20,6 +22,26 @@ _MAX_NUMBER_SIGNS = 2  # that end no number, and belong to it with the digit beh
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The shape of a value that is parsed as one part."""
+
+
+@dataclass(frozen=True, slots=True)
+class AsBytes:
+    """The shape of a value that is kept as canonical JSON, with the members that its own shape has."""
+
+    shape: "Shape"
+
+
+# What is read in pieces: an object by its members, a list by its items. A member without a shape is skipped, unless there
+# is one for any name. A value of another type than its shape is skipped, and None.
+Shape: TypeAlias = "Whole | AsBytes | Mapping[str, Shape] | tuple[Shape]"
+WHOLE = Whole()
+BYTES = AsBytes(WHOLE)
+ANY_NAME = ""
+
+
 class MemberReader:
     """A place in the bytes of JSON. All methods raise `InvalidDocumentError`."""
 
@@ -28,27 +50,66 @@ class MemberReader:
         self._start = self._place = 0  # of the window, in bytes; in the window, in characters
         self._size = WINDOW_BYTES
         self._text, self._end = self._decode_window(), 0
+        self._scanner = strict_json.PartScanner()
 
-    def iterate_members(self) -> Iterator[tuple[str, "Any | Iterator[Any]"]]:
-        """Yield the name and the value of each member. For a list, the value is an iterator, which is to be used up."""
-        if self._peek_character() != "{":
-            self._refuse_place()
+    def iterate_names(self) -> Iterator[str]:
+        """Yield the names in the object that is here. The value of each is to be read before the next one."""
         names = set[str]()
         for _ in self._iterate_parts("}"):
-            name = self._parse_value() if self._peek_character() == '"' else self._refuse_place()
+            name = self._parse_value() if self.is_at('"') else self._refuse_place()
             if name in names:
                 raise InvalidDocumentError(sentence("stands twice in one object"), name[:80])
+            strict_json.check_text(name)
             names.add(name)
-            if self._peek_character() != ":":
+            if not self.is_at(":"):
                 self._refuse_place()
             self._place += 1
-            yield name, self._iterate_items() if self._peek_character() == "[" else self._parse_value()
-        if self._peek_character():
+            yield name
+
+    def iterate_items(self, shape: Shape = WHOLE) -> Iterator[Any]:
+        """Read the items of the list that is here."""
+        for _ in self._iterate_parts("]"):
+            yield self.read_value(shape)
+
+    def is_at(self, character: str) -> bool:
+        """Return whether the next value begins with this character; with an empty text, whether the file ends here."""
+        return self._peek_character() == character
+
+    def require_end(self) -> None:
+        if not self.is_at(""):
             self._refuse_place()
 
-    def _iterate_items(self) -> Iterator[Any]:
-        for _ in self._iterate_parts("]"):
-            yield self._parse_value()
+    def read_value(self, shape: Shape = WHOLE) -> Any:
+        """Read a value, in the pieces of its shape."""
+        if isinstance(shape, Whole):
+            return self._parse_value()
+        if isinstance(shape, AsBytes):
+            return strict_json.to_canonical_bytes(self.read_value(shape.shape))
+        if isinstance(shape, Mapping) and self.is_at("{"):
+            return self._read_members(shape)
+        if isinstance(shape, tuple) and self.is_at("["):
+            return list(self.iterate_items(*shape))
+        return self.skip_value()
+
+    def skip_value(self) -> None:
+        """Go behind a value, of which no more than one item or member is in memory at once."""
+        if self.is_at("["):
+            deque(self.iterate_items(), 0)
+        elif self.is_at("{"):
+            for _ in self.iterate_names():
+                self._parse_value()
+        else:
+            self._parse_value()
+
+    def _read_members(self, shape: Mapping[str, Shape]) -> dict[str, Any]:
+        members = dict[str, Any]()
+        for name in self.iterate_names():
+            member = shape.get(name, shape.get(ANY_NAME))
+            if member is None:
+                self.skip_value()
+            else:
+                members[name] = self.read_value(member)
+        return members
 
     def _iterate_parts(self, end: str) -> Iterator[None]:
         """Stand before each part of an object or a list, and at last behind its end."""
@@ -78,7 +139,7 @@ class MemberReader:
         self._peek_character()
         while True:
             try:
-                value, end = strict_json.scan_value(self._text, self._place)
+                value, end = self._scanner.scan(self._text, self._place)
             except StopIteration as error:
                 if self._is_last():
                     self._refuse_place(error.value)

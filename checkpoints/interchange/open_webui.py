@@ -8,112 +8,147 @@ Images are left out, with a line in the message's text that says so. A message's
 as LangChain does.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from .. import serde
 from ..errors import InvalidDocumentError
-from ..limits import MAX_NAME_CHARS
+from ..limits import MAX_CONVERSATIONS, MAX_NAME_CHARS
 from ..model import Json, MessageStatus
 from ..sentence import sentence
 from ..text import pluralize
-from . import waymark
 from .image_parts import OMITTED_IMAGES
-from .tree_builder import TreeBuilder, require_field
+from .long_texts import LongTexts
+from .member_reader import ANY_NAME, BYTES, WHOLE, AsBytes, MemberReader, Shape
+from .raw_document import RawDocument
+from .tree_builder import ByteBudget, Place, TreeBuilder, require_field
 
 _TYPE_BY_ROLE = {"user": "human", "assistant": "ai", "system": "system"}
 _NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)  # for messages without a time: constant, so that the same file is recognised
 _MIN_MILLISECONDS = 100_000_000_000  # seconds would be in the year 5138
+_MESSAGE: Shape = AsBytes(
+    dict.fromkeys(("parentId", "role", "content", "files", "model", "timestamp", "done", "error"), WHOLE)
+)
+_CHAT: dict[str, Shape] = {"title": BYTES, "history": {"currentId": BYTES, "messages": {ANY_NAME: _MESSAGE}}}
+_ENTRY: Shape = {"chat": _CHAT, "created_at": BYTES, **_CHAT}
 
 
-def is_open_webui(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(chat, dict) for chat in value)
+def read_chats(reader: MemberReader) -> list[Any]:
+    """Read a list of chats, whose parts stay canonical JSON. Raises `InvalidDocumentError`."""
+    found = list[Any]()
+    for chat in reader.iterate_items(_ENTRY):
+        found.append(chat if len(found) < MAX_CONVERSATIONS else None)
+    if len(found) > MAX_CONVERSATIONS:
+        raise InvalidDocumentError(
+            sentence(
+                "The file holds {count:,} conversations, and at most {limit} are imported at once: "
+                "export them in several files",
+                count=len(found),
+                limit=MAX_CONVERSATIONS,
+            )
+        )
+    return found
 
 
-def convert_open_webui(value: list[Json]) -> list[Json]:
-    """Convert each chat to a waymark/1 document, as plain JSON. Raises `InvalidDocumentError`."""
-    return [_convert_chat(entry, f"[{index}]") for index, entry in enumerate(value)]
+def convert_open_webui(chats: Sequence[Json], texts: LongTexts) -> list[RawDocument]:
+    """Convert each chat to a document. Raises `InvalidDocumentError`."""
+    budget = ByteBudget()
+    return [_convert_chat(entry, f"[{index}]", TreeBuilder(texts, budget), texts) for index, entry in enumerate(chats)]
 
 
-def _convert_chat(entry: Json, field: str) -> Json:
+def _convert_chat(entry: Json, field: str, tree: TreeBuilder, texts: LongTexts) -> RawDocument:
     chat = entry
     if "chat" in entry:
         chat, field = entry["chat"], f"{field}.chat"
     history = require_field(chat, "history", dict, field)
     messages = require_field(history, "messages", dict, f"{field}.history")
     field = f"{field}.history"
-    tree = TreeBuilder()
-    places = _build_tree(tree, messages, _parse_timestamp(entry.get("created_at"), _NO_TIME), f"{field}.messages")
-    heads = _list_heads(messages, places, history.get("currentId"), field)
-    titles = (holder.get("title") for holder in (chat, entry))
+    tree.require_room(len(messages))
+    children = _list_children(messages, f"{field}.messages")
+    start = _parse_timestamp(_parse_member(entry, "created_at"), _NO_TIME)
+    places = _build_tree(tree, messages, children, start, texts, f"{field}.messages")
+    heads = _list_heads(children, places, _parse_member(history, "currentId"), field)
+    titles = (_parse_member(holder, "title") for holder in (chat, entry))
     title = next((each for each in titles if each and isinstance(each, str)), "New Chat")
-    made: Json = {
-        "format": waymark.FORMAT,
-        "exported_at": datetime.now(UTC).isoformat(),
-        "thread": {"title": title[:MAX_NAME_CHARS]},
-        "messages": list(tree.messages.values()),
-        "branches": [
-            {"id": f"branch-{index}", "name": f"Branch {index + 1}" if index else "main", "head": head}
-            for index, head in enumerate(heads)
-        ],
-        "checkpoints": [],
-        "active": "branch-0",
-    }
-    return {**made, "sha256": waymark.hash_contents(made)}
+    branches = [
+        {"id": f"branch-{index}", "name": f"Branch {index + 1}" if index else "main", "head": head}
+        for index, head in enumerate(heads)
+    ]
+    return tree.make_document(texts.cut(title, MAX_NAME_CHARS), branches)
 
 
-def _build_tree(tree: TreeBuilder, messages: Json, start: datetime, field: str) -> dict[str, Json]:
-    """Add the messages to the tree, parents first, and return each of them by its id in the file."""
+def _parse_member(holder: Json, name: str) -> Any:
+    return serde.parse_canonical(holder[name].decode()) if name in holder else None
+
+
+def _list_children(messages: Mapping[str, bytes], field: str) -> dict[str | None, list[str]]:
+    """Return the ids of the messages by their parents."""
     children: dict[str | None, list[str]] = {}
-    for identifier, message in messages.items():
+    for identifier, raw in messages.items():
+        message = serde.parse_canonical(raw.decode())
         parent = message.get("parentId") if isinstance(message, dict) else 0
         if parent is not None and (not isinstance(parent, str) or parent not in messages):
             raise InvalidDocumentError(
                 sentence("names a message that is not in the file"), f"{field}.{identifier[:80]}.parentId"
             )
         children.setdefault(parent, []).append(identifier)
-    places: dict[str, Json] = {}
-    waiting = children.get(None, [])[::-1]
+    return children
+
+
+def _build_tree(
+    tree: TreeBuilder,
+    messages: Mapping[str, bytes],
+    children: Mapping[str | None, Sequence[str]],
+    start: datetime,
+    texts: LongTexts,
+    field: str,
+) -> dict[str, Place]:
+    """Add the messages to the tree, parents first, and return the place of each by its id in the file."""
+    places: dict[str, Place] = {}
+    waiting = [*children.get(None, ())][::-1]
     while waiting:
         identifier = waiting.pop()
-        message, name = messages[identifier], f"{field}.{identifier[:80]}"
+        message = serde.parse_canonical(messages[identifier].decode())
         parent = places.get(message.get("parentId") or "")
-        time = _parse_timestamp(message.get("timestamp"), datetime.fromisoformat(parent["created_at"]) if parent else start)
-        body, status = _convert_message(message, name)
+        time = _parse_timestamp(message.get("timestamp"), datetime.fromisoformat(parent.time) if parent else start)
+        body, status = _convert_message(message, texts, f"{field}.{identifier[:80]}")
         places[identifier] = tree.add_message(body, parent, time.isoformat(), status)
-        waiting.extend(children.get(identifier, [])[::-1])
+        waiting.extend(children.get(identifier, ())[::-1])
     for identifier in messages:
         if identifier not in places:
             raise InvalidDocumentError(sentence("does not lead to a first message"), f"{field}.{identifier[:80]}.parentId")
     return places
 
 
-def _list_heads(messages: Json, places: dict[str, Json], current: Any, field: str) -> list[str | None]:
+def _list_heads(children: Iterable[str | None], places: Mapping[str, Place], current: Any, field: str) -> list[str | None]:
     """Return the heads of the branches, the current one first."""
     if current is not None and (not isinstance(current, str) or (current and current not in places)):
         raise InvalidDocumentError(sentence("names a message that is not in the file"), f"{field}.currentId")
-    parents = {places[parent]["id"] for message in messages.values() if (parent := message.get("parentId")) is not None}
-    leaves = list(dict.fromkeys(place["id"] for place in places.values() if place["id"] not in parents))
-    head = places[current]["id"] if current else leaves[-1] if leaves else None
+    parents = {places[parent].id for parent in children if parent is not None}
+    leaves = list(dict.fromkeys(place.id for place in places.values() if place.id not in parents))
+    head = places[current].id if current else leaves[-1] if leaves else None
     return [head, *(leaf for leaf in leaves if leaf != head)]
 
 
-def _convert_message(message: Json, field: str) -> tuple[Json, MessageStatus]:
+def _convert_message(message: Json, texts: LongTexts, field: str) -> tuple[Json, MessageStatus]:
     role = require_field(message, "role", str, field)
     if role not in _TYPE_BY_ROLE:
         raise InvalidDocumentError(sentence("is not user, assistant or system"), f"{field}.role")
-    text, images = _extract_content(message, field)
+    text, images = _extract_content(message, texts, field)
     metadata: Json = {}
     if isinstance(model := message.get("model"), str) and role == "assistant":
         metadata["model_name"] = model
     if images:
         metadata[OMITTED_IMAGES] = images
-        text = f"{text}\n\n[{pluralize(images, 'image')} left out]".strip()
+        text = texts.join([text, f"[{pluralize(images, 'image')} left out]"])
+        text = text if texts.may_be_in(text) else text.strip()
     data: Json = {"content": text} | ({"response_metadata": metadata} if metadata else {})
     is_complete = message.get("done", True) is not False and not message.get("error")
     return {"type": _TYPE_BY_ROLE[role], "data": data}, MessageStatus.DONE if is_complete else MessageStatus.PARTIAL
 
 
-def _extract_content(message: Json, field: str) -> tuple[str, int]:
+def _extract_content(message: Json, texts: LongTexts, field: str) -> tuple[str, int]:
     """Return the text and the number of images beside it."""
     content = require_field(message, "content", (str, list), field)
     files = message.get("files")
@@ -122,13 +157,13 @@ def _extract_content(message: Json, field: str) -> tuple[str, int]:
     )
     if isinstance(content, str):
         return content, images
-    texts = []
+    parts = []
     for index, part in enumerate(content):
         if isinstance(part, dict) and part.get("type") == "image_url":
             images += 1
         else:
-            texts.append(require_field(part, "text", str, f"{field}.content[{index}]"))
-    return "\n\n".join(texts), images
+            parts.append(require_field(part, "text", str, f"{field}.content[{index}]"))
+    return texts.join(parts), images
 
 
 def _parse_timestamp(value: Any, default: datetime) -> datetime:

@@ -3,7 +3,7 @@
 A file is kept like this until all of it is checked. As Python's objects, small messages take ten times as much.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,6 @@ from .. import serde
 from ..errors import InvalidDocumentError
 from . import strict_json
 from .long_texts import LongTexts
-from .member_reader import MemberReader
 
 _MAX_FIELD_CHARS = 80  # of a name from the file in a sentence
 _UNHASHED = frozenset({"exported_at", "sha256"})  # as in waymark.hash_contents
@@ -26,14 +25,20 @@ class RawDocument:
     texts: LongTexts
     refusal: InvalidDocumentError | None = None  # of the first part with too many values, which is left out
 
-    def add_part(self, name: str, value: Any) -> None:
-        """Add a value; a list as an iterator of its items. Raises `InvalidDocumentError`."""
-        _to_canonical_bytes(name, 1)
-        field = name[:_MAX_FIELD_CHARS]
-        if isinstance(value, Iterator):
-            self.lists[name] = [self._encode_part(item, f"{field}[{index}]", 2) for index, item in enumerate(value)]
-        else:
-            self.values[name] = self._encode_part(value, field, 1)
+    def add_value(self, name: str, value: Any) -> None:
+        """Add a value at the top level. Raises `InvalidDocumentError`."""
+        self.values[name] = self._encode_part(value, name[:_MAX_FIELD_CHARS], 1)
+
+    def add_items(self, name: str, items: Iterable[Any]) -> None:
+        """Add a list at the top level. Raises `InvalidDocumentError`."""
+        self.lists[name] = []
+        for item in items:
+            self.add_item(name, item)
+
+    def add_item(self, name: str, item: Any) -> None:
+        """Add an item to a list that is there. Raises `InvalidDocumentError`."""
+        parts = self.lists[name]
+        parts.append(self._encode_part(item, f"{name[:_MAX_FIELD_CHARS]}[{len(parts)}]", 2))
 
     def _encode_part(self, value: Any, field: str, levels_above: int) -> bytes:
         try:
@@ -41,7 +46,7 @@ class RawDocument:
         except InvalidDocumentError as error:
             self.refusal = self.refusal or error
             return b"null"
-        return _to_canonical_bytes(value, levels_above)
+        return strict_json.to_canonical_bytes(value, levels_above)
 
     def parse_value(self, name: str) -> Any:
         return serde.parse_canonical(self.values[name].decode())
@@ -78,31 +83,3 @@ class RawDocument:
             yield from self.texts.iterate_canonical(serde.parse_canonical(canonical))
         else:
             yield canonical
-
-
-def read_raw_document(texts: LongTexts) -> RawDocument:
-    """Parse a file in pieces. Raises `InvalidDocumentError`."""
-    strict_json.check_value_count(texts.rest)
-    made = RawDocument({}, {}, texts)
-    for name, value in MemberReader(texts.rest).iterate_members():
-        made.add_part(name, value)
-    return made
-
-
-def make_raw_document(document: dict[str, Any]) -> RawDocument:
-    """Convert a document that is parsed already. Raises `InvalidDocumentError`."""
-    made = RawDocument({}, {}, LongTexts(b""))
-    for name, value in document.items():
-        made.add_part(name, iter(value) if isinstance(value, list) else value)
-    return made
-
-
-def _to_canonical_bytes(value: Any, levels_above: int) -> bytes:
-    try:
-        canonical = serde.to_canonical(value).encode()
-    except RecursionError as error:
-        raise InvalidDocumentError(strict_json.DEEP_TEXT) from error
-    except UnicodeEncodeError as error:
-        raise InvalidDocumentError(strict_json.HALF_PAIR_TEXT) from error
-    strict_json.check_levels(value, canonical, levels_above)
-    return canonical

@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from ..errors import InvalidDocumentError
-from ..limits import MAX_CONVERSATIONS
 from ..progress import Progress, Report, StepCounter, ignore_progress
 from ..sentence import sentence
 from . import legacy, open_webui, strict_json, waymark
 from .document_checks import check_document
 from .import_limits import check_byte_count
 from .long_texts import LongTexts
-from .raw_document import RawDocument, make_raw_document, read_raw_document
+from .member_reader import MemberReader
+from .raw_document import RawDocument
 from .waymark import Document
 
 
@@ -40,28 +40,38 @@ def read_documents(text: str | bytes, report: Report = ignore_progress) -> list[
 
 
 def _read_raw_documents(texts: LongTexts) -> list[RawDocument]:
-    if texts.rest.lstrip(b" \t\r\n").startswith(b"{"):
-        document = read_raw_document(texts)
-        if document.values.get("format") == json.dumps(waymark.FORMAT).encode():
-            return [document]
-    found = _convert_other_format(strict_json.parse_strictly(texts.rest), texts)
-    return [make_raw_document(value) for value in found]
+    strict_json.check_value_count(texts.rest)
+    reader = MemberReader(texts.rest)
+    if reader.is_at("{"):
+        return [_read_object(reader, texts)]
+    if reader.is_at("["):
+        chats = open_webui.read_chats(reader)
+        reader.require_end()
+        if chats and all(isinstance(chat, dict) for chat in chats):
+            return open_webui.convert_open_webui(chats, texts)
+    else:
+        reader.read_value()
+        reader.require_end()
+    raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
 
 
-def _convert_other_format(value: Any, texts: LongTexts) -> list[dict[str, Any]]:
-    if open_webui.is_open_webui(value):
-        if len(value) > MAX_CONVERSATIONS:
-            raise InvalidDocumentError(
-                sentence(
-                    "The file holds {count:,} conversations, and at most {limit} are imported at once: "
-                    "export them in several files",
-                    count=len(value),
-                    limit=MAX_CONVERSATIONS,
-                )
-            )
-        return open_webui.convert_open_webui(texts.put_back(value))
-    if not isinstance(value, dict):
-        raise InvalidDocumentError(sentence("The file is not a Waymark export: it does not hold one JSON object."))
-    if "format" not in value and isinstance(value.get("checkpoints"), dict):
-        return [legacy.convert_legacy(texts.put_back(value))]
-    raise InvalidDocumentError(sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT), "format")
+def _read_object(reader: MemberReader, texts: LongTexts) -> RawDocument:
+    made, legacy_checkpoints = RawDocument({}, {}, texts), None
+    for name in reader.iterate_names():
+        if reader.is_at("["):
+            made.add_items(name, reader.iterate_items())
+        elif name == "checkpoints" and reader.is_at("{"):  # in waymark/1, it is a list
+            legacy_checkpoints = legacy.read_checkpoints(reader)
+            made.add_value(name, {})
+        else:
+            made.add_value(name, reader.read_value())
+    reader.require_end()
+    if made.values.get("format") == json.dumps(waymark.FORMAT).encode():
+        return made
+    if legacy_checkpoints is None or "format" in {*made.values, *made.lists}:
+        reason = sentence("is not {format!r}, the only one that can be read", format=waymark.FORMAT)
+        raise InvalidDocumentError(reason, "format")
+    order: Any = made.parse_value("order") if "order" in made.values else list(legacy_checkpoints)
+    if "order" in made.lists:
+        order = list(made.iterate_items("order"))
+    return legacy.convert_legacy(legacy_checkpoints, order, texts)

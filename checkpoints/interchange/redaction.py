@@ -8,6 +8,7 @@ Not found: words that a space, a line break, formatting or two messages split; e
 the same, such as 0 for O or a Cyrillic а for a.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,13 +54,28 @@ class Redaction:
 
     def replace_matches(self, text: str, replacement: str = REDACTED) -> tuple[str, int]:
         """Redact a text, and return also the number of places that were replaced."""
-        marks = mark_matches(self._parsed_patterns, text) if self.patterns else None
+        [redacted], places = self.replace_matches_across([text], replacement)
+        return redacted, places
+
+    def replace_matches_across(self, texts: Sequence[str], replacement: str = REDACTED) -> tuple[list[str], int]:
+        """Redact texts that are shown as one, also where a match goes on from one of them to the next."""
+        marks = mark_matches(self._parsed_patterns, "".join(texts)) if self.patterns else None
         if marks is None:
-            return text, 0
-        parts: list[str] = []
-        at = 0
-        while (start := marks.find(1, at)) >= 0:
-            parts += (text[at:start], replacement)
-            end = marks.find(0, start)
-            at = end if end >= 0 else len(text)
-        return "".join([*parts, text[at:]]), len(parts) // 2
+            return list(texts), 0
+        redacted, places, start = [], 0, 0
+        for text in texts:
+            parts = _cut_marked(text, marks[start : start + len(text)])
+            redacted.append(replacement.join(parts))
+            places += len(parts) - 1
+            start += len(text)
+        return redacted, places
+
+
+def _cut_marked(text: str, marks: bytes | bytearray) -> list[str]:
+    """Return what stands around the marked places of a text."""
+    parts, at = [], 0
+    while (start := marks.find(1, at)) >= 0:
+        parts.append(text[at:start])
+        end = marks.find(0, start)
+        at = end if end >= 0 else len(text)
+    return [*parts, text[at:]]

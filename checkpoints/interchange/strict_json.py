@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .. import serde
 from ..errors import InvalidDocumentError
 from ..limits import (
     MAX_DOCUMENT_OBJECTS,
@@ -73,7 +74,7 @@ def check_value_count(raw: bytes) -> None:
                 )
             )
     if longest_row > 2 * MAX_PART_VALUES:
-        raise InvalidDocumentError(sentence("One part of the file {value}.", value=_describe_excess()))
+        raise _make_part_refusal()
 
 
 def check_part(value: Any, field: str) -> None:
@@ -82,8 +83,32 @@ def check_part(value: Any, field: str) -> None:
         raise InvalidDocumentError(_describe_excess(), field)
 
 
+def _make_part_refusal() -> InvalidDocumentError:
+    return InvalidDocumentError(sentence("One part of the file {value}.", value=_describe_excess()))
+
+
 def _describe_excess() -> str:
     return sentence("holds more than {limit:,} values, which is too many", limit=MAX_PART_VALUES)
+
+
+def check_text(text: str) -> None:
+    """Raise `InvalidDocumentError` for half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidDocumentError(HALF_PAIR_TEXT) from error
+
+
+def to_canonical_bytes(value: Any, levels_above: int = 0) -> bytes:
+    """Write a value below so many levels as canonical JSON. Raises `InvalidDocumentError`."""
+    try:
+        canonical = serde.to_canonical(value).encode()
+    except RecursionError as error:
+        raise InvalidDocumentError(DEEP_TEXT) from error
+    except UnicodeEncodeError as error:
+        raise InvalidDocumentError(HALF_PAIR_TEXT) from error
+    check_levels(value, canonical, levels_above)
+    return canonical
 
 
 def check_levels(value: Any, written: bytes = b"", levels_above: int = 0) -> None:
@@ -159,17 +184,9 @@ def _check_texts(value: Any) -> None:
                 below.extend(item.values())
             elif isinstance(item, list):
                 below.extend(item)
-            elif isinstance(item, str) and not _is_encodable(item):
-                raise InvalidDocumentError(HALF_PAIR_TEXT)
+            elif isinstance(item, str):
+                check_text(item)
         level = below
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 _HOOKS: dict[str, Any] = {
@@ -177,4 +194,23 @@ _HOOKS: dict[str, Any] = {
     "parse_constant": _refuse_constant,
     "parse_float": _parse_finite,
 }
-scan_value: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(**_HOOKS).scan_once  # type: ignore[attr-defined]
+
+
+class PartScanner:
+    """A strict parser of one part of a file. It stops within a part of too many values, before all of it is in memory."""
+
+    def __init__(self) -> None:
+        self._members = 0
+        hooks = {**_HOOKS, "object_pairs_hook": self._make_object}
+        self._scan_once: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(**hooks).scan_once  # type: ignore[attr-defined]
+
+    def scan(self, text: str, place: int) -> tuple[Any, int]:
+        """Parse the value at this place. Return it and the place behind it."""
+        self._members = 0
+        return self._scan_once(text, place)
+
+    def _make_object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        self._members += len(pairs)
+        if self._members > MAX_PART_VALUES:
+            raise _make_part_refusal()
+        return _refuse_duplicates(pairs)

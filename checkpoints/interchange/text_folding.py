@@ -20,6 +20,7 @@ _CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")  # control charact
 _INVISIBLE = re.compile("[\u034f\u115f\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 # A part of a Hangul syllable, or a voicing sign of half width: one letter with what stands before it.
 _TAIL = re.compile("[\u1160-\u11ff\uff9e\uff9f]")
+_BRAILLE_BLANK = "\u2800"  # looks like a space, and is none to Python
 _DASHES = (
     "\u02d7\u058a\u05be\u1400\u1806\u2010\u2011\u2012\u2013\u2014\u2015\u2043\u207b\u208b\u2212\u2796\u2e17\u2e1a\u2e3a"
     "\u2e3b\u2e40\u2e5d\u301c\u3030\u30a0\ufe31\ufe32\ufe58\ufe63\uff0d\U00010ead"
@@ -131,7 +132,7 @@ def _is_accent(character: str) -> bool:
 
 @lru_cache(16_384)
 def _fold_cluster(cluster: str) -> str:
-    if cluster.isspace():
+    if cluster.isspace() or cluster == _BRAILLE_BLANK:
         return " "
     folded = unicodedata.normalize("NFKC", cluster.translate(_SIGNS)).casefold()
     bare = "".join(each for each in unicodedata.normalize("NFKD", folded) if not _is_accent(each))

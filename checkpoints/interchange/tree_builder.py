@@ -1,36 +1,104 @@
-"""Tools to convert other formats: a tree of messages in the form of waymark/1, and checked access to fields."""
+"""Tools to convert other formats: a document of waymark/1 that grows by messages, and checked access to fields."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from .. import serde
 from ..errors import InvalidDocumentError
-from ..model import MAIN, MessageStatus
+from ..limits import MAX_DOCUMENT_BYTES
+from ..model import MAIN, Json, MessageStatus
 from ..sentence import sentence
+from . import strict_json, waymark
+from .long_texts import LongTexts
+from .raw_document import RawDocument
 
+_MIN_MESSAGE_BYTES = 250  # of a message with its hash, ids and time
 _KIND_NAMES: dict[type, str] = {str: sentence("a text"), list: sentence("a list"), dict: sentence("an object")}
 
 
-class TreeBuilder:
-    """The messages of a document, by hash: equal beginnings become one path."""
+class ByteBudget:
+    """The bytes that the documents of one file may have together once they are converted.
+
+    Without it, a small message of another format would become ten times as large, and its export could not be imported.
+    """
 
     def __init__(self) -> None:
-        self.messages: dict[str, dict[str, Any]] = {}
+        self._left = MAX_DOCUMENT_BYTES
 
-    def add_message(
-        self, body: dict[str, Any], parent: dict[str, Any] | None, time: str, status: MessageStatus = MessageStatus.DONE
-    ) -> dict[str, Any]:
-        hash_ = serde.hash_message(body, MAIN, status, parent["hash"] if parent else None)
-        if hash_ not in self.messages:
-            self.messages[hash_] = {
-                "id": hash_.removeprefix(serde.HASH_PREFIX)[:20],
-                "parent_id": parent["id"] if parent else None,
+    def spend(self, count: int) -> None:
+        """Raises `InvalidDocumentError`."""
+        self._left -= count
+        self.require(0)
+
+    def require(self, count: int) -> None:
+        """Raise `InvalidDocumentError` if so many bytes would be too many."""
+        if self._left < count:
+            limit = MAX_DOCUMENT_BYTES // 1_000_000
+            raise InvalidDocumentError(
+                sentence("As conversations of Waymark, the file is larger than {limit} MB.", limit=limit)
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A message in a document."""
+
+    id: str
+    hash: str
+    time: str
+
+
+class TreeBuilder:
+    """A document of messages by hash: equal beginnings become one path. All methods raise `InvalidDocumentError`."""
+
+    def __init__(self, texts: LongTexts, budget: ByteBudget) -> None:
+        self._texts = texts
+        self._document = RawDocument({}, {"messages": [], "branches": [], "checkpoints": []}, texts)
+        self._budget = budget
+        self._places: dict[str, Place] = {}
+
+    def require_room(self, messages: int) -> None:
+        """Refuse so many messages before the first of them is converted."""
+        self._budget.require(messages * _MIN_MESSAGE_BYTES)
+
+    def add_message(self, body: Json, parent: Place | None, time: str, status: MessageStatus = MessageStatus.DONE) -> Place:
+        pieces = self._document.iterate_pieces(strict_json.to_canonical_bytes(body).decode())
+        hash_ = serde.hash_body_pieces(pieces, MAIN, status, parent.hash if parent else None)
+        if hash_ not in self._places:
+            place = self._places[hash_] = Place(hash_.removeprefix(serde.HASH_PREFIX)[:20], hash_, time)
+            message = {
+                "id": place.id,
+                "parent_id": parent.id if parent else None,
                 "agent": MAIN,
                 "status": status.value,
                 "created_at": time,
                 "message": body,
                 "hash": hash_,
             }
-        return self.messages[hash_]
+            self._add_item("messages", message)
+        return self._places[hash_]
+
+    def add_checkpoint(self, checkpoint: Json) -> None:
+        self._add_item("checkpoints", checkpoint)
+
+    def make_document(self, title: str, branches: Sequence[Json]) -> RawDocument:
+        """Return the document. The first branch is the current one."""
+        for branch in branches:
+            self._add_item("branches", branch)
+        made = self._document
+        made.add_value("format", waymark.FORMAT)
+        made.add_value("exported_at", datetime.now(UTC).isoformat())
+        made.add_value("thread", {"title": title})
+        made.add_value("active", branches[0]["id"])
+        made.add_value("sha256", made.hash_contents())
+        return made
+
+    def _add_item(self, name: str, item: Json) -> None:
+        self._document.add_item(name, item)
+        added = self._document.lists[name][-1]
+        self._budget.spend(len(added) + self._texts.count_longer_bytes(added.decode()))
 
 
 def require_field(holder: Any, key: str, kind: type | tuple[type, ...], field: str) -> Any:

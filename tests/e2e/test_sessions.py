@@ -85,6 +85,21 @@ def test_signing_out_leaves_nothing_that_opens_the_door(page: Page) -> None:
     expect_signed_out(page.tab)
 
 
+def read_storage(tab: Tab) -> str:
+    """What the browser keeps for this tab alone, as unsent texts are."""
+    found: str = tab.evaluate("JSON.stringify({...sessionStorage})")
+    return found
+
+
+def test_the_end_of_a_session_takes_unsent_texts_from_the_browser(page: Page, other_tab: Tab) -> None:
+    other_tab.get_by_test_id("composer").fill("An unsent secret")
+    assert "An unsent secret" in read_storage(other_tab)
+    page.press_in_menu("Sessions")
+    page.dialog.get_by_role("button", name="Sign all others out").click()
+    expect_signed_out(other_tab)
+    assert read_storage(other_tab) == "{}"
+
+
 class OtherPort(BaseHTTPRequestHandler):
     """Another program's server on this host, which keeps what a browser sends to it."""
 

@@ -186,3 +186,44 @@ def change(request: Any, chance: random.Random) -> None:
 
 async def post(browser: httpx.AsyncClient, request: Any) -> httpx.Response:
     return await browser.post(CALLBACK_PATH, content=json.dumps(request), headers={"content-type": "application/json"})
+
+
+JSON_PATHS = (
+    "/api/prompts",
+    "/api/tags/x/rename",
+    "/api/threads/x/excerpts",
+    "/api/threads/x/conclusion",
+    "/api/threads/x/rerun",
+)
+
+
+@pytest.mark.parametrize("path", ["/api/panels", "/api/actions/threads", *JSON_PATHS])
+def test_the_values_of_every_json_body_are_counted_before_it_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    parsed, loads = list[int](), json.loads
+
+    def note_and_load(text: bytes | str, **hooks: Any) -> Any:
+        parsed.append(len(text))
+        return loads(text, **hooks)
+
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            for headers in ({"content-type": "application/json"}, {"content-type": "text/plain"}):
+                body = b"[" + b"[]," * MAX_REQUEST_VALUES + b"0]"
+                monkeypatch.setattr(json, "loads", note_and_load)
+                assert (await browser.post(path, content=body, headers=headers)).status_code == 400
+                assert max(parsed, default=0) < len(body)
+
+    asyncio.run(story())
+
+
+def test_files_and_forms_are_no_json(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with opened(tmp_path / "data", auth="none") as (_, browser):
+            content = b"," * 2 * MAX_REQUEST_VALUES
+            assert (await browser.post("/api/uploads/import", content=content)).status_code == 200
+            form = {"format": "nope", "redact": "NaN" + "," * 2 * MAX_REQUEST_VALUES}
+            assert (await browser.post("/api/threads/x/export", data=form)).text == "There is no such format."
+
+    asyncio.run(story())

@@ -24,7 +24,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
         await PlainTextResponse("hello")(scope, receive, send)
 
 
-def serve(story: Story) -> None:
+def serve(story: Story, max_connections: int = 1_000) -> None:
     async def whole() -> None:
         config = uvicorn.Config(answer, http=BoundedHttpProtocol, log_level="critical", lifespan="off", timeout_keep_alive=1)
         server = uvicorn.Server(config)
@@ -32,7 +32,8 @@ def serve(story: Story) -> None:
         server.lifespan = config.lifespan_class(config)
         loop = asyncio.get_running_loop()
         queue = HandshakeQueue()
-        make = lambda: BoundedHttpProtocol(config, server.server_state, {}, handshakes=queue)  # noqa: E731
+        limits = {"handshakes": queue, "max_connections": max_connections}
+        make = lambda: BoundedHttpProtocol(config, server.server_state, {}, **limits)  # noqa: E731
         async with asyncio.timeout(30), await loop.create_server(make, "127.0.0.1", 0) as listening:
             await story(listening.sockets[0].getsockname()[1])
 
@@ -53,6 +54,19 @@ async def ask(port: int, *pieces: bytes) -> bytes:
 
 def request(head: bytes = b"", address: bytes = b"/") -> bytes:
     return b"GET " + address + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + head + b"\r\n"
+
+
+def test_connections_leave_files_for_the_database() -> None:
+    async def story(port: int) -> None:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3)]
+        assert await ask(port, request()) in (b"", b"closed")
+        held.pop()[1].close()
+        while b"hello" not in await ask(port, request()):  # the server notices
+            pass
+        for _, writer in held:
+            writer.close()
+
+    serve(story, max_connections=3)
 
 
 def test_a_head_is_taken_up_to_the_limit_and_no_further() -> None:

@@ -78,7 +78,7 @@ function useSessions() {
   const signOut = async (session) => {
     if (!(await end(session))) return;
     removePageKey();
-    location.replace("/sign-in");
+    window.waymark.leaveSession();
   };
   useEffect(() => void request(""), []);
   return { sessions, problem, end, endOthers: () => post("/end-others"), signOut };

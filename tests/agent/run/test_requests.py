@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.run.requests import ArgumentsTooDeepError, MessageTooLongError, TooManyArgumentsError
+from agent.run.requests import ArgumentsTooDeepError, EmptyMessageError, MessageTooLongError, TooManyArgumentsError
 from checkpoints import Caller, Database, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
@@ -30,6 +30,19 @@ def import_again(chat: Running) -> None:
     thread_id = transfer.import_thread(other, document).result
     assert [each.hash for each in other.list_messages(thread_id)] == [each.hash for each in chat.path()]
     other.database.close()
+
+
+def test_a_message_says_something() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        for thread_id in (None, chat.thread_id):
+            with pytest.raises(EmptyMessageError):
+                await chat.runner.send(thread_id, "", caller=Caller())
+        await chat.say("hello")
+        with pytest.raises(EmptyMessageError):
+            await chat.runner.edit(chat.thread_id, chat.path()[0].id, "", caller=Caller())
+        assert [(kind, text) for kind, _, text in chat.said()] == [("human", "hello"), ("ai", "hi")]
+
+    play(story, Say("hi"))
 
 
 @pytest.mark.parametrize("letter", sample(["🙂", "\n", "x", "é", "\\"], 2))

@@ -48,6 +48,32 @@ def test_a_schema_is_offered_up_to_the_limits_and_no_further() -> None:
             adapted(schema)
 
 
+def doubling(levels: int) -> dict[str, Any]:
+    """A schema of definitions that name the next one twice."""
+    named = {f"d{n}": {"properties": {key: {"$ref": f"#/$defs/d{n + 1}"} for key in "ab"}} for n in range(levels)}
+    return {"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": {**named, f"d{levels}": {"type": "string"}}}
+
+
+def test_references_count_as_what_they_name() -> None:
+    adapted(doubling(5))
+    for levels in (10, 100):
+        with pytest.raises(UnusableSchemaError, match="too large"):
+            adapted(doubling(levels))
+
+
+def test_a_schema_may_name_itself() -> None:
+    tree = {"type": "object", "properties": {"below": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
+    assert adapted({"properties": {"tree": {"$ref": "#/$defs/tree"}}, "$defs": {"tree": tree}})
+
+
+@pytest.mark.parametrize(
+    "properties", [{"x": {"$ref": "#/$defs/none"}}, {"x": {"$ref": 5}}, {"x": {"$ref": "http://a/b"}}, {"$ref": {}}]
+)
+def test_a_schema_that_would_fail_every_request_is_not_offered(properties: dict[str, Any]) -> None:
+    with pytest.raises(UnusableSchemaError, match="cannot be read"):
+        adapted({"type": "object", "properties": properties})
+
+
 @pytest.mark.parametrize("schema", [{"properties": {"na\u200bme": {}}}, {"enum": ["a\x1b"]}])
 def test_a_schema_with_an_invisible_name_is_not_offered(schema: dict[str, Any]) -> None:
     with pytest.raises(UnusableSchemaError, match="invisible"):

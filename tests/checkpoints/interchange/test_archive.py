@@ -1,6 +1,7 @@
 """An archive of documents is read one file at a time, whatever it says about itself."""
 
 import io
+import json
 import zipfile
 from unittest.mock import patch
 
@@ -40,6 +41,16 @@ def test_an_archive_is_never_unpacked_beyond_the_limits(memory_store: Store) -> 
         read_titles(write_archive({"one.json": text, "two.json": text}), max_bytes=len(text) + 1)
     with patch.object(archive, "MAX_ARCHIVE_CONVERSATIONS", 1), pytest.raises(InvalidDocumentError, match="over 1 files"):
         read_titles(write_archive({"one.json": text, "two.json": text}))
+
+
+def test_the_conversations_of_an_archive_are_counted_and_not_its_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    chats = json.dumps([{"history": {"messages": {}}}] * 3)
+    raw = write_archive({"one.json": chats, "two.json": chats})
+    monkeypatch.setattr(archive, "MAX_ARCHIVE_CONVERSATIONS", 6)
+    assert len(read_titles(raw)) == 6
+    monkeypatch.setattr(archive, "MAX_ARCHIVE_CONVERSATIONS", 5)
+    with pytest.raises(InvalidDocumentError, match="The archive holds over 5 conversations"):
+        read_titles(raw)
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 3, 1_000])

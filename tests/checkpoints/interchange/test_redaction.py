@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
 
 from checkpoints import NewMessage, Store, serde
 from checkpoints.errors import ExportTooLargeError, InvalidRedactionError
@@ -219,3 +220,40 @@ def test_reasoning_leaves_with_the_results_it_quotes_and_its_items_with_any_patt
     assert f"{REDACTED} asks for 42." in found
     assert "opaque" not in found
     assert "asks for" not in json.dumps(redacted(store, thread_id, tool_results=True))
+
+
+def test_a_word_that_the_parts_of_a_message_split_is_found() -> None:
+    parts = [
+        "Call Jo",
+        {"type": "text", "text": "s\u00e9 "},
+        {"type": "reasoning", "id": "r"},
+        {"type": "text", "text": "Garcia!"},
+    ]
+    redacted = document_redaction.DocumentRedaction(Redaction(patterns=("jose garcia",)))._redact_body(
+        serde.to_body(AIMessage(parts))
+    )
+    assert "".join(each if isinstance(each, str) else each.get("text", "") for each in redacted["data"]["content"]) == (
+        "Call [redacted][redacted][redacted]!"
+    )
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        HumanMessage("x", status="Garcia", usage_metadata={"Garcia": ["Garcia"]}, tool_call_id={"Garcia": 1}),
+        AIMessage("x", status="Garcia", tool_call_id=["Garcia"]),
+        AIMessage([{"type": "text", "text": "x", "id": {"by": "Garcia"}, "status": "Garcia", "usage_metadata": "Garcia"}]),
+        ToolMessage("x", tool_call_id="1", usage_metadata="Garcia"),
+    ],
+)
+def test_fields_that_are_structural_elsewhere_are_searched(message: BaseMessage) -> None:
+    redacted = document_redaction.DocumentRedaction(Redaction(patterns=("garcia",)))._redact_body(serde.to_body(message))
+    assert "Garcia" not in str(redacted)
+
+
+def test_structural_fields_stay_as_they_are() -> None:
+    usage = UsageMetadata(input_tokens=17, output_tokens=1, total_tokens=18)
+    for message in (AIMessage("17", usage_metadata=usage), ToolMessage("17", tool_call_id="1", status="error")):
+        body = serde.to_body(message)
+        redacted = document_redaction.DocumentRedaction(Redaction(patterns=("17", "error")))._redact_body(body)
+        assert redacted == {**body, "data": {**body["data"], "content": "[redacted]"}}

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
@@ -38,6 +39,22 @@ def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:
     copy = store.fork_thread(thread_id, store.list_messages(thread_id)[-1].id).result
     assert describe_waiting_moves(inputs(store), copy)["2"]["read"] == ["web_search", "another conversation"]
     elsewhere.database.close()
+
+
+def test_the_path_of_a_move_that_waits_is_read_once_for_each_version(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, [NewMessage(serde.to_body(message)) for message in TALK])
+    kept, readings, list_messages = inputs(store), list[str](), store.list_messages
+    monkeypatch.setattr(
+        store, "list_messages", lambda *each, **more: readings.append(each[0]) or list_messages(*each, **more)
+    )  # type: ignore[func-returns-value]
+    shown = describe_waiting_moves(kept, thread_id)
+    assert readings
+    readings.clear()
+    assert describe_waiting_moves(kept, thread_id) == shown
+    assert readings == []
+    store.save(thread_id, name="Late")
+    assert describe_waiting_moves(kept, thread_id)["2"] != shown["2"]
 
 
 def test_a_move_that_waits_shows_the_tokens_before_and_after(store: Store) -> None:

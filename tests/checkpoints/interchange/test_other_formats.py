@@ -1,0 +1,166 @@
+"""Files of other formats are read in pieces too, and have the same limits as a document of Waymark."""
+
+import json
+import re
+import tracemalloc
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from checkpoints import serde
+from checkpoints.errors import InvalidDocumentError
+from checkpoints.interchange import tree_builder
+from checkpoints.interchange.long_texts import MIN_LONG_BYTES
+from checkpoints.interchange.reading import read_document, read_documents
+from checkpoints.limits import MAX_PART_VALUES
+
+Json = dict[str, Any]
+TIME = "2030-01-01T00:00:00+00:00"
+
+
+def write_states(*states: list[Json], **further: Any) -> Json:
+    """An export of the older form, with a checkpoint for each state."""
+    entries = {
+        f"c{number}": {"name": "", "timestamp": TIME, "state": {"messages": state, **further}}
+        for number, state in enumerate(states)
+    }
+    return {"checkpoints": entries}
+
+
+def write_chat(said: list[Json], **further: Any) -> list[Json]:
+    """An export of Open WebUI, with the messages one after the other."""
+    linked = {str(n): {"parentId": str(n - 1) if n else None, "role": "user", **each} for n, each in enumerate(said)}
+    return [{"chat": {"history": {"messages": linked}, **further}}]
+
+
+def write_states_of(contents: list[Any], **further: Any) -> Json:
+    return write_states([{"type": "human", "content": content} for content in contents], **further)
+
+
+def write_chat_of(contents: list[Any], **further: Any) -> list[Json]:
+    return write_chat([{"content": content} for content in contents], **further)
+
+
+FORMATS: dict[str, Callable[..., Any]] = {"older form": write_states_of, "Open WebUI": write_chat_of}
+EACH_FORMAT = pytest.mark.parametrize("write", FORMATS.values(), ids=FORMATS)
+
+
+def measure_peak(raw: bytes, reason: str | None) -> float:
+    """Read a file, and return the most memory in lengths of the file."""
+    tracemalloc.start()
+    with nullcontext() if reason is None else pytest.raises(InvalidDocumentError, match=re.escape(reason)):
+        read_documents(raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / len(raw)
+
+
+@EACH_FORMAT
+@pytest.mark.parametrize("is_escaped", [True, False])
+def test_a_message_of_megabytes_stays_bytes_until_all_is_checked(write: Callable[..., Any], is_escaped: bool) -> None:
+    text = "x" * 3_000_000 + "\U0001f600"
+    refused = json.dumps(write([text, 5]), ensure_ascii=is_escaped).encode()
+    assert measure_peak(refused, "must be a text or a list") < 2.5
+    assert measure_peak(json.dumps(write([text]), ensure_ascii=is_escaped).encode(), None) < 8  # the text alone takes four
+
+
+@EACH_FORMAT
+def test_small_messages_stay_bytes_until_all_are_checked(write: Callable[..., Any]) -> None:
+    contents = [f"{number:0200}" for number in range(4_000)]
+    assert measure_peak(json.dumps(write([*contents, 5])).encode(), "must be a text or a list") < 6
+    assert measure_peak(json.dumps(write(contents)).encode(), None) < 8
+
+
+@EACH_FORMAT
+def test_a_text_of_another_format_is_the_same_in_pieces(write: Callable[..., Any]) -> None:
+    long = "x" * MIN_LONG_BYTES + '\U0001f600\n"'
+    found = read_document(json.dumps(write(["short", long]))).current_messages()
+    assert [each.message["data"]["content"] for each in found] == ["short", long]
+    assert found[1].hash == serde.hash_message(found[1].message, "main", "done", found[0].hash)
+
+
+def test_long_texts_of_a_chat_are_cut_and_joined_as_short_ones_are() -> None:
+    long = "x" * MIN_LONG_BYTES + "\U0001f600"
+    parts = [{"type": "text", "text": long}, {"type": "image_url"}, {"type": "text", "text": "end\n"}]
+    document = read_document(json.dumps(write_chat_of([parts], title=long)))
+    assert document.thread.title == "x" * 500
+    assert document.messages[0].message["data"]["content"] == f"{long}\n\nend\n\n\n[1 image left out]"
+
+
+def test_long_texts_in_a_state_of_the_older_form_are_kept() -> None:
+    long = "x" * MIN_LONG_BYTES + "\U0001f600"
+    document = read_document(json.dumps(write_states_of(["a"], memory={long: [long]})))
+    assert document.checkpoints[0].extra == {"memory": {long: [long]}}
+
+
+@EACH_FORMAT
+def test_small_messages_that_would_grow_beyond_any_export_are_refused(
+    monkeypatch: pytest.MonkeyPatch, write: Callable[..., Any]
+) -> None:
+    monkeypatch.setattr(tree_builder, "MAX_DOCUMENT_BYTES", 50_000)
+    raw = json.dumps(write([f"{number}" for number in range(300)])).encode()
+    assert len(raw) < 30_000
+    with pytest.raises(InvalidDocumentError, match="As conversations of Waymark, the file is larger than"):
+        read_documents(raw)
+    assert read_documents(json.dumps(write([f"{number}" for number in range(100)])))
+
+
+def test_the_documents_of_one_file_have_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_builder, "MAX_DOCUMENT_BYTES", 50_000)
+    chats = [write_chat_of([f"{chat}-{number}" for number in range(50)])[0] for chat in range(4)]
+    assert len(read_documents(json.dumps(chats[:2]))) == 2
+    with pytest.raises(InvalidDocumentError, match="As conversations of Waymark, the file is larger than"):
+        read_documents(json.dumps(chats))
+
+
+@EACH_FORMAT
+def test_the_bytes_of_long_texts_count(monkeypatch: pytest.MonkeyPatch, write: Callable[..., Any]) -> None:
+    monkeypatch.setattr(tree_builder, "MAX_DOCUMENT_BYTES", 150_000)
+    assert read_document(json.dumps(write(["x" * 149_000])))
+    with pytest.raises(InvalidDocumentError, match="As conversations of Waymark, the file is larger than"):
+        read_document(json.dumps(write(["x" * 150_000])))
+
+
+def test_states_that_repeat_messages_convert_each_of_them_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    converted, to_message = [], serde.to_message
+    monkeypatch.setattr(serde, "to_message", lambda body: converted.append(body) or to_message(body))  # type: ignore[func-returns-value]
+    said = [{"type": "human", "content": f"{number}"} for number in range(30)]
+    document = read_document(json.dumps(write_states(*(said[: number + 1] for number in range(30)))))
+    assert (len(document.messages), len(document.checkpoints)) == (30, 30)
+    assert len(converted) == 2 * 30  # as it is converted, and as every document is checked
+
+
+def test_more_checkpoints_than_the_limit_are_refused_before_they_are_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serde, "to_message", lambda _: pytest.fail("a message was built"))
+    many = write_states(*([{"type": "human", "content": ""}] for _ in range(10_001)))
+    with pytest.raises(InvalidDocumentError, match="are too many: at most 10,000 branches and checkpoints"):
+        read_document(json.dumps(many))
+
+
+def test_a_chat_may_have_any_number_of_values_that_nothing_reads() -> None:
+    further = [{"role": "user", "content": "x", "sources": [{"a": 1}] * 10}] * (MAX_PART_VALUES // 10)
+    messages = [{"content": "hello", "sources": further}]
+    document = read_document(json.dumps(write_chat(messages, messages=further)))
+    assert [each.message["data"] for each in document.current_messages()] == [{"content": "hello"}]
+
+
+OBJECTS = [{"a": 0}] * 200_000
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        {"format": "waymark/1", "messages": [{"message": OBJECTS}]},
+        {"format": "waymark/1", "thread": {"a": OBJECTS}},
+        {"checkpoints": {"a": {"state": {"messages": [{"a": OBJECTS}]}}}},
+        {"checkpoints": {"a": {"state": {"messages": [], "extra": OBJECTS}}}},
+        [{"history": {"messages": {"a": {"content": OBJECTS}}}}],
+        [{"title": OBJECTS}],
+        [{"any": [OBJECTS]}],
+    ],
+    ids=range(7),
+)
+def test_a_part_of_very_many_objects_is_refused_before_all_of_it_is_in_memory(made: Any) -> None:
+    assert measure_peak(json.dumps(made, separators=(",", ":")).encode(), "holds more than 20,000 values") < 6
