@@ -238,7 +238,9 @@ def serve(settings: Settings) -> None:
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1], env_file=Path(".env"))
-    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), app.load_agent)
+    proxy = factory.build_proxy(settings)
+    headers = proxy.header_names if proxy else frozenset[bytes]()
+    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), app.load_agent, headers)
 
 
 def main(arguments: list[str]) -> int:

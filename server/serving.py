@@ -36,7 +36,11 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def serve_until_signal(
-    asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
+    asgi: ASGIApp,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    finish_start: Callable[[], Awaitable[None]],
+    proxy_headers: frozenset[bytes] = frozenset(),
 ) -> None:
     """Serve until the process receives a signal to end. `announce` is called once the page can be opened.
 
@@ -46,7 +50,7 @@ def serve_until_signal(
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
     config = uvicorn.Config(
         asgi,
-        http=partial(BoundedHttpProtocol, handshakes=HandshakeQueue()),  # type: ignore[arg-type]  # called like the class
+        http=partial(BoundedHttpProtocol, handshakes=HandshakeQueue(), proxy_headers=proxy_headers),  # type: ignore[arg-type]  # called like the class
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves
         log_config=None,  # its own handlers would write lines without a time, and without escaping what they quote
         log_level="warning",

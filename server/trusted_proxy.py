@@ -35,6 +35,10 @@ class TrustedProxy:
     person_header: str
     reserved_names: frozenset[str] = frozenset()
 
+    @property
+    def header_names(self) -> frozenset[bytes]:
+        return frozenset({self.person_header.lower().encode(), SECRET_HEADER.encode()})
+
     def recognize(self, scope: Scope, *, is_public: bool = False) -> Response | None:
         """Return None for a request of the proxy, whose person is then in the scope's state; else a refusal.
 

@@ -62,6 +62,7 @@ def test_two_people_talk_and_see_nothing_of_one_another(people: tuple[Page, Page
     nothing = bob.tab.locator("#chat").inner_text()
     bob.open("/t/0123456789abcdef0123")
     expect(bob.tab.locator("#chat")).to_have_text(nothing, use_inner_text=True)
+    assert "refused" not in ann.server.log()  # the sockets among them
 
 
 def test_the_menu_names_the_person_and_the_way_out(people: tuple[Page, Page]) -> None:
