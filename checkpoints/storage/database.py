@@ -22,7 +22,7 @@ from ..sentence import sentence
 from ..text import pluralize
 from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
-from .ownership import EVERYBODY, LOCAL_OWNER, Access, act_for, check_owner, get_acting_owner, open_access
+from .ownership import EVERYBODY, OwnedDatabase, act_for
 from .sqlite_file import SqliteFile
 from .statement_limits import check_statement, limit_seconds
 
@@ -34,7 +34,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Database:
+class Database(OwnedDatabase):
     """An engine together with its locked file. Close it to release the file to another process."""
 
     def __init__(self, engine: sa.Engine, file: SqliteFile | None = None) -> None:
@@ -46,7 +46,6 @@ class Database:
         self._view = threading.local()
         self._claim: postgresql.Claim | None = None
         self._count_lock = threading.Lock()
-        self.separates_owners = False  # every connection is of the owner who acts: see separate_owners
         self._open_writes = 0  # transactions of this process
         self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
         sa.event.listen(engine, "before_cursor_execute", check_statement)
@@ -180,18 +179,6 @@ class Database:
         if lost:
             _log.warning("%s lost saved changes of %s: `verify` names them", file.path, pluralize(len(lost), "conversation"))
 
-    def separate_owners(self) -> None:
-        """Let every connection touch the rows of the owner who acts, and no others (see ownership)."""
-        self.separates_owners = True
-        sa.event.listen(self.engine, "before_cursor_execute", lambda *of: check_owner(of[0], of[4]))
-
-    def name_owner(self, owner: str | None = None) -> str:
-        """Return the owner who is meant where none is named: the one who acts, or the only one."""
-        return owner or (get_acting_owner() if self.separates_owners else None) or LOCAL_OWNER
-
-    def _open_access(self) -> dict[str, Access]:
-        return open_access() if self.separates_owners else {}
-
     def close(self) -> None:
         self.engine.dispose()
         if self._claim is not None:
@@ -221,7 +208,7 @@ class Database:
         if outer is not None:
             yield outer
             return
-        access = self._open_access()
+        access = self.open_access()
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={}, ends={}, **access)
             try:
@@ -238,7 +225,7 @@ class Database:
         `lock_key` is locked from the beginning: it protects rows that are searched for first or do not exist yet.
         """
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
-        access = self._open_access()
+        access = self.open_access()
         with self._exclusive, self._track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():

@@ -73,12 +73,27 @@ def make_context() -> Context:
     return context
 
 
-def open_access() -> dict[str, Access]:
-    """Return the options of a connection for the owner who acts; none for everybody. Raises `UnownedStatementError`."""
-    owner = _acting_owner.get()
-    if owner == NOBODY:
-        raise UnownedStatementError("nobody acts")
-    return {} if owner is EVERYBODY else {"access": Access(owner)}
+class OwnedDatabase:
+    """The owners of a database: one, or several who are kept apart."""
+
+    engine: sa.Engine
+    separates_owners = False
+
+    def separate_owners(self) -> None:
+        """Let every connection touch the rows of the owner who acts, and no others."""
+        self.separates_owners = True
+        sa.event.listen(self.engine, "before_cursor_execute", lambda *of: check_owner(of[0], of[4]))
+
+    def name_owner(self, owner: str | None = None) -> str:
+        """Return the owner who is meant where none is named: the one who acts, or the only one."""
+        return owner or (get_acting_owner() if self.separates_owners else None) or LOCAL_OWNER
+
+    def open_access(self) -> dict[str, Access]:
+        """Return the options of a connection for the owner who acts; none for everybody. Raises `UnownedStatementError`."""
+        owner = get_acting_owner() if self.separates_owners else EVERYBODY
+        if owner == NOBODY:
+            raise UnownedStatementError("nobody acts")
+        return {} if owner is EVERYBODY else {"access": Access(owner)}
 
 
 def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: sa.ColumnElement[str]) -> sa.Select[Any]:
