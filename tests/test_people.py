@@ -43,7 +43,7 @@ graph = StateGraph(MessagesState).add_node("answer", answer).add_edge(START, "an
 
 @dataclass
 class Office:
-    """An app behind a proxy, and what its server serves."""
+    """An app behind a proxy, and its server with all routes."""
 
     app: App
     server: FastAPI

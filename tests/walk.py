@@ -1,6 +1,6 @@
 """Every request that an app answers, derived from the app itself: its routes, lists of actions, callbacks and sockets.
 
-A part with a new name is not skipped: the walk says that it has to be told what the name means.
+A part with a new name is not skipped: the walk fails until its meaning is told.
 """
 
 import asyncio

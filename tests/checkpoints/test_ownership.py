@@ -1,4 +1,4 @@
-"""One owner never sees or moves what is another's, whichever method is called with whichever id."""
+"""One owner never sees or moves another's things, whichever method is called with whichever id."""
 
 import inspect
 from collections.abc import Mapping
@@ -81,7 +81,7 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
 
 
 def call(store: Store, kind: type, name: str, ids: Things, thread_id: str) -> str:
-    """Call a method with these ids, and return what it did, with marks in the place of the ids."""
+    """Call a method with these ids, and return its result, with marks in the place of the ids."""
     parameters = list(inspect.signature(getattr(kind, name)).parameters.values())[1:]
     known = map_arguments(ids, thread_id)
     if name in ("find_last_result", "find_alternatives"):

@@ -1,4 +1,4 @@
-"""What the memory keeps under an id is found by the person alone who put it there."""
+"""A thing in memory is found under its id by the person alone who put it there."""
 
 import asyncio
 from collections.abc import AsyncIterator

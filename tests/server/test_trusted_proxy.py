@@ -1,4 +1,4 @@
-"""The way in behind a proxy: who it is, is what the proxy says, and nobody else is heard."""
+"""The way in behind a proxy: the proxy says who it is, and nobody else is heard."""
 
 import asyncio
 import json
