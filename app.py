@@ -34,7 +34,7 @@ from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
-from checkpoints import Runs, Store, StoreUnavailableError
+from checkpoints import EVERYBODY, Runs, Store, StoreUnavailableError, act_for
 from components.model_connector import ModelConnector
 from components.rendering import Renderer
 from components.services import Services
@@ -103,25 +103,30 @@ def create_app(
     Raises `StoreUnavailableError`, and `SettingsError` and `ModelConfigurationError`, whose texts are for the user.
     """
     remove_tracing_variables()
+    factory.check_access(settings)
     loader = AgentLoader(lambda: factory.load_agent(settings, configured))
     configured = models or factory.build_models(settings, prepare=loader.load)
     catalog = ReplaceableModels(configured)
-    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file else None
+    is_shared = settings.auth == "proxy"
+    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not is_shared else None  # keys are for all
     tracer = tracer or factory.build_tracer(settings)
     factory.check_tools(settings)
     factory.check_titles(settings, configured)
     agents = factory.build_agents(settings, configured)
     guests = factory.load_guests(settings)
     store = store or factory.open_store(settings)
+    if is_shared:
+        store.database.separate_owners()
     services = _build_services(settings, store, catalog, tracer, loader, agents, guests, on_time_travel, connector)
     services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
-    sign_in = None if settings.auth == "none" else _build_sign_in(settings.data_dir, port, address)
+    sign_in = _build_sign_in(settings, port, address) if settings.auth == "token" else None
     metrics = _build_metrics(settings, services)
-    guard = build_guard(services, settings.host, port, sign_in, metrics)
+    proxy, public_url = factory.build_proxy(settings), settings.public_url
+    guard = build_guard(services, settings.host, port, sign_in, metrics, proxy=proxy, public_url=public_url)
     watched = note_requests(metrics.watch(guard) if metrics else guard)
     asgi = add_lifespan(watched, partial(_close_parts, services, loader, metrics))
-    return App(asgi, services, sign_in, address, loader, metrics)
+    return App(asgi, services, sign_in, public_url or address, loader, metrics)
 
 
 def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
@@ -133,7 +138,8 @@ def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
 
 
 async def _close_parts(services: Services, loader: AgentLoader, metrics: "Metrics | None") -> None:
-    await services.runner.close()
+    with act_for(EVERYBODY):
+        await services.runner.close()
     await services.search_indexing.close()
     if loader.agent is not None:
         await loader.agent.mcp.close()
@@ -186,6 +192,7 @@ def _build_services(
         tracer=tracer,
         prices=prices,
         renderer=Renderer(),
+        sign_out_url=settings.sign_out_url,
     )
 
 
@@ -207,24 +214,33 @@ def _build_followers(
     return followers
 
 
-def _build_sign_in(folder: Path, port: int, address: str) -> SignIn:
-    script = f"{load_page_files().root}/sign-in.js"
-    return SignIn(factory.open_sessions(folder, port), address=address, script=script, on_stale_link=_print_link)
+def _build_sign_in(settings: Settings, port: int, address: str) -> SignIn:
+    return SignIn(
+        factory.open_sessions(settings.data_dir, port),
+        address=address,
+        public_url=settings.public_url,
+        script=f"{load_page_files().root}/sign-in.js",
+        on_stale_link=_print_link,
+    )
 
 
 def _print_link(link: str) -> None:
-    ready = "Waymark is ready. Open this link (it works once; the browser then stays signed in):"
+    how = " Open this link (it works once; the browser then stays signed in):" if "token=" in link else ""
+    ready = f"Waymark is ready.{how}"
     print(f"\n  {ready}\n\n    {link}\n", flush=True)
 
 
 def serve(settings: Settings) -> None:
     """Serve until the process receives a signal to end."""
+    factory.check_access(settings)  # before anything listens
     try:
         listener = open_listener(settings.host, settings.port)
     except OSError as error:
         raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
     app = create_app(settings, port=listener.getsockname()[1], env_file=Path(".env"))
-    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), app.load_agent)
+    proxy = factory.build_proxy(settings)
+    headers = proxy.header_names if proxy else frozenset[bytes]()
+    serve_until_signal(app.asgi, listener, lambda: _print_link(app.create_link()), app.load_agent, headers)
 
 
 def main(arguments: list[str]) -> int:

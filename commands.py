@@ -114,7 +114,7 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
     arguments.output.mkdir(parents=True, exist_ok=True, mode=0o700)
     ending = ENDINGS[arguments.format]
     outcome = EXIT_OK
-    threads = store.list_threads(limit=sys.maxsize)
+    threads = store.list_threads_of_all()
     for done, thread in enumerate(threads):
         report = report_within(line.show, Progress("Exporting", done, len(threads), "conversations"))
         try:

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -104,12 +104,34 @@ def _refuse_bool(value: Any) -> Any:
     return value
 
 
-def _check_loopback(value: str) -> str:
-    if value != "localhost" and not ip_address(value).is_loopback:
+def _check_host(value: str) -> str:
+    if value != "localhost":
+        ip_address(value)
+    return value
+
+
+def _parse_networks(value: Any) -> Any:
+    """Parse networks, none of which may be the whole world."""
+    networks = None if value is None else tuple(ip_network(each) for each in _split_list(value))
+    if not all(each.prefixlen for each in networks or ()):
+        raise ValueError
+    return networks
+
+
+def _clean_origin(value: str | None) -> str | None:
+    """Return an address as a browser names its origin."""
+    origin = value and value.rstrip("/").lower()
+    return origin and re.sub("(?<=^https://)(.*):443$|(?<=^http://)(.*):80$", r"\1\2", origin)
+
+
+def _check_secret(value: SecretStr) -> SecretStr:
+    secret = value.get_secret_value()
+    if len(secret) < MIN_SECRET_CHARS or not all("!" <= character <= "~" for character in secret):
         raise ValueError
     return value
 
 
+Network = IPv4Network | IPv6Network
 Key = Annotated[
     SecretStr | None, AfterValidator(_check_key), Field(description="an API key: letters, digits and signs, without spaces")
 ]
@@ -125,6 +147,7 @@ Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]
 ExtraBody = Annotated[str | None, BeforeValidator(_write_json)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
+MIN_SECRET_CHARS = 32
 LABEL_RULE = "a text of at most 200 characters"
 PRICE_UNIT = "US dollars per million tokens"
 PRICE_RULE = f"a number of {PRICE_UNIT}, at least 0"
@@ -294,11 +317,30 @@ class Settings(BaseSettings):
         None,
         description="sqlite:/// and the path of a file, or postgresql+psycopg://USER:PASSWORD@HOST/NAME",
     )
-    host: Annotated[str, AfterValidator(_check_loopback)] = Field(
-        "127.0.0.1", description="an address of this machine alone, such as 127.0.0.1 or localhost"
+    host: Annotated[str, AfterValidator(_check_host)] = Field(
+        "127.0.0.1", description="an IP address of this machine, such as 127.0.0.1, or localhost"
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
-    auth: Literal["token", "none"] = Field("token", description="token or none")
+    auth: Literal["token", "none", "proxy"] = Field("token", description="token, none or proxy")
+    public_url: Annotated[str | None, AfterValidator(_clean_origin)] = Field(
+        None,
+        pattern=r"^https?://[^\s/?#@]+/?$",
+        description="an address without a path, such as https://waymark.example.org",
+    )  # of the page, as browsers have it; None: HOST and PORT
+    proxy_networks: Annotated[tuple[Network, ...] | None, BeforeValidator(_parse_networks)] = Field(
+        None, description="a list of networks, such as 10.0.3.0/24, and not of all addresses"
+    )
+    proxy_secret: Annotated[SecretStr, AfterValidator(_check_secret)] | None = Field(
+        None, description=f"a secret of at least {MIN_SECRET_CHARS} letters, digits and signs, without spaces"
+    )
+    proxy_user_header: str = Field(
+        "X-Forwarded-User",
+        pattern=r"^[Xx]-[A-Za-z0-9-]{1,60}$|^Remote-User$",
+        description="a header such as X-Forwarded-User",
+    )
+    sign_out_url: str | None = Field(
+        None, pattern=r"^(https?://|/)[^\s]*$", description="an address, or a path of the proxy such as /oauth2/sign_out"
+    )
     metrics_key: Annotated[SecretStr, AfterValidator(_check_key), Field(min_length=16)] | None = Field(
         None, description="a secret of at least 16 letters, digits and signs, without spaces"
     )  # None: there is no /metrics

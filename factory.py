@@ -4,6 +4,7 @@ Each function raises `SettingsError` for a setting that it cannot use.
 """
 
 from collections.abc import Callable
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,13 @@ from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import MAIN, Database, Runs, Store, StoreUnavailableError
+from checkpoints import LOCAL_OWNER, MAIN, Database, Runs, Store, StoreUnavailableError
 from config import Settings, SettingsError
 from graph_files import list_graphs
 from loading import LoadedAgent
 from server.sessions import Sessions, load_sessions
+from server.sign_in import PAGE_KEY_HEADER
+from server.trusted_proxy import SECRET_HEADER, TrustedProxy
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -84,6 +87,31 @@ def open_sessions(folder: Path, port: int) -> Sessions:
         return load_sessions(folder, port)
     except OSError as error:
         raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
+
+
+def check_access(settings: Settings) -> None:
+    """Refuse a way in that would let in too many, or nobody. Raises SettingsError."""
+    is_loopback = settings.host == "localhost" or ip_address(settings.host).is_loopback
+    if settings.auth == "proxy":
+        for field in ("public_url", "proxy_networks", "proxy_secret"):
+            if not getattr(settings, field):
+                raise SettingsError(f"AUTH=proxy needs {field.upper()}: see docs/operations.md.")
+        if settings.proxy_user_header.lower() in (SECRET_HEADER, PAGE_KEY_HEADER):
+            raise SettingsError(f"PROXY_USER_HEADER cannot be {settings.proxy_user_header}: it names another thing.")
+    elif not is_loopback:
+        raise SettingsError(
+            f"HOST {settings.host} can be reached from other machines, and AUTH={settings.auth} is for one person on this "
+            "one. Set AUTH=proxy, behind a proxy that signs people in, or leave HOST at 127.0.0.1."
+        )
+
+
+def build_proxy(settings: Settings) -> TrustedProxy | None:
+    """Return the proxy that signs people in; None where it does not."""
+    if settings.auth != "proxy":
+        return None
+    assert settings.proxy_secret
+    networks, secret = settings.proxy_networks or (), settings.proxy_secret.get_secret_value()
+    return TrustedProxy(networks, secret, settings.proxy_user_header, reserved_names=frozenset({LOCAL_OWNER}))
 
 
 def build_tracer(settings: Settings) -> Tracer:

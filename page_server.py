@@ -11,6 +11,7 @@ from checkpoints.limits import MAX_MESSAGE_CHARS
 from checkpoints.serde import replace_lone_surrogates
 from components import page, page_requests
 from components.long_requests import LongRequestLayer
+from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
     comparison,
@@ -46,6 +47,7 @@ from server.layers import serve_page_at
 from server.sign_in import SignIn
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
+from server.trusted_proxy import TrustedProxy
 from words import get_language
 
 if TYPE_CHECKING:
@@ -111,7 +113,16 @@ ALLOWED_ROUTES = AllowedRoutes(
 )
 
 
-def build_guard(services: Services, host: str, port: int, sign_in: SignIn | None, metrics: "Metrics | None" = None) -> Guard:
+def build_guard(
+    services: Services,
+    host: str,
+    port: int,
+    sign_in: SignIn | None,
+    metrics: "Metrics | None" = None,
+    *,
+    proxy: TrustedProxy | None = None,
+    public_url: str | None = None,
+) -> Guard:
     """Build the page's server, and the guard before it. `host` and `port` are those that it listens on."""
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page_files = load_page_files()
@@ -121,10 +132,13 @@ def build_guard(services: Services, host: str, port: int, sign_in: SignIn | None
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
     page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
+    served = LongRequestLayer(page, services.long_requests)
     return Guard(
-        serve_static_files(LongRequestLayer(page, services.long_requests), page_files),
-        hosts=_list_hosts(host, port),
+        serve_static_files(PersonLayer(served) if proxy else served, page_files),
+        hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
         sign_in=sign_in,
+        proxy=proxy,
+        public_url=public_url,
         content_security_policy=lambda: policy,
         routes=replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",)),
     )

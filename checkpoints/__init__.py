@@ -49,14 +49,18 @@ from .run import Candidate, CandidateKey, Draft, Rerun, RerunStep, Run, RunState
 from .run_ends import CandidateEnd
 from .runs import Runs
 from .storage.database import Database
+from .storage.ownership import EVERYBODY, LOCAL_OWNER, NOBODY, UnownedStatementError, act_for, get_acting_owner, make_context
 from .storage.run_rows import RunEnd
 from .store import Store, new_id
 from .text import pluralize
 
 __all__ = [
+    "EVERYBODY",
     "HEAD",
+    "LOCAL_OWNER",
     "LONG_SETTINGS",
     "MAIN",
+    "NOBODY",
     "UNTITLED",
     "Actor",
     "Branch",
@@ -107,6 +111,10 @@ __all__ = [
     "Thread",
     "ThreadNotFoundError",
     "UnfitMessageError",
+    "UnownedStatementError",
+    "act_for",
+    "get_acting_owner",
+    "make_context",
     "make_partial_messages",
     "new_id",
     "pluralize",

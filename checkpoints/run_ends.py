@@ -18,9 +18,11 @@ from .run import Candidate, Draft, Run, RunState
 from .run_reader import RunReader
 from .storage import candidate_rows, run_rows, schema, thread_rows
 from .storage.database import retry_contended
+from .storage.ownership import EVERYBODY, act_for
 from .storage.run_rows import RunEnd
 
 _run_table = schema.run
+_dismiss = sa.update(_run_table).values(dismissed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class RunEnds(RunReader):
         with self._store.database.begin_write() as connection:
             return self._close_candidate(connection, run, self._require_active(connection, run), end)
 
+    @act_for(EVERYBODY)
     def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
@@ -96,7 +99,7 @@ class RunEnds(RunReader):
         """Hide the notice of the thread's newest run: the user has seen how it ended."""
         if (latest := self.get_latest_run(thread_id)) is not None:
             with self._store.database.begin_write() as connection:
-                connection.execute(sa.update(_run_table).where(_run_table.c.id == latest.id).values(dismissed=True))
+                connection.execute(_dismiss.where(_run_table.c.id == latest.id, _run_table.c.thread_id == thread_id))
 
     def _close_run(
         self,

@@ -21,6 +21,7 @@ from .run import CandidateKey, Draft, Rerun, RerunStep, Run, RunState
 from .run_ends import RunEnds
 from .storage import candidate_rows, message_rows, rerun_rows, run_rows, thread_rows
 from .storage.database import retry_contended
+from .storage.ownership import EVERYBODY, act_for
 
 
 class Runs(RunEnds):
@@ -90,6 +91,7 @@ class Runs(RunEnds):
         return run
 
     @retry_contended
+    @act_for(EVERYBODY)
     def save_drafts(
         self, drafts: Mapping[str, Draft], candidates: Mapping[CandidateKey, Draft] = MappingProxyType({})
     ) -> None:

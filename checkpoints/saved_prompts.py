@@ -32,9 +32,13 @@ class SavedPrompt:
 class SavedPrompts:
     """The prompts of an owner, in the database of a store."""
 
-    def __init__(self, store: Store, owner: str = "local") -> None:
+    def __init__(self, store: Store, owner: str | None = None) -> None:
         self._store = store
-        self._owner = owner
+        self._named_owner = owner
+
+    @property
+    def _owner(self) -> str:
+        return self._store.database.name_owner(self._named_owner)
 
     def list_prompts(self) -> list[SavedPrompt]:
         """List the prompts by their names."""

@@ -16,11 +16,11 @@ class SearchReader:
         self.database = database
 
     def search(
-        self, text: str, now: datetime, *, owner: str = "local", this: str | None = None, limit: int = MAX_SEARCH_HITS
+        self, text: str, now: datetime, *, owner: str | None = None, this: str | None = None, limit: int = MAX_SEARCH_HITS
     ) -> SearchResult:
         """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
         with self.database.begin_read() as connection:
-            return search_hits.search(connection, parse_query(text, now), owner, this, limit)
+            return search_hits.search(connection, parse_query(text, now), self.database.name_owner(owner), this, limit)
 
     def find_in_path(self, thread_id: str, text: str) -> PathHits:
         """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""

@@ -9,17 +9,20 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
+import sqlalchemy as sa
+
 from .changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller, check_repeated_request
 from .changes.transaction import ChangeBody, Transaction
 from .model import UNTITLED, Json, NewId, NewMessage, Thread
 from .names import clean_name
-from .operation import USER, Caller, OperationKind, Receipt
+from .operation import USER, Caller, Operation, OperationKind, Receipt
 from .operation_detail import OperationDetail
 from .reader import Reader
 from .storage import operation_rows, schema, search_index, thread_rows
 from .storage.database import Database, retry_contended
+from .storage.ownership import EVERYBODY, act_for, owns_thread
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
 
@@ -40,7 +43,7 @@ class Store(Reader):
         self.new_id = new_id
 
     @retry_contended
-    def create_thread(self, *, title: str = UNTITLED, owner: str = "local", source_hash: str | None = None) -> Thread:
+    def create_thread(self, *, title: str = UNTITLED, owner: str | None = None, source_hash: str | None = None) -> Thread:
         new = self.prepare_thread(title, owner, source_hash)
         with self.database.begin_write() as connection:
             return thread_rows.insert_thread(connection, new, self.now()).thread
@@ -48,16 +51,16 @@ class Store(Reader):
     def prepare_thread(
         self,
         title: str = UNTITLED,
-        owner: str = "local",
+        owner: str | None = None,
         source_hash: str | None = None,
         thread_id: str | None = None,
         settings: Mapping[str, str] | None = None,
     ) -> thread_rows.NewThread:
-        """Return a thread that is still to be inserted."""
+        """Return a thread that is still to be inserted; without an owner, one of the owner who acts."""
         return thread_rows.NewThread(
             id=thread_id or self.new_id(),
             branch_id=self.new_id(),
-            owner=owner,
+            owner=self.database.name_owner(owner),
             title=clean_name(title) or UNTITLED,
             settings=settings or {},
             source_hash=source_hash,
@@ -183,9 +186,8 @@ class Store(Reader):
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
         with self.database.begin_write(identifier if caller.request_id else "") as connection:
-            is_fork = schema.operation.c.kind == OperationKind.FORK
-            if caller.request_id and (done := operation_rows.select_operations(connection, identifier, is_fork)):
-                return Receipt(done[-1], repeated=True)
+            if caller.request_id and (done := _find_fork(connection, identifier)):
+                return Receipt(done, repeated=True)
             source = thread_rows.select_thread(connection, thread_id)
             path = thread_rows.load_path(connection, thread_id, message_id)
             title = clean_name(title) or f"Branch of {source.title}"
@@ -341,7 +343,7 @@ class Store(Reader):
 
         new = self.prepare_thread(title, source_hash=source_hash)
         with self.database.begin_write(source_hash) as connection:
-            if (existing := thread_rows.find_import(connection, source_hash, "local")) is not None:
+            if (existing := thread_rows.find_import(connection, source_hash, new.owner)) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
             made = thread_rows.insert_thread(connection, new, self.now())
@@ -353,6 +355,7 @@ class Store(Reader):
         return self._run_change(thread_id, OperationKind.IMPORT, caller, fill)
 
     @retry_contended
+    @act_for(EVERYBODY)
     def index_portion(self) -> bool:
         """Index some of the messages that the search does not know yet; return whether there were any.
 
@@ -383,6 +386,14 @@ class Store(Reader):
             check_caller(connection, loaded, caller, while_running=while_running, is_exact=is_exact)
             change = Transaction(connection, loaded, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(kind, body)
+
+
+def _find_fork(connection: sa.Connection, thread_id: str) -> Operation | None:
+    """Return the operation that made a conversation as a copy; None for one that is not there, or is another owner's."""
+    if not owns_thread(connection, thread_id):
+        return None
+    found = operation_rows.select_operations(connection, thread_id, schema.operation.c.kind == OperationKind.FORK)
+    return found[-1] if found else None
 
 
 def _derive_thread_id(thread_id: str, request: str) -> str:

@@ -15,9 +15,13 @@ from .tag import Tag, clean_tag
 class Tags:
     """The tags of an owner, in the database of a store."""
 
-    def __init__(self, store: Store, owner: str = "local") -> None:
+    def __init__(self, store: Store, owner: str | None = None) -> None:
         self._store = store
-        self._owner = owner
+        self._named_owner = owner
+
+    @property
+    def _owner(self) -> str:
+        return self._store.database.name_owner(self._named_owner)
 
     def list_tags(self) -> list[Tag]:
         """List the tags that conversations have, by name."""

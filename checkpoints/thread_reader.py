@@ -1,5 +1,6 @@
 """The conversations of an owner: lists of them, and each one."""
 
+import sys
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -8,6 +9,7 @@ from .model import ListPlace, Thread
 from .search.query import split_tags
 from .storage import schema, state_rows, thread_lists, thread_rows
 from .storage.database import Database
+from .storage.ownership import exempt_query, limit_to_owner, owns_thread
 
 
 class ThreadReader:
@@ -16,14 +18,14 @@ class ThreadReader:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def list_threads(self, owner: str = "local", limit: int = 1_000) -> list[Thread]:
+    def list_threads(self, owner: str | None = None, limit: int = 1_000) -> list[Thread]:
         with self.database.begin_read() as connection:
-            return thread_rows.select_threads(connection, owner, limit)
+            return thread_rows.select_threads(connection, self.database.name_owner(owner), limit)
 
     def list_thread_portion(
         self,
         *,
-        owner: str = "local",
+        owner: str | None = None,
         archived: bool | None = False,
         text: str = "",
         after: ListPlace | None = None,
@@ -35,18 +37,23 @@ class ThreadReader:
         """
         rest, tags = split_tags(text)
         with self.database.begin_read() as connection:
-            words = rest.casefold().split()
-            return thread_lists.select_thread_portion(connection, owner, limit, archived, words, after, tags)
+            words, of = rest.casefold().split(), self.database.name_owner(owner)
+            return thread_lists.select_thread_portion(connection, of, limit, archived, words, after, tags)
 
-    def list_changed_threads(self, since: datetime, *, owner: str = "local", limit: int = 100) -> list[Thread]:
+    def list_changed_threads(self, since: datetime, *, owner: str | None = None, limit: int = 100) -> list[Thread]:
         """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
         with self.database.begin_read() as connection:
-            return thread_lists.select_changed_threads(connection, owner, since, limit)
+            return thread_lists.select_changed_threads(connection, self.database.name_owner(owner), since, limit)
 
-    def list_deleted_threads(self, owner: str = "local", limit: int = 20) -> list[Thread]:
+    def list_deleted_threads(self, owner: str | None = None, limit: int = 20) -> list[Thread]:
         """Return the deleted conversations that undo can restore, the last deleted first."""
         with self.database.begin_read() as connection:
-            return thread_rows.select_deleted_threads(connection, owner, limit)
+            return thread_rows.select_deleted_threads(connection, self.database.name_owner(owner), limit)
+
+    def list_threads_of_all(self) -> list[Thread]:
+        """Return the conversations of all owners, for the command line."""
+        with self.database.begin_read() as connection:
+            return thread_rows.select_threads(connection, None, sys.maxsize)
 
     def get_thread(self, thread_id: str) -> Thread:
         with self.database.begin_read() as connection:
@@ -72,9 +79,17 @@ class ThreadReader:
         table = schema.thread.c
         query = sa.select(table.id).where(table.id == thread_id, table.deleted_at.is_(None))
         with self.database.begin_read() as connection:
-            return connection.execute(query).first() is not None
+            return connection.execute(limit_to_owner(connection, query, table.id)).first() is not None
 
-    def find_import(self, source_hash: str, owner: str = "local") -> Thread | None:
+    def belongs_to_another(self, thread_id: str) -> bool:
+        """Return whether a conversation is there, and is another owner's."""
+        if not self.database.separates_owners:
+            return False
+        query = exempt_query(sa.select(schema.thread.c.id).where(schema.thread.c.id == thread_id))
+        with self.database.begin_read() as connection:
+            return connection.execute(query).first() is not None and not owns_thread(connection, thread_id)
+
+    def find_import(self, source_hash: str, owner: str | None = None) -> Thread | None:
         """Find the conversation that was imported from the document with this hash, if it is still in the list."""
         with self.database.begin_read() as connection:
-            return thread_rows.find_import(connection, source_hash, owner)
+            return thread_rows.find_import(connection, source_hash, self.database.name_owner(owner))

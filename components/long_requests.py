@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from checkpoints import StateError
 from checkpoints.progress import Progress, Report, ignore_progress
 from checkpoints.sentence import sentence
+from components.people import name_for_owner
 
 HEADER = "waymark-request"
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -49,6 +50,7 @@ class LongRequests:
     @contextmanager
     def follow(self, identifier: str) -> Iterator[LongRequest]:
         """Follow a request until the block ends."""
+        identifier = name_for_owner(identifier)
         request = self._running[identifier] = LongRequest()
         try:
             yield request
@@ -58,12 +60,12 @@ class LongRequests:
 
     def find_progress(self, identifier: str) -> Progress | None:
         """Return the last progress; None before the first report, and for a request that has ended."""
-        request = self._running.get(identifier)
+        request = self._running.get(name_for_owner(identifier))
         return request.progress if request else None
 
     def cancel(self, identifier: str) -> None:
         """Cancel a request: its next report ends it. After its last report, it ends as if it were not cancelled."""
-        if request := self._running.get(identifier):
+        if request := self._running.get(name_for_owner(identifier)):
             request.is_cancelled = True
 
 

@@ -27,6 +27,7 @@ from components.panels import (
     import_dialog,
     log,
     outage,
+    person,
     restore_dialog,
     settings,
     threads,
@@ -60,6 +61,7 @@ PANELS: tuple[Panel, ...] = (
     import_dialog.PANEL,
     toast.PANEL,
     outage.PANEL,
+    person.PANEL,
 )
 
 
@@ -198,6 +200,7 @@ def _build_menu() -> list[Component]:
         html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),
         undo_redo.build_clear_item(),
+        person.build_line(),
     ]
 
 

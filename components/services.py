@@ -22,6 +22,7 @@ from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
 from components.model_connector import ModelConnector
+from components.people import name_for_owner
 from components.redacted_exports import RedactedExports
 from components.rendering import Renderer
 from components.search_indexing import SearchIndexing
@@ -75,6 +76,7 @@ class Services:
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
+    sign_out_url: str | None = None  # of the proxy that signs people in
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
     version_reads: SharedReads[int] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.
@@ -107,7 +109,12 @@ class Services:
         async def read() -> int:
             return (await self.read_snapshot(self.store.get_thread, thread_id)).version
 
-        return await self.version_reads.share(thread_id, read)
+        return await self.version_reads.share(name_for_owner(thread_id), read)
+
+    async def belongs_to_another(self, thread_id: str) -> bool:
+        """Return whether a conversation is there, and is another owner's. For one owner, the database is not asked."""
+        separates = self.store.database.separates_owners
+        return separates and await self.read_snapshot(self.store.belongs_to_another, thread_id)
 
     def start_indexing(self) -> None:
         """Index what is queued for the search, in the background."""

@@ -29,6 +29,7 @@ from checkpoints import MAIN, Message, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
 from components.candidate_frames import CandidateFrames, is_text
 from components.live_answer import LiveAnswer
+from components.people import name_for_owner
 from components.services import Services
 from components.views import fork_attempts, message_view
 from components.views.markdown import is_cheap
@@ -60,8 +61,10 @@ async def stream_frames(
     """Yield the frames of one page, without end. Raises `ThreadNotFoundError`; for an expected conversation, `TimeoutError`
     if it does not begin.
     """
+    if is_expected and await services.belongs_to_another(thread_id):
+        thread_id = ""  # it is followed as one that never begins
     create_source = partial(ThreadFrames, services, thread_id, describe_turn)
-    async with services.broadcasts.follow(f"{thread_id} {get_language()}", create_source) as waiting:
+    async with services.broadcasts.follow(name_for_owner(f"{thread_id} {get_language()}"), create_source) as waiting:
         hello = await waiting.take()
         if is_expected and hello["run"] is not None:  # the page knows no message yet
             candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
@@ -73,6 +76,8 @@ async def stream_frames(
         while True:
             async with asyncio.timeout(wait_seconds):
                 frame = await waiting.take()
+            if wait_seconds is not None and await services.belongs_to_another(thread_id):
+                raise TimeoutError
             wait_seconds = None
             yield frame
 

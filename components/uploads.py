@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
 
-from checkpoints import StateError
+from checkpoints import StateError, get_acting_owner
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_ARCHIVE_FILE_BYTES, MAX_BINARY_FILE_BYTES
 from checkpoints.sentence import sentence
@@ -37,6 +37,7 @@ class Upload:
 
     data: bytearray  # to be copied on another thread
     expiry: asyncio.TimerHandle
+    owner: str | None  # who has sent it
     documents: list[Document] | None = None
 
 
@@ -60,13 +61,14 @@ class Uploads:
         while len(self._kept) >= MAX_KEPT_UPLOADS:
             self._drop_oldest()
         identifier = secrets.token_urlsafe(16)
-        expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self.forget, identifier)
-        self._kept[identifier] = Upload(data, expiry)
+        expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self._drop, identifier)
+        self._kept[identifier] = Upload(data, expiry, get_acting_owner())
         return identifier
 
     def find(self, identifier: str) -> Upload | None:
-        """Return an upload; None if it is not kept."""
-        return self._kept.get(identifier)
+        """Return an upload; None if it is not kept, or is another owner's."""
+        found = self._kept.get(identifier)
+        return found if found and found.owner == get_acting_owner() else None
 
     def keep_documents(self, upload: Upload, documents: list[Document]) -> None:
         """Keep the documents of an upload, and drop those of all others: they are larger than their file."""
@@ -75,7 +77,11 @@ class Uploads:
         upload.documents = documents
 
     def forget(self, identifier: str) -> None:
-        """Drop an upload, if it is still kept."""
+        """Drop an upload of the owner who acts, if it is still kept."""
+        if self.find(identifier):
+            self._drop(identifier)
+
+    def _drop(self, identifier: str) -> None:
         if (upload := self._kept.pop(identifier, None)) is not None:
             upload.expiry.cancel()
             self._bytes -= len(upload.data)
@@ -88,4 +94,4 @@ class Uploads:
         self._bytes += size
 
     def _drop_oldest(self) -> None:
-        self.forget(next(iter(self._kept)))
+        self._drop(next(iter(self._kept)))

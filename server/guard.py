@@ -30,6 +30,7 @@ from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
 from server.request_rate import RequestRate
 from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
+from server.trusted_proxy import TrustedProxy
 from words import _, set_language
 from words.requests import choose_language
 
@@ -71,7 +72,8 @@ class AllowedRoutes:
 class Guard:
     """The ASGI app to serve. `hosts` are the allowed values of the Host header, port included.
 
-    Without `sign_in`, nobody signs in (AUTH=none).
+    A `proxy` names the person of each request; without it and without `sign_in`, nobody signs in (AUTH=none). The
+    `public_url` is the page's address behind a proxy.
     """
 
     def __init__(
@@ -80,6 +82,8 @@ class Guard:
         *,
         hosts: frozenset[str],
         sign_in: SignIn | None,
+        proxy: TrustedProxy | None = None,
+        public_url: str | None = None,
         content_security_policy: Callable[[], str],
         routes: AllowedRoutes,
         knocks: KnockLog | None = None,
@@ -88,6 +92,8 @@ class Guard:
         self._app = app
         self._hosts = hosts
         self._sign_in = sign_in
+        self._proxy = proxy
+        self._public_url = public_url
         self._policy = content_security_policy
         self._routes = routes
         self._knocks = knocks or KnockLog()
@@ -120,6 +126,8 @@ class Guard:
     async def _serve_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Run the app. To it, the end of the session looks like a browser that closed the socket."""
         session = scope.get("state", {}).get("session")
+        if SOCKET_PROTOCOL in Headers(scope=scope).get("sec-websocket-protocol", ""):
+            send = _accept_protocol(send)
         if self._sign_in is None or session is None:
             await self._app(scope, receive, send)
             return
@@ -137,7 +145,7 @@ class Guard:
             return {"type": "websocket.disconnect", "code": CLOSE_SESSION_ENDED}
 
         try:
-            await self._app(scope, receive_until_end, _accept_protocol(send))
+            await self._app(scope, receive_until_end, send)
         finally:
             ending.cancel()
 
@@ -161,22 +169,30 @@ class Guard:
         if not is_socket and scope["method"] not in ALLOWED_METHODS:
             return build_text(HTTPStatus.METHOD_NOT_ALLOWED, headers={"Allow": ", ".join(ALLOWED_METHODS)})
         is_command = is_socket or scope["method"] == "POST"
-        if is_command:
-            scheme = scope["scheme"].replace("ws", "http")
-            if headers.getlist("origin") != [f"{scheme}://{host[0]}"]:
-                return build_text(HTTPStatus.FORBIDDEN, _("Only the page itself may do this."))
-        if self._sign_in is None or scope["path"] in self._routes.public_paths:
+        if is_command and headers.getlist("origin") != [self._find_origin(scope, host[0])]:
+            return build_text(HTTPStatus.FORBIDDEN, _("Only the page itself may do this."))
+        is_public = scope["path"] in self._routes.public_paths
+        if self._proxy is not None:
+            return self._proxy.recognize(scope, is_public=is_public)
+        if self._sign_in is None or is_public:
             return None
         needs_page_key = is_command or self._routes.holds_data(scope["path"])
         return await self._sign_in.answer(scope, headers, needs_page_key=needs_page_key)
+
+    def _find_origin(self, scope: Scope, host: str) -> str:
+        """Return the origin of the page. A proxy may have replaced the Host header, and it alone speaks TLS."""
+        if self._public_url and (self._proxy or self._public_url.endswith(f"://{host}")):
+            return self._public_url
+        return f"{scope['scheme'].replace('ws', 'http')}://{host}"
 
     def _refuse_surplus(self, scope: Scope) -> Response | None:
         """Refuse a request for data of a session that sends too many. Sockets are limited by their handshakes."""
         path = scope["path"]
         if path in self._routes.public_paths or not self._routes.holds_data(path):
             return None
-        session = scope.get("state", {}).get("session")
-        if self._rate.admit(session.id if session else ""):
+        state = scope.get("state", {})
+        sender = state["session"].id if "session" in state else state.get("person", "")
+        if self._rate.admit(sender):
             return None
         self._knocks.note_refusal(scope, HTTPStatus.TOO_MANY_REQUESTS)
         return build_text(HTTPStatus.TOO_MANY_REQUESTS, _("Too many requests. Try again in a moment."), {"Retry-After": "1"})

@@ -4,7 +4,8 @@ uvicorn's own protocol collects a head of any size, and waits for a request with
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import httptools
@@ -16,6 +17,8 @@ from server.sign_in import COOKIE_PREFIX
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers
 MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
+MAX_PROXY_HEADERS = 4  # of a handshake: two are right
+MAX_PROXY_HEADER_BYTES = 4_000
 _TOO_MANY_SOCKETS = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"accept-language", b"upgrade", b"connection")
 
@@ -28,12 +31,21 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     """uvicorn's protocol with limits. A request over a limit is refused, and its connection is closed.
 
     `handshakes` is one queue for all connections of a server. A connection beyond `max_connections` is closed at once.
+    `proxy_headers` are those in which a proxy names a person.
     """
 
-    def __init__(self, *args: Any, handshakes: HandshakeQueue, max_connections: int, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        handshakes: HandshakeQueue,
+        max_connections: int,
+        proxy_headers: frozenset[bytes] = frozenset(),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._handshakes = handshakes
         self._max_connections = max_connections
+        self._proxy_headers = proxy_headers
         self._head_bytes = 0
         self._is_reading_head = False
         self._deadline: asyncio.TimerHandle | None = None
@@ -84,8 +96,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Wait for the handshake's turn, and read nothing meanwhile."""
         self._clear_deadline()
         self.transport.pause_reading()
-        self.scope["headers"] = list(_select_socket_headers(self.scope["headers"]))
-        self._handshakes.add(b"".join(value for name, value in self.scope["headers"] if name == b"cookie"), self)
+        headers = list(_select_socket_headers(self.scope["headers"]))
+        named = list(_select_proxy_headers(self.scope["headers"], self._proxy_headers))
+        self.scope["headers"] = headers + named
+        self._handshakes.add(
+            b"".join(value for name, value in headers if name == b"cookie") + b"".join(value for _, value in named), self
+        )
 
     @property
     def is_lost(self) -> bool:
@@ -137,6 +153,12 @@ def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[t
             yield name, b"; ".join(pair for pair in pairs if pair.startswith(COOKIE_PREFIX.encode()))
         elif name in _SOCKET_HEADERS or name.startswith(b"sec-websocket-"):
             yield name, value
+
+
+def _select_proxy_headers(headers: Iterable[tuple[bytes, bytes]], names: frozenset[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Select the headers that name a person, and those that others read as them: more than one of each is refused."""
+    found = ((name, value[:MAX_PROXY_HEADER_BYTES]) for name, value in headers if name.replace(b"_", b"-") in names)
+    return islice(found, MAX_PROXY_HEADERS)
 
 
 def _close_without_handshake(transport: asyncio.Transport) -> None:

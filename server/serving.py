@@ -37,7 +37,11 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def serve_until_signal(
-    asgi: ASGIApp, listener: socket.socket, announce: Callable[[], None], finish_start: Callable[[], Awaitable[None]]
+    asgi: ASGIApp,
+    listener: socket.socket,
+    announce: Callable[[], None],
+    finish_start: Callable[[], Awaitable[None]],
+    proxy_headers: frozenset[bytes] = frozenset(),
 ) -> None:
     """Serve until the process receives a signal to end. `announce` is called once the page can be opened.
 
@@ -50,6 +54,7 @@ def serve_until_signal(
         http=partial(  # type: ignore[arg-type]  # called like the class
             BoundedHttpProtocol,
             handshakes=HandshakeQueue(),
+            proxy_headers=proxy_headers,
             max_connections=count_allowed_connections(raise_file_limit()),
         ),
         ws_per_message_deflate=False,  # the page is on the same machine: it costs more than it saves

@@ -36,7 +36,8 @@ _log = logging.getLogger(__name__)
 
 class SignIn:
     """Signs browsers in, and recognizes them. `on_stale_link` is called with a new link when a used one is opened and no
-    other is valid. `script` is the address of the script that keeps the page key.
+    other is valid. `script` is the address of the script that keeps the page key. `public_url` is the address behind a
+    proxy.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class SignIn:
         sessions: Sessions,
         *,
         address: str,
+        public_url: str | None = None,
         script: str,
         on_stale_link: Callable[[str], None] = lambda _: None,
         log: SessionLog | None = None,
@@ -51,7 +53,7 @@ class SignIn:
         self.sessions = sessions
         self.log = log or SessionLog()
         self.cookie_name = COOKIE_PREFIX + address.rpartition(":")[2]
-        self._address = address
+        self._address = public_url or address
         self._script = script
         self._on_stale_link = on_stale_link
         self._token: bytes | None = None
@@ -117,7 +119,7 @@ class SignIn:
                 created.cookie,
                 MAX_SESSION_SECONDS,
                 path="/",
-                secure=scope["scheme"] == "https",
+                secure=scope["scheme"] == "https" or self._address.startswith("https:"),
                 httponly=True,
                 samesite="strict",
             )

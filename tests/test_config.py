@@ -60,10 +60,19 @@ def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monk
         ("PORT", "many"),
         ("PORT", "65536"),
         ("PORT", "-1"),
-        ("HOST", "0.0.0.0"),
-        ("HOST", "192.168.0.1"),
         ("HOST", "example.com"),
         ("AUTH", "password"),
+        ("PUBLIC_URL", "waymark.test"),
+        ("PUBLIC_URL", "https://waymark.example/chat"),
+        ("PUBLIC_URL", "https://ann@waymark.example"),
+        ("PROXY_NETWORKS", "0.0.0.0/0"),
+        ("PROXY_NETWORKS", "10.0.3.0/24,::/0"),
+        ("PROXY_NETWORKS", "10.0.3.7/24"),
+        ("PROXY_NETWORKS", "proxy.example"),
+        ("PROXY_SECRET", CANARY),
+        ("PROXY_SECRET", f"{CANARY} and another {CANARY}, with spaces"),
+        ("PROXY_USER_HEADER", "Cookie"),
+        ("SIGN_OUT_URL", "javascript:alert(1)"),
         ("DATABASE_URL", f"postgresql+psycopg://user:{CANARY}@host"),
         ("DATABASE_URL", f"postgres://user:{CANARY}@host/name"),
         ("LANGFUSE_TRACING_ENVIRONMENT", "Staging"),
@@ -122,9 +131,17 @@ def test_limits_and_model_parameters_are_tables_below_the_environment(tmp_path: 
     assert found.model_extra_body == '{"top_k": 3}'
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
-def test_every_loopback_address_is_accepted(tmp_path: Path, host: str) -> None:
-    assert load(tmp_path, HOST=host).host == host
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://Waymark.example/", "https://waymark.example"),
+        ("https://waymark.example:443", "https://waymark.example"),
+        ("https://waymark.example:8443", "https://waymark.example:8443"),
+        ("http://waymark.example:80", "http://waymark.example"),
+    ],
+)
+def test_the_public_address_is_as_browsers_name_it(tmp_path: Path, url: str, origin: str) -> None:
+    assert load(tmp_path, PUBLIC_URL=url).public_url == origin
 
 
 def test_a_misspelled_key_in_the_file_is_named_with_the_right_one(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from agent.models.parameters import (
     parse_parameters,
 )
 from config import Settings, SettingsError, load_settings
-from factory import build_limits, build_models, build_tools, check_titles
+from factory import build_limits, build_models, build_proxy, build_tools, check_access, check_titles
 
 EDGES = [
     *((name, f"{bound + step}") for name, bounds in PARAMETER_RANGES.items() for bound in bounds for step in (-1, 0, 1)),
@@ -26,6 +26,44 @@ EDGES = [
 
 def load(environ: dict[str, str]) -> Settings:
     return load_settings(environ, dotenv=Path("no.env"), tables=Path("no.toml"))
+
+
+PROXY = {
+    "AUTH": "proxy",
+    "HOST": "0.0.0.0",
+    "PUBLIC_URL": "https://waymark.example",
+    "PROXY_NETWORKS": "10.0.3.0/24, fd00::/8",
+    "PROXY_SECRET": "a-secret-of-more-than-thirty-two-characters",
+}
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+@pytest.mark.parametrize("auth", ["token", "none"])
+def test_one_person_is_served_on_every_loopback_address(host: str, auth: str) -> None:
+    settings = load({"HOST": host, "AUTH": auth})
+    check_access(settings)
+    assert build_proxy(settings) is None
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "2001:db8::1"])
+@pytest.mark.parametrize("auth", ["token", "none"])
+def test_another_address_is_refused_with_the_way_that_fits(host: str, auth: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        check_access(load({"HOST": host, "AUTH": auth}))
+    assert str(caught.value).startswith(f"HOST {host} can be reached from other machines, and AUTH={auth} is for one person")
+    assert "Set AUTH=proxy, " in str(caught.value)
+
+
+def test_a_proxy_may_be_on_any_address_and_needs_all_that_tells_it_from_others() -> None:
+    check_access(load(PROXY))
+    proxy = build_proxy(load(PROXY))
+    assert proxy
+    assert [str(each) for each in proxy.networks] == ["10.0.3.0/24", "fd00::/8"]
+    for missing in ("PUBLIC_URL", "PROXY_NETWORKS", "PROXY_SECRET"):
+        with pytest.raises(SettingsError, match=f"^AUTH=proxy needs {missing}: "):
+            check_access(load(PROXY | {missing: ""}))
+    with pytest.raises(SettingsError, match=r"^PROXY_USER_HEADER cannot be X-Waymark-Proxy-Secret"):
+        check_access(load(PROXY | {"PROXY_USER_HEADER": "X-Waymark-Proxy-Secret"}))
 
 
 def test_the_defaults_of_the_limits_are_those_of_the_agent() -> None:

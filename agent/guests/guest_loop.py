@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import Context
 from functools import partial
 from threading import Lock, Thread
 from typing import Any, ParamSpec, TypeVar
+
+from checkpoints import make_context
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,7 +81,7 @@ class _LoopThread:
     def start_work(self, work: Work[T], result: Future[T]) -> None:
         with self._lock:
             self._tasks[result] = None
-            self._loop.call_soon_threadsafe(self._create_task, work, result, context=Context())
+            self._loop.call_soon_threadsafe(self._create_task, work, result, context=make_context())
 
     def cancel_work(self, result: Future[Any]) -> None:
         with self._lock:

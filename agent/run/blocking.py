@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -19,7 +20,8 @@ class BlockingPool:
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work to its end, even when the caller is cancelled meanwhile."""
-        future = asyncio.get_running_loop().run_in_executor(self.pool, _call_work, partial(work, *args, **kwargs))
+        in_context = partial(copy_context().run, _call_work, partial(work, *args, **kwargs))  # of the owner who acts
+        future = asyncio.get_running_loop().run_in_executor(self.pool, in_context)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:

@@ -175,6 +175,8 @@ class Runner:
         Messages on disk stay. Work that does not stop soon is abandoned: it goes on for a while, and can change nothing.
         It waits no longer than `max_seconds`, or until the database has refused the end: that is written later.
         """
+        if await self._belongs_to_another(thread_id):
+            return False
         self.reruns.leave(thread_id)
         active = self.active_runs.by_thread.get(
             thread_id
@@ -188,8 +190,10 @@ class Runner:
         await active.stop(max_seconds)
         return True
 
-    def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
+    async def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
         """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
+        if await self._belongs_to_another(thread_id):
+            return
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == run_id:
             self.candidates.stop_candidate(run_id, number)
@@ -210,6 +214,11 @@ class Runner:
             await follower.close()
         if self.guests is not None:
             await self.blocking.run(self.guests.close)
+
+    async def _belongs_to_another(self, thread_id: str) -> bool:
+        """Return whether a thread is another owner's: the runs in memory are of all. For one owner, nothing is asked."""
+        separates = self.store.database.separates_owners
+        return separates and await self.blocking.run(self.store.belongs_to_another, thread_id)
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)

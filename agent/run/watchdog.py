@@ -8,7 +8,7 @@ from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
-from checkpoints import Runs, RunState
+from checkpoints import EVERYBODY, Runs, RunState, act_for
 
 _log = logging.getLogger(__name__)
 
@@ -37,7 +37,11 @@ class RunWatchdog:
             await asyncio.wait({self._task})
 
     async def release_orphans(self) -> None:
-        """Release the threads whose run no task drives: the database did not take its end."""
+        """Release the threads of all owners whose run no task drives: the database did not take its end."""
+        with act_for(EVERYBODY):
+            await self._release_orphans()
+
+    async def _release_orphans(self) -> None:
         async with self._active_runs.begin_lock:
             running = await self._blocking.run(self._runs.list_running_threads)
             for thread_id in running - self._active_runs.by_thread.keys():

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from .. import serde
 from ..run import Candidate, CandidateKey, Draft, RunState
 from . import schema
+from .ownership import limit_to_owner
 from .run_rows import NO_DRAFT, RunEnd, to_draft_columns
 
 _columns = schema.candidate.c
@@ -41,7 +42,8 @@ def insert_candidates(connection: sa.Connection, thread_id: str, candidates: Seq
 
 def select_candidates(connection: sa.Connection, run_id: str) -> list[Candidate]:
     """Return the candidates of a run, in the order of their numbers; none of most runs."""
-    return [_parse_candidate(row) for row in connection.execute(_of_run, {"of_run": run_id})]
+    query = limit_to_owner(connection, _of_run, _columns.thread_id)
+    return [_parse_candidate(row) for row in connection.execute(query, {"of_run": run_id})]
 
 
 def _parse_candidate(row: sa.Row[Any]) -> Candidate:

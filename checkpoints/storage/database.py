@@ -22,6 +22,7 @@ from ..sentence import sentence
 from ..text import pluralize
 from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
+from .ownership import EVERYBODY, OwnedDatabase, act_for
 from .sqlite_file import SqliteFile
 from .statement_limits import check_statement, limit_seconds
 from .write_queue import WriteQueue
@@ -34,7 +35,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class Database:
+class Database(OwnedDatabase):
     """An engine together with its locked file. Close it to release the file to another process."""
 
     def __init__(self, engine: sa.Engine, file: SqliteFile | None = None) -> None:
@@ -209,8 +210,9 @@ class Database:
         if outer is not None:
             yield outer
             return
+        access = self.open_access()
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
-            self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={}, ends={})
+            self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={}, ends={}, **access)
             try:
                 with limit_seconds(connection, seconds):
                     yield connection
@@ -226,8 +228,9 @@ class Database:
         do not exist yet.
         """
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
+        access = self.open_access()
         with self._take_turn(), self._track_failures("write"), self._connect_to_write() as connection:
-            connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions)
+            connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():
                 ended.enter_context(self._count_write())  # until the commit has ended
                 if lock_key and self.kind == "postgresql":
@@ -256,6 +259,7 @@ class Database:
             self._file.check_identity()
         return self.engine.connect()
 
+    @act_for(EVERYBODY)
     def check_health(self) -> None:
         """Raise `StoreUnavailableError` if the database cannot be used.
 

@@ -13,11 +13,12 @@ from sqlalchemy.pool import NullPool
 from .. import serde
 from ..errors import StoreInUseError, StoreUnavailableError
 from ..sentence import sentence
+from .ownership import exempt_query
 
 POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 # The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
 READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-ADVISORY_LOCK = sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
+ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
 # "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
 _CLAIM_LOCK = sa.text("SELECT pg_advisory_lock(1466005869, 1)")
 _MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner

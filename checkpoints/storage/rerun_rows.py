@@ -4,6 +4,7 @@ import sqlalchemy as sa
 
 from ..run import Rerun
 from . import schema
+from .ownership import limit_to_owner
 
 _query = sa.select(schema.rerun).where(schema.rerun.c.id == sa.bindparam("rerun_id"))
 
@@ -16,5 +17,6 @@ def insert_rerun(connection: sa.Connection, rerun: Rerun) -> None:
 
 def select_rerun(connection: sa.Connection, rerun_id: str) -> Rerun:
     """Return the rerun of a run. Its row lives as long as the rows of its runs."""
-    row = connection.execute(_query, {"rerun_id": rerun_id}).one()
+    query = limit_to_owner(connection, _query, schema.rerun.c.thread_id)
+    row = connection.execute(query, {"rerun_id": rerun_id}).one()
     return Rerun(row.id, row.thread_id, row.place, row.settings, tuple(row.question_ids))

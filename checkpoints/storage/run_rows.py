@@ -10,6 +10,7 @@ from .. import serde
 from ..limits import MAX_REASONING_CHARS
 from ..run import Draft, RerunStep, Run, RunState
 from . import schema, thread_rows
+from .ownership import limit_to_owner
 
 _run = schema.run.c
 _is_at_head = sa.or_(_run.state == RunState.RUNNING, _run.head_id.is_not_distinct_from(sa.bindparam("at_head")))
@@ -68,7 +69,9 @@ def parse_run(row: sa.Row[Any]) -> Run:
 
 
 def select_run(connection: sa.Connection, run_id: str) -> Run | None:
-    row = connection.execute(_run_query, {"run_id": run_id}).one_or_none()
+    """Return a run; None for one that never was, or that is another owner's."""
+    query = limit_to_owner(connection, _run_query, _run.thread_id)
+    row = connection.execute(query, {"run_id": run_id}).one_or_none()
     return parse_run(row) if row else None
 
 
@@ -142,9 +145,9 @@ _waiting_query = _make_waiting_query()
 
 def select_waiting_threads(connection: sa.Connection) -> set[str]:
     """Return the threads whose newest run at their head waits for a decision."""
-    return set(connection.scalars(_waiting_query))
+    return set(connection.scalars(limit_to_owner(connection, _waiting_query, _run.thread_id)))
 
 
 def select_running_threads(connection: sa.Connection) -> set[str]:
     """Return the threads with a running run."""
-    return set(connection.scalars(_running_query))
+    return set(connection.scalars(limit_to_owner(connection, _running_query, _run.thread_id)))

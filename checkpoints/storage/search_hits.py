@@ -23,6 +23,7 @@ from ..search.result import MessagePlace, SearchHit, SearchResult, Standing
 from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from ..search.words import list_words
 from . import file_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
+from .ownership import exempt_query
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
@@ -54,11 +55,13 @@ _POSTGRESQL = (
 # those of the dates, frequent words are found in order; where these have too few, the index finds all of a rare one. The sum
 # keeps PostgreSQL from reading all entries in order.
 _MAX_NEWEST_ENTRIES = 20_000
-_LAST_NUMBER = sa.text("SELECT max(number) FROM search_entry")
-_NEWEST_OF_DATES = sa.text(
-    "SELECT min(number) AS first, max(number) AS last, min(created_at) AS after, count(*) AS total FROM "
-    "(SELECT number, created_at FROM search_entry WHERE created_at >= :after AND created_at < :before "
-    "ORDER BY created_at DESC, number DESC LIMIT :newest) dated"
+_LAST_NUMBER = exempt_query(sa.text("SELECT max(number) FROM search_entry"))
+_NEWEST_OF_DATES = exempt_query(
+    sa.text(
+        "SELECT min(number) AS first, max(number) AS last, min(created_at) AS after, count(*) AS total FROM "
+        "(SELECT number, created_at FROM search_entry WHERE created_at >= :after AND created_at < :before "
+        "ORDER BY created_at DESC, number DESC LIMIT :newest) dated"
+    )
 )
 _POSTGRESQL_NEWEST = f"{_POSTGRESQL} AND e.number BETWEEN :first AND :last ORDER BY e.number DESC LIMIT :most"
 _POSTGRESQL_DATED = f"{_POSTGRESQL} ORDER BY e.created_at DESC, e.number DESC LIMIT :most"

@@ -9,6 +9,7 @@ from ..history import Place
 from . import schema
 from .batches import select_in_batches
 from .bulk_insert import insert_rows
+from .ownership import exempt_query
 
 _pending, _message = schema.search_pending.c, schema.message.c
 
@@ -48,7 +49,7 @@ def _move_queue(connection: sa.Connection, segment: int, depth: int) -> None:
 
 def is_pending(connection: sa.Connection) -> bool:
     """Return whether messages are still to be indexed."""
-    return connection.execute(sa.select(_pending.segment).limit(1)).first() is not None
+    return connection.execute(exempt_query(sa.select(_pending.segment).limit(1))).first() is not None
 
 
 def select_ranges(connection: sa.Connection, max_messages: int) -> list[QueuedRange]:

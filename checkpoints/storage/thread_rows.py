@@ -161,10 +161,10 @@ def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thre
     return select_thread(connection, thread_id) if thread_id else None
 
 
-def select_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
-    """The owner's conversations, the most recently changed first."""
+def select_threads(connection: sa.Connection, owner: str | None, limit: int) -> list[Thread]:
+    """The conversations of an owner (None: of all), the most recently changed first."""
     table = schema.thread.c
-    query = THREAD_COLUMNS.where(table.owner == owner, table.deleted_at.is_(None))
+    query = THREAD_COLUMNS.where(table.deleted_at.is_(None), table.owner == owner if owner else sa.true())
     return [parse_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))]
 
 

@@ -53,7 +53,7 @@ async def _stop_run(services: Services, action: Action) -> Answer:
 
 async def _stop_candidate(services: Services, action: Action) -> Answer:
     """Stop one of several models. Its end comes over the socket."""
-    services.runner.stop_candidate(action.thread_id, action.fields["run"], action.fields["number"])
+    await services.runner.stop_candidate(action.thread_id, action.fields["run"], action.fields["number"])
     return Answer(reply=action.accept())
 
 

@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from agent.run.hub import SubscriberLagged
 from checkpoints import StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
 from components.broadcasts import Frame, PageLaggedError
+from components.people import name_for_owner
 from components.routes.open_pages import OpenPages
 from components.services import Services
 from components.thread_frames import DescribeTurn, describe_nothing, stream_frames
@@ -57,7 +58,7 @@ async def _serve_start_page(socket: WebSocket, create_frames: CreateFrames, page
 async def _wait_for_name(socket: WebSocket, pages: OpenPages) -> str | None:
     """Return the conversation that the page names; None if it closed, or has lost its place."""
     naming = asyncio.create_task(_receive_name(socket))
-    with pages.enter(START_PAGES, naming):
+    with pages.enter(name_for_owner(START_PAGES), naming):
         try:
             await asyncio.wait({naming})
         finally:
@@ -81,7 +82,7 @@ async def _serve_page(
     frames = create_frames(thread_id, is_expected=is_expected)
     sending = asyncio.create_task(_send_frames(socket, frames, receipt))
     closing = asyncio.create_task(_wait_for_close(socket, receipt, lambda: pages.note_receipt(sending)))
-    with pages.enter(thread_id, sending):
+    with pages.enter(name_for_owner(thread_id), sending):
         await asyncio.wait({sending, closing}, return_when=asyncio.FIRST_COMPLETED)
         for task in (sending, closing):
             task.cancel()

@@ -57,12 +57,14 @@ class Entrance:
     sign_in: SignIn | None = None
     hosts: frozenset[str] = frozenset({HOST})
     rate: RequestRate | None = None
+    public_url: str | None = None
 
     def guard(self) -> Guard:
         return Guard(
             self.app,
             hosts=self.hosts,
             sign_in=self.sign_in,
+            public_url=self.public_url,
             content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
             routes=DOORS,
             knocks=KnockLog(lambda *_: None),

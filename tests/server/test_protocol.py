@@ -11,7 +11,13 @@ from starlette.responses import PlainTextResponse
 
 from server import handshakes, protocol
 from server.handshakes import MAX_WAITING_HANDSHAKES, HandshakeQueue
-from server.protocol import MAX_HEAD_BYTES, BoundedHttpProtocol
+from server.protocol import (
+    MAX_HEAD_BYTES,
+    MAX_PROXY_HEADER_BYTES,
+    MAX_PROXY_HEADERS,
+    BoundedHttpProtocol,
+    _select_proxy_headers,
+)
 
 Story = Callable[[int], Awaitable[None]]
 
@@ -172,3 +178,10 @@ def test_of_many_sockets_at_once_some_are_refused_and_a_request_waits_for_none(m
         await asyncio.wait(waiting)
 
     serve(story)
+
+
+def test_a_handshake_keeps_the_headers_of_a_proxy_also_in_disguise_and_few_short_ones() -> None:
+    names = frozenset({b"x-forwarded-user"})
+    given = [(b"cookie", b"x"), (b"x-forwarded-user", b"ann"), (b"x_forwarded-user", b"b" * 9_000)]
+    assert list(_select_proxy_headers(given, names)) == [given[1], (given[2][0], b"b" * MAX_PROXY_HEADER_BYTES)]
+    assert len(list(_select_proxy_headers(given * 100, names))) == MAX_PROXY_HEADERS

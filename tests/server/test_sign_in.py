@@ -63,6 +63,27 @@ def test_nobody_gets_in_without_a_cookie(entrance: Entrance) -> None:
     assert entrance.socket(host=HOST, **ORIGIN) == "websocket.close"
 
 
+def test_behind_a_proxy_with_tls_the_link_is_public_and_the_cookie_secure(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path / "sessions-8050.json")
+    url = "https://waymark.example"
+    sign_in = SignIn(sessions, address=f"http://{HOST}", public_url=url, script=SCRIPT)
+    entrance = Entrance(sign_in=sign_in, hosts=frozenset({HOST, "waymark.example"}), public_url=url)
+    link = sign_in.create_link()
+    assert link.startswith(f"{url}/?token=")
+    cookie = entrance.knock(link.removeprefix(url), host="waymark.example")["set-cookie"]
+    assert cookie
+    assert "Secure" in cookie.split("; ")
+    created = sessions.begin("")
+    both = {"cookie": f"waymark_8050={created.cookie}", "x-waymark-page-key": created.page_key}
+    for host, origin, status in (
+        ("waymark.example", url, 200),
+        ("waymark.example", "http://waymark.example", 403),
+        (HOST, f"http://{HOST}", 200),
+        (HOST, url, 403),
+    ):
+        assert entrance.knock("/", "POST", **both, host=host, origin=origin).status == status
+
+
 def test_the_health_of_the_server_can_be_asked_by_everybody(entrance: Entrance) -> None:
     assert entrance.knock("/healthz").text == "inside /healthz 0"
 

@@ -6,7 +6,7 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 const findButton = () => document.getElementById("show-more");
 const findMenu = () => document.getElementById("more");
 const isOpen = () => findButton()?.getAttribute("aria-expanded") === "true";
-const listItems = () => [...findMenu().querySelectorAll("button")].filter((item) => !item.disabled && item.checkVisibility());
+const listItems = () => [...findMenu().querySelectorAll("button, a")].filter((item) => !item.disabled && item.checkVisibility());
 
 /** Find the palette's command of an item. */
 const findCommand = (item) => listCommands().find(({ name }) => name === item.dataset.run);

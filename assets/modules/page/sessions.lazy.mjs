@@ -24,7 +24,7 @@ export function SessionsDialog({ onClose }) {
     ReadingDialog,
     { title: _("Sessions"), className: "sessions", buttons, onClose },
     problem && h("p", { role: "alert" }, problem),
-    sessions?.length === 0 && h("p", null, _("Nobody signs in here: AUTH=none.")),
+    sessions?.length === 0 && h("p", null, _("Waymark keeps no sessions here: it signs nobody in itself.")),
     h("ul", null, sessions?.map((session) => h(SessionLine, { key: session.id, session, onEnd: session.is_current ? () => signOut(session) : () => end(session) }))),
     sessions?.length > 0 && h("p", { className: "quiet" }, _("A session ends after a week without use, and 30 days after its link was opened.")),
   );

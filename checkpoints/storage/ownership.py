@@ -1,0 +1,152 @@
+"""The owner who acts, and the rows that their statements may touch.
+
+Where a database separates owners, every statement of a connection passes here, and none passes by default. One passes if it
+names the owner who acts, or a conversation of theirs. After it, so do those that name neither: they use ids that it found.
+Another owner's conversation is refused as one that never was.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import Context, ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from typing import Any, Final, Literal, TypeVar
+
+import sqlalchemy as sa
+
+from ..errors import ThreadNotFoundError
+from . import schema
+
+LOCAL_OWNER: Final = "local"  # where nobody signs in
+EVERYBODY: Final = None  # the server's own work
+NOBODY: Final = ""
+
+_Kind = Literal["thread", "owner"]
+Q = TypeVar("Q", bound=sa.Executable)
+_acting_owner: ContextVar[str | None] = ContextVar("acting_owner", default=NOBODY)
+_THREAD_NAME = re.compile(r"((common_)?thread_id|of_thread|thread)(_\d+)*")
+_OWNER_NAME = re.compile(r"owner(_\d+)*")
+_UNCHECKED: Final = "names_no_owner"
+
+
+def exempt_query(query: Q) -> Q:
+    """Exempt a query that names no owner: its rows tell nothing of anybody, or its caller checks them."""
+    return query.execution_options(**{_UNCHECKED: True})
+
+
+_owner_query = exempt_query(sa.select(schema.thread.c.owner).where(schema.thread.c.id == sa.bindparam("checked_id")))
+
+
+class UnownedStatementError(RuntimeError):
+    """A statement that would touch rows of anybody: an error of the program. Nothing was read or written."""
+
+
+@dataclass(slots=True)
+class Access:
+    """An owner, their conversations that the statements of a connection have named, and whether any has named a thing."""
+
+    owner: str
+    thread_ids: set[str] = field(default_factory=set)
+    is_open: bool = False
+
+
+@contextmanager
+def act_for(owner: str | None) -> Iterator[None]:
+    """Let the block, and the tasks that it starts, act for an owner, or for everybody."""
+    token = _acting_owner.set(owner)
+    try:
+        yield
+    finally:
+        _acting_owner.reset(token)
+
+
+def get_acting_owner() -> str | None:
+    return _acting_owner.get()
+
+
+def make_context() -> Context:
+    """Return an empty context that acts for the same owner, for work that shall inherit nothing else."""
+    context = Context()
+    context.run(_acting_owner.set, _acting_owner.get())
+    return context
+
+
+class OwnedDatabase:
+    """The owners of a database: one, or several who are kept apart."""
+
+    engine: sa.Engine
+    separates_owners = False
+
+    def separate_owners(self) -> None:
+        """Let every connection touch the rows of the owner who acts, and no others."""
+        self.separates_owners = True
+        sa.event.listen(self.engine, "before_cursor_execute", lambda *of: check_owner(of[0], of[4]))
+
+    def name_owner(self, owner: str | None = None) -> str:
+        """Return the owner who is meant where none is named: the one who acts, or the only one."""
+        return owner or (get_acting_owner() if self.separates_owners else None) or LOCAL_OWNER
+
+    def open_access(self) -> dict[str, Access]:
+        """Return the options of a connection for the owner who acts; none for everybody. Raises `UnownedStatementError`."""
+        owner = get_acting_owner() if self.separates_owners else EVERYBODY
+        if owner == NOBODY:
+            raise UnownedStatementError("nobody acts")
+        return {} if owner is EVERYBODY else {"access": Access(owner)}
+
+
+def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: sa.ColumnElement[str]) -> sa.Select[Any]:
+    """Limit a query over conversations to those of the owner who acts."""
+    access = _find_access(connection)
+    if access is None:
+        return query
+    own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == access.owner)
+    return query.where(thread_id.in_(own))
+
+
+def owns_thread(connection: sa.Connection, thread_id: str) -> bool:
+    access = _find_access(connection)
+    return access is None or _admit_thread(connection, access, thread_id)
+
+
+def check_owner(connection: sa.Connection, context: Any) -> None:
+    """Refuse a statement that may touch another owner's rows, before it runs. Raises `ThreadNotFoundError`."""
+    access = _find_access(connection)
+    if access is None or context.compiled is None or context.execution_options.get(_UNCHECKED):
+        return  # a statement without parameters of its own, such as BEGIN, is no compiled one
+    every = context.compiled_parameters
+    for name, kind in [(name, kind) for name in every[0] if (kind := _find_kind(name))]:
+        values = {each[name] if isinstance(each[name], str) else tuple(each[name]) for each in every}
+        _require_own(connection, access, kind, values)
+        access.is_open = True
+    if not access.is_open:
+        raise UnownedStatementError(f"a statement names no owner: {context.statement[:200]}")
+
+
+def _require_own(connection: sa.Connection, access: Access, kind: _Kind, values: Iterable[str | tuple[str, ...]]) -> None:
+    for value in chain.from_iterable([each] if isinstance(each, str) else each for each in values):
+        if kind == "owner" and value != access.owner:
+            raise UnownedStatementError("a statement names another owner")
+        if kind == "thread" and not _admit_thread(connection, access, value):
+            raise ThreadNotFoundError(value)
+
+
+def _find_access(connection: sa.Connection) -> Access | None:
+    return connection.get_execution_options().get("access")
+
+
+@cache
+def _find_kind(name: str) -> _Kind | None:
+    """Return the kind of a parameter, by the name that its column or its statement gives it."""
+    if _THREAD_NAME.fullmatch(name):
+        return "thread"
+    return "owner" if _OWNER_NAME.fullmatch(name) else None
+
+
+def _admit_thread(connection: sa.Connection, access: Access, thread_id: str) -> bool:
+    if thread_id not in access.thread_ids:
+        if connection.scalar(_owner_query, {"checked_id": thread_id}) != access.owner:
+            return False
+        access.thread_ids.add(thread_id)
+    return True

@@ -1,0 +1,100 @@
+"""The way in behind an authenticating proxy: it signs people in, and names the person of each request in a header.
+
+A request is the proxy's if it comes from one of the proxy's networks and carries the secret. Every other one is refused,
+whoever it claims to be. No header that names a person, or the secret, reaches the app.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from starlette.responses import Response
+from starlette.types import Scope
+
+from server.answers import build_refresh, build_text
+from server.sign_in import SIGN_IN_PATH
+from words import N_, _
+
+SECRET_HEADER = "x-waymark-proxy-secret"  # noqa: S105  (a name)
+MAX_PERSON_CHARS = 200
+Network = IPv4Network | IPv6Network
+_NOT_THE_PROXY = N_("Waymark is open through its proxy alone.")
+_NOBODY = N_("The proxy named no person.")
+
+
+@dataclass(frozen=True)
+class TrustedProxy:
+    """The proxy before this server. No person has a name of `reserved_names`."""
+
+    networks: Sequence[Network]
+    secret: str
+    person_header: str
+    reserved_names: frozenset[str] = frozenset()
+
+    @property
+    def header_names(self) -> frozenset[bytes]:
+        return frozenset({self.person_header.lower().encode(), SECRET_HEADER.encode()})
+
+    def recognize(self, scope: Scope, *, is_public: bool = False) -> Response | None:
+        """Return None for a request of the proxy, whose person is then in the scope's state; else a refusal.
+
+        What is public is open to everybody, and hears no name.
+        """
+        names, given_secrets = self._take_headers(scope)
+        if is_public:
+            return None
+        if names is None or not self._is_from_proxy(scope, given_secrets):
+            return build_text(HTTPStatus.FORBIDDEN, _(_NOT_THE_PROXY))
+        person = _parse_person(names)
+        if person is None or person in self.reserved_names:
+            return build_text(HTTPStatus.UNAUTHORIZED, _(_NOBODY))
+        scope.setdefault("state", {})["person"] = person
+        is_page = scope["type"] == "http" and scope["method"] == "GET"
+        if is_page and scope["path"] == SIGN_IN_PATH:  # the page goes there when the proxy has signed it out
+            return build_refresh("/")
+        return None
+
+    def _take_headers(self, scope: Scope) -> tuple[list[bytes] | None, list[bytes]]:
+        """Take the values of the two headers out of a request; None if one comes under a name that others read as theirs."""
+        own = {name.lower().encode(): list[bytes]() for name in (self.person_header, SECRET_HEADER)}
+        rest, is_disguised = [], False
+        for name, value in scope["headers"]:
+            read_as = name.lower().replace(b"_", b"-")
+            if read_as in own:
+                own[read_as].append(value)
+                is_disguised = is_disguised or name.lower() != read_as
+            else:
+                rest.append((name, value))
+        scope["headers"] = rest
+        names, given_secrets = own.values()
+        return None if is_disguised else names, given_secrets
+
+    def _is_from_proxy(self, scope: Scope, given_secrets: Sequence[bytes]) -> bool:
+        """Return whether the request has the secret, once, and comes from the proxy. No other header changes where from."""
+        has_secret = len(given_secrets) == 1 and secrets.compare_digest(given_secrets[0], self.secret.encode())
+        address, *_port = scope.get("client") or ("",)
+        return has_secret and _is_in(address, self.networks)
+
+
+def _is_in(text: str, networks: Sequence[Network]) -> bool:
+    try:
+        address = ip_address(text)
+    except ValueError:  # a socket of this machine has none
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    return any(address in network for network in networks)
+
+
+def _parse_person(values: Sequence[bytes]) -> str | None:
+    """Return the name of a person; None unless there is one, and in one piece: proxies join headers with commas."""
+    try:
+        [name] = [value.decode() for value in values]
+    except ValueError:
+        return None
+    name = name.strip()
+    return name if 0 < len(name) <= MAX_PERSON_CHARS and name.isprintable() and "," not in name else None

@@ -1,0 +1,74 @@
+"""Two people behind a proxy, each in a browser of their own: they talk beside one another and see nothing of one another."""
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser import PATIENCE_MS
+from tests.e2e.server import TIPS, Server
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+from tests.fakes.auth_proxy import open_proxy
+
+pytestmark = [pytest.mark.e2e]
+SECRET = "a-secret-of-more-than-thirty-two-characters"
+
+
+def find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def people(tmp_path: Path, browser: Browser) -> Iterator[tuple[Page, Page]]:
+    """The pages of Ann and of Bob."""
+    port = find_free_port()
+    with ExitStack() as stack, open_proxy(port, SECRET) as proxy:
+        settings = {"auth": "proxy", "public_url": proxy.url, "proxy_networks": "127.0.0.0/8", "proxy_secret": SECRET}
+        server = Server(tmp_path, **settings, sign_out_url="/healthz")
+        server.port = port
+        server.start()
+        stack.callback(server.stop)
+        pages = []
+        for person in ("ann", "bob"):
+            context = stack.enter_context(browser.new_context(viewport={"width": 1440, "height": 900}))
+            context.set_default_timeout(PATIENCE_MS)
+            context.add_cookies([{"name": "person", "value": person, "url": proxy.url}])
+            context.add_init_script("".join(f"localStorage.setItem('waymark.tip-{each}-read', 'on');" for each in TIPS))
+            pages.append(Page(context.new_page(), server))
+            pages[-1].open("/")
+        yield pages[0], pages[1]
+
+
+def test_two_people_talk_and_see_nothing_of_one_another(people: tuple[Page, Page]) -> None:
+    ann, bob = people
+    ann.say("The heron nests at the lake")
+    bob.say("The kingfisher digs a tunnel")
+    ann.reload()
+    expect(ann.log).to_contain_text("The heron nests")
+    expect(ann.tab.get_by_test_id("thread")).to_have_count(1)
+    expect(bob.tab.get_by_test_id("thread")).to_have_count(1)
+    expect(bob.tab.locator("body")).not_to_contain_text("heron")
+    bob.open(urlsplit(ann.tab.url).path)
+    bob.expect_messages(0)
+    expect(bob.tab.locator("body")).not_to_contain_text("heron")
+    nothing = bob.tab.locator("#chat").inner_text()
+    bob.open("/t/0123456789abcdef0123")
+    expect(bob.tab.locator("#chat")).to_have_text(nothing, use_inner_text=True)
+    assert "refused" not in ann.server.log()  # the sockets among them
+
+
+def test_the_menu_names_the_person_and_the_way_out(people: tuple[Page, Page]) -> None:
+    _, bob = people
+    bob.tab.get_by_role("button", name="Conversation menu").click()
+    expect(bob.tab.get_by_text("Signed in as bob")).to_be_visible()
+    expect_accessible(bob, "the menu with the person")
+    bob.tab.get_by_role("link", name="Sign out").click()
+    expect(bob.tab).to_have_url(re.compile("/healthz$"))

@@ -1,0 +1,196 @@
+"""Every request that an app answers, derived from the app itself: its routes, lists of actions, callbacks and sockets.
+
+A part with a new name is not skipped: the walk fails until its meaning is told.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+from fastapi import FastAPI
+from fastapi.routing import APIRoute, APIWebSocketRoute
+
+from components.page import LISTS
+from tests.app_process import PATIENCE
+from tests.people import Things
+
+JSON = dict[str, Any]
+OF_FILES = ("/_dash-component-suites/", "/_favicon", "/_reload-hash")  # the same for everybody
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request, with marks in the place of ids: see `fill_in`."""
+
+    method: str
+    path: str
+    query: str = ""
+    body: str = ""
+    is_form: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}?{self.query} {self.body[:80]}"
+
+
+MARKS = {  # by the name of a part of an address
+    **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "tag")},
+    "session_id": "<run>",
+    "identifier": "<request>",
+    "digest": "<digest>",
+    "agent": "main",
+}
+PATHNAMES = ("/t/<thread>", "/")
+PLACES = ("", "message:<message>", "checkpoint:<checkpoint>", "branch:<branch>")
+QUERY = {
+    **{"q": "heron", "thread": "<thread>", "name": "values", "part": "text", "call": "<run>", "question": "<message>"},
+    **{"count": "50", "view": "all", "limit": "100", "format": "html"},
+}
+OF_PLACES = ("place", "one", "other")
+FIELDS: JSON = {  # of actions and of bodies
+    "version": None,
+    **dict.fromkeys(("text", "title", "name", "description", "focus", "instructions"), "walked"),
+    **dict.fromkeys(("message", "message_id", "first"), "<message>"),
+    **{"thread": "<thread>", "branch": "<branch>", "checkpoint": "<checkpoint>", "call": "<run>", "run": "<run>"},
+    **{"kind": "approve", "side": "up_to", "pinned": True, "always": True, "good": True, "archived": True},
+    **{"count": 50, "number": 1, "choice": {"instructions": "walked"}, "seen": {}, "inputs": {}, "model": "demo"},
+    **{"threads": ["<thread>"], "add": ["walked"], "remove": ["heron"], "messages": ["<message>"]},
+    **{"provider": "openai", "values": {}},
+}
+NEW_ID = "0a0a0a0a-0000-4000-8000-0a0a0a0a0a0a"  # that a page has chosen
+UPLOADED = [{"id": "<upload>", "name": "heron.txt"}]
+
+
+def list_requests(server: FastAPI, dependencies: Sequence[JSON]) -> Iterator[Request]:
+    """List every request of the pages of a conversation and of the start page."""
+    for route in server.routes:
+        if not isinstance(route, APIRoute) or route.path.startswith(OF_FILES):
+            continue
+        unknown = {each.name for each in route.dependant.query_params} - QUERY.keys() - {*OF_PLACES}
+        assert not unknown, f"say in QUERY what {unknown} of {route.path} means"
+        for method in sorted(route.methods):
+            yield from _list_of_route(method, route.path, dependencies)
+
+
+def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iterator[Request]:
+    if path == "/api/actions/{list_id}":
+        kinds = [(name, kind) for name, actions in LISTS.items() for kind in actions.handlers]
+        for (name, kind), pathname, files in product(kinds, PATHNAMES, (None, UPLOADED)):
+            action = {**FIELDS, "type": kind, "op": "<op>", "files": files}
+            yield Request(method, f"/api/actions/{name}", body=json.dumps({"pathname": pathname, "action": action}))
+    elif path == "/_dash-update-component":
+        of_server = [each for each in dependencies if not each["clientside_function"]]
+        for each, pathname in product(of_server, PATHNAMES):
+            yield Request(method, path, body=json.dumps(_build_callback(each, pathname)))
+    elif path == "/api/uploads/{purpose}":
+        yield Request(method, "/api/uploads/file", body="x")
+    else:
+        filled = path.format_map(_Marks())
+        for place in PLACES if "{thread_id}" in path else PLACES[:1]:
+            query = urlencode({**QUERY, **dict.fromkeys(OF_PLACES, place)}, safe="<>")
+            if method == "GET":
+                yield Request(method, filled, query)
+                continue
+            body = {**FIELDS, "id": NEW_ID, "op": "<op>", "place": place, "pathname": PATHNAMES[0]}
+            yield Request(method, filled, body=json.dumps(body))
+            yield Request(method, filled, body=query, is_form=True)
+
+
+class _Marks(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return MARKS[name.partition(":")[0]]  # a KeyError: say in MARKS what it means
+
+
+def _build_callback(dependency: JSON, pathname: str) -> JSON:
+    output = dependency["output"]
+    names = output[2:-2].split("...") if output.startswith("..") else [output]
+    outputs = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
+    given = {
+        kind: [{**each, "value": _choose_value(each["id"], each["property"], pathname)} for each in dependency[kind]]
+        for kind in ("inputs", "state")
+    }
+    changed = f"{given['inputs'][0]['id']}.{given['inputs'][0]['property']}"
+    return {
+        "output": output,
+        "outputs": outputs if output.startswith("..") else outputs[0],
+        "changedPropIds": [changed],
+        **given,
+    }
+
+
+def _choose_value(identifier: str, name: str, pathname: str) -> Any:
+    """Return a value of a property."""
+    if name in ("n_clicks", "n_submit"):
+        return 1
+    if name == "pathname":
+        return pathname
+    if identifier.endswith("-subject"):
+        fields = {**FIELDS, "type": "x", "op": "<op>"}
+        return {"thread_id": "<thread>", "request_id": "<op>", "version": None, "fields": fields}
+    return VALUES[identifier]  # a KeyError: say there what it is
+
+
+CHANGED = {"thread": "<thread>", "version": 1}
+VALUES: JSON = {  # by the ids of components
+    **{"fork-included": "with", "fork-where": "thread", "fork-dialog-name": "walked", "restore-keep": True},
+    **{"undo-state": CHANGED, "toast-where": {**CHANGED, "others": [CHANGED]}},
+    **{"log-wanted": {"count": 50, "opening": True}, "import-file": UPLOADED[0], "import-dialog": False},
+}
+
+
+def list_sockets(server: FastAPI) -> Iterator[Request]:
+    for route in server.routes:
+        if isinstance(route, APIWebSocketRoute):
+            for query in ("", "expected"):
+                yield Request("WEBSOCKET", route.path.format_map(_Marks()), query, body="<thread>")
+
+
+def fill_in(request: Request, things: Things, thread: str | None = None) -> Request:
+    """Put ids in the place of the marks, and a new operation's id."""
+    op, ids = str(uuid.uuid4()), {**vars(things), "thread": thread or things.thread}
+
+    def fill(text: str) -> str:
+        for name, value in {**ids, "op": op}.items():
+            text = text.replace(f"<{name}>", value)
+        return text
+
+    return Request(request.method, fill(request.path), fill(request.query), fill(request.body), request.is_form)
+
+
+async def send(browser: httpx.AsyncClient, request: Request) -> httpx.Response:
+    kind = "application/x-www-form-urlencoded" if request.is_form else "application/json"
+    url = f"{request.path}?{request.query}" if request.query else request.path
+    content = request.body.encode() if request.method == "POST" else None
+    return await browser.request(request.method, url, content=content, headers={"content-type": kind})
+
+
+async def follow(
+    asgi: Any, request: Request, headers: Mapping[str, str], client: tuple[str, int], until: str = "websocket.close"
+) -> list[JSON]:
+    """Open a socket, say the name of a conversation, and return all that the server sends until such a message."""
+    sent: list[JSON] = []
+    incoming = [{"type": "websocket.connect"}, {"type": "websocket.receive", "text": request.body}]
+    ended = asyncio.Event()
+
+    async def receive() -> JSON:
+        if incoming:
+            return incoming.pop(0)
+        await ended.wait()
+        return {"type": "websocket.disconnect", "code": 1000}
+
+    async def note(message: JSON) -> None:
+        sent.append(message)
+        if message["type"] in (until, "websocket.close"):
+            ended.set()
+
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "websocket", "scheme": "ws", "path": request.path, "raw_path": request.path.encode(), "headers": raw}
+    more = {"query_string": request.query.encode(), "client": client, "subprotocols": [], "root_path": ""}
+    async with asyncio.timeout(PATIENCE):
+        await asgi({**scope, **more}, receive, note)
+    return sent
