@@ -129,7 +129,7 @@ function createRefresher(thread, latest) {
   let changeTimer = 0;
   const refresh = (version) => {
     requestedVersion = version;
-    refreshPanels(latest.current.thread === null ? `/t/${thread}` : undefined);
+    refreshPanels(latest.current.thread === null ? `/t/${encodeURIComponent(thread)}` : undefined);
   };
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > requestedVersion) refresh(version);
