@@ -81,13 +81,13 @@ def test_conversations_are_renamed_pinned_and_archived_in_the_list(server: Serve
     expect_accessible(page, "a list with a pin")
     choose(page, "Deux", "Archive")
     expect(page.threads).to_contain_text(["One", "Three"])
-    page.tab.get_by_role("button", name="Archive", exact=True).click()
+    page.tab.get_by_role("button", name="Archived", exact=True).click()
     expect(page.threads).to_contain_text(["Deux"])
     choose(page, "Deux", "Unarchive")
     expect(page.threads).to_have_count(0)
     page.toast.get_by_role("button", name="Undo").click()
     expect(page.threads).to_contain_text(["Deux"])
-    page.tab.get_by_role("button", name="Archive", exact=True).click()
+    page.tab.get_by_role("button", name="Archived", exact=True).click()
     field = page.tab.get_by_role("searchbox", name="Search conversations and messages")
     field.fill("deux")
     expect(page.threads).to_contain_text(["Deuxarchived"])
@@ -142,7 +142,7 @@ def test_ten_thousand_are_scrolled_through_found_and_changed_one_by_one(full_ser
         scroll_to_end(page)
         expect(page.threads.last).not_to_have_text(last or "")
     assert page.threads.count() < 100
-    for foot in ("Archive", "Deleted"):
+    for foot in ("Archived", "Deleted"):
         expect(page.tab.get_by_role("button", name=foot, exact=True)).to_be_in_viewport(ratio=1)
     title = (page.tab.locator(".thread-title").last.text_content() or "").strip()
     choose(page, title, "Rename")

@@ -56,7 +56,7 @@ function Fields({ content, chosen, change }) {
   const field = (name, more) => ({ id: `${id}-${name}`, value: chosen[name], onChange: change(name), ...more });
   return [
     label("model", _("Model")),
-    h("select", { key: "model", ...field("model", { className: "form-select" }) }, option("", _("{value} (default)", { value: content.default })), others.map((name) => option(name, name))),
+    h("select", { key: "model", ...field("model", { className: "form-select", autoFocus: true }) }, option("", _("{value} (default)", { value: content.default })), others.map((name) => option(name, name))),
     label("instructions", _("Instructions")),
     h("textarea", { key: "instructions", ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }) }),
     label("first", _("From question")),

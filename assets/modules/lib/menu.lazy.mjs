@@ -2,6 +2,7 @@
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 const { flushSync } = window.ReactDOM;
 
+const MIN_LEFT_PX = 8; // to the edge of the window
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
 /** @param {{name: string, items: [string, () => void][], onClose: () => void}} props */
@@ -11,7 +12,8 @@ export function Menu({ name, items, onClose }) {
     const opener = document.activeElement;
     const element = list.current;
     element.children[0].focus({ preventScroll: true });
-    const { bottom } = element.getBoundingClientRect();
+    const { left, bottom } = element.getBoundingClientRect();
+    element.style.translate = `${Math.max(0, MIN_LEFT_PX - left)}px`; // on a phone, a short question's button is far left
     element.toggleAttribute("data-above", bottom > (element.closest(".log, .threads-scroll")?.getBoundingClientRect().bottom ?? window.innerHeight));
     const onPointerDown = (event) => element.contains(event.target) || onClose();
     document.addEventListener("pointerdown", onPointerDown);
