@@ -106,7 +106,7 @@ class Runs(RunEnds):
                 return run
             own = replace(caller, undo_group=run.id if while_running else None)
             check_caller(connection, loaded, own, while_running=False)
-            question = candidates.find_question(connection, loaded.thread, candidate)
+            question = candidates.find_asked_question(connection, loaded.thread, candidate)
             on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
             change = self._open_transaction(connection, on_branch, replace(caller, undo_group=run.id))
             change.run_body(OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question))

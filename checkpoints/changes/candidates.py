@@ -61,7 +61,7 @@ def load_candidate(connection: sa.Connection, thread_id: str, key: CandidateKey)
     return run, found[0]
 
 
-def find_question(connection: sa.Connection, thread: Thread, candidate: Candidate) -> Node:
+def find_asked_question(connection: sa.Connection, thread: Thread, candidate: Candidate) -> Node:
     """Return the question of a candidate without a whole answer, where the thread still stands at the answers to it.
 
     Raises `NothingToRetryError`.
