@@ -186,7 +186,14 @@ def test_a_removed_checkpoint_that_another_branch_has_is_there_once(tab: Page) -
     branches += [{**place, "messages": 5, "id": "side", "name": "side", "current": False}]
     data = {
         "segments": [{"id": 0, "parent": None, "from": 0, "message": None}],
-        **{"branches": branches, "branch_count": 2, "checkpoints": [], "elsewhere": [shared], "moves": [], "alternatives": []},
+        **{
+            "branches": branches,
+            "branch_count": 2,
+            "checkpoints": [],
+            "elsewhere": [shared],
+            "moves": [],
+            "alternatives": [],
+        },
         "removed": {**place, "messages": 6, "count": 4, "checkpoints": [shared, lost]},
     }
     rows, _ = lay_out(tab, data)

@@ -124,7 +124,9 @@ def test_120_hostile_texts_of_models_and_providers_side_by_side_run_and_load_not
     ran = watch_dialogs(page)
     choose_models(page, "other-model")
     words = "\n\n".join(HOSTILE)
-    fake_openai.script(Say(words), Fault("status", status=400, body={"error": {"message": words[:2_000], "type": "invalid"}}))
+    fake_openai.script(
+        Say(words), Fault("status", status=400, body={"error": {"message": words[:2_000], "type": "invalid"}})
+    )
     page.send("Which?")
     expect(page.stop_button).to_have_count(0)
     for number in (1, 2):

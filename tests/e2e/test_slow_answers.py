@@ -30,7 +30,7 @@ def page(start: Start, openai_settings: dict[str, str], visit: Visit, fake_opena
 def open_find_bar(page: Page) -> Locator:
     page.tab.keyboard.press("Control+k")
     page.tab.get_by_role("combobox").fill("find in this")
-    page.tab.keyboard.press("Enter")
+    page.tab.get_by_role("option", name="Find in this conversation").click()
     return page.tab.get_by_role("search")
 
 
