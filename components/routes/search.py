@@ -17,7 +17,7 @@ from components.views.list_rows import describe_thread
 
 SEARCH_PATH = "/api/search"
 _MARKDOWN_SIGN = re.compile(  # an escaped character; what makes bold, code, and the rows of tables
-    r"\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+|(?<=\|)\s+\|"
+    r"\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"
 )
 MAX_LISTED_TITLES = 20
 MAX_LISTED_HITS = 30  # of the page; more are found by more words
