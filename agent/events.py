@@ -13,6 +13,12 @@ class RunStarted:
     message: Message | None  # the user's, when the run began with a message
     candidates: Sequence[Candidate] = ()  # where several models answer
 
+    def find_end(self, candidate: Candidate) -> "RunFinished | None":
+        """Return the end of a candidate that is not written in this run; None for one that is."""
+        if candidate.state is RunState.RUNNING:
+            return None
+        return RunFinished(self.run_id, candidate.state, self.version, candidate.error, candidate.error_details)
+
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
@@ -66,6 +72,11 @@ class WorkEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerBegun:
+    """A candidate is tried again: it has no text, no message and no end any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunFinished:
     """The run has ended. `error` is a sentence for people when it failed; `details` are the provider's words."""
 
@@ -96,7 +107,7 @@ class DraftsFailed:
 
 
 # The events of an answer while it is written, and its end.
-AnswerEvent = TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | WorkEnded | RunFinished
+AnswerEvent = AnswerBegun | TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | WorkEnded | RunFinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,7 @@ class CandidateProgress:
 
 Event = (
     RunStarted
+    | AnswerBegun
     | CandidateProgress
     | TextDelta
     | ReasoningDelta

@@ -189,6 +189,13 @@ class NothingRemovedError(StateError):
         super().__init__(sentence("The removed messages are not shown here any more. Undo brings them back."))
 
 
+class NothingToRetryError(StateError):
+    def __init__(self) -> None:
+        super().__init__(
+            sentence("This answer cannot be tried again: the conversation has gone on since, or it has an answer.")
+        )
+
+
 class InvalidPromptError(StateError):
     """A prompt without a name or a text, one that is too long, or one too many."""
 

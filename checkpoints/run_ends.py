@@ -141,11 +141,12 @@ class RunEnds(RunReader):
 
     def _leave_unanswered_branch(self, connection: sa.Connection, run: Run) -> Receipt | None:
         """Switch to the first candidate with an answer, where that of the current branch has none."""
+        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         candidates = candidate_rows.select_candidates(connection, run.id)
         answered = next((each for each in candidates if each.head_id is not None), None)
-        if answered is None or answered.number == 1:
+        current = next((each for each in candidates if each.branch_id == loaded.thread.branch_id), None)
+        if answered is None or current is None or current.head_id is not None:
             return None
-        loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
         return change.run_body(OperationKind.SWITCH, partial(switch_to_candidate, candidate=answered))
 

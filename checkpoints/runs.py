@@ -7,10 +7,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from .changes import run_changes, titles
+from .changes import candidates, run_changes, titles
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
-from .changes.candidates import add_candidates
 from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
 from .changes.transaction import Transaction
 from .model import Message, NewMessage
@@ -19,7 +18,7 @@ from .operation import USER, Caller, OperationKind, Receipt
 from .operation_detail import OperationDetail
 from .run import CandidateKey, Draft, Rerun, RerunStep, Run, RunState
 from .run_ends import RunEnds
-from .storage import candidate_rows, message_rows, rerun_rows, run_rows, thread_rows
+from .storage import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
 
@@ -65,7 +64,7 @@ class Runs(RunEnds):
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 body = make_append([*closing_messages, message] if message else [], after, title, run_id)
-                body = add_candidates(body, run_id, models) if models else body
+                body = candidates.add_candidates(body, run_id, models) if models else body
                 change.run_body(choose_append_kind(after, is_empty=message is None), body)
             elif not compacts:
                 check_room_after(connection, loaded.thread, loaded.head)
@@ -91,16 +90,41 @@ class Runs(RunEnds):
         return run
 
     @retry_contended
+    def retry_candidate(
+        self, thread_id: str, key: CandidateKey, *, caller: Caller = USER, while_running: bool = False
+    ) -> Run:
+        """Let a candidate without a whole answer be written once more, from the question. Its run holds the thread again.
+
+        With `while_running`, its run is in progress: other candidates are being written. The same request again, and one for
+        a candidate that is being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run.
+        """
+        with self._store.database.begin_write(caller.request_id or "") as connection:
+            run, candidate = candidates.load_candidate(connection, thread_id, key)
+            if caller.request_id and operation_rows.find_request(connection, thread_id, caller.request_id):
+                return run
+            loaded = thread_rows.load_thread(connection, thread_id)
+            if loaded.active_run_id == run.id and candidate.state is RunState.RUNNING:
+                return run
+            own = replace(caller, undo_group=run.id if while_running else None)
+            check_caller(connection, loaded, own, while_running=False)
+            question = candidates.find_asked_question(connection, loaded.thread, candidate)
+            on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
+            change = self._open_transaction(connection, on_branch, replace(caller, undo_group=run.id))
+            change.run_body(OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question))
+            run_rows.reopen_run(connection, run.id)
+            return replace(run, state=RunState.RUNNING)
+
+    @retry_contended
     @act_for(EVERYBODY)
     def save_drafts(
-        self, drafts: Mapping[str, Draft], candidates: Mapping[CandidateKey, Draft] = MappingProxyType({})
+        self, drafts: Mapping[str, Draft], candidate_drafts: Mapping[CandidateKey, Draft] = MappingProxyType({})
     ) -> None:
         """Store the answers so far: the runs' by their ids, and those of candidates."""
         with self._store.database.begin_write() as connection:
             for run_id in sorted(drafts):
                 run_rows.write_draft(connection, run_id, drafts[run_id])
-            for key in sorted(candidates):
-                candidate_rows.write_draft(connection, key, candidates[key])
+            for key in sorted(candidate_drafts):
+                candidate_rows.write_draft(connection, key, candidate_drafts[key])
 
     @retry_contended
     def commit_message(

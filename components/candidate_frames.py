@@ -3,9 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.events import CandidateProgress, MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn
+from agent.events import (
+    AnswerBegun,
+    CandidateProgress,
+    MessageAdded,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+)
 from agent.run.hub import LiveCandidate
-from checkpoints import Candidate
 from components.broadcasts import Frame
 from components.candidates import describe_candidate
 from components.live_answer import LiveAnswer
@@ -47,15 +55,14 @@ class CandidateFrames:
         """Return the seconds that the last formatting of all texts took."""
         return sum(each.answer.cost_seconds for each in self._live.values())
 
-    def begin_run(self, run_id: str, candidates: Sequence[Candidate]) -> None:
-        self._run_id = run_id
-        self._live = {each.number: self._make(each.model) for each in candidates}
+    def begin_run(self, started: RunStarted) -> None:
+        self._run_id = started.run_id
+        self._live = {each.number: self._make(each.model, started.find_end(each)) for each in started.candidates}
 
     async def begin_in_middle(self, run_id: str, candidates: Sequence[LiveCandidate]) -> None:
         self._run_id = run_id
-        self._live = {each.number: self._make(each.model) for each in candidates}
+        self._live = {each.number: self._make(each.model, each.end) for each in candidates}
         for each in candidates:
-            self._live[each.number].end = each.end
             await self._live[each.number].answer.begin_in_middle(each)
 
     def end_run(self) -> None:
@@ -80,27 +87,28 @@ class CandidateFrames:
         return {"kind": "texts", "answers": answers}
 
     async def build_frame(self, progress: CandidateProgress) -> Frame | None:
-        """Build the frame of a finished message, of an end, or of a text that was reasoning."""
+        """Build the frame of a finished message, of an end, of another try, or of a text that was reasoning."""
         live, event = self._live.get(progress.number), progress.event
         if live is None:
             return None
         if isinstance(event, TextWithdrawn):
             live.answer.withdraw_text(event.reasoning)
             return {"kind": "withdrawn", "number": progress.number, **live.answer.describe_text()}
-        if not isinstance(event, MessageAdded | RunFinished):
+        if not isinstance(event, AnswerBegun | MessageAdded | RunFinished):
             return None
         answer = await self._services.read_snapshot(
             describe_candidate, self._services, self._thread_id, self._run_id, progress.number
         )
         live.answer.clear_text()
-        if isinstance(event, RunFinished):
-            live.end = event
+        if not isinstance(event, MessageAdded):
+            live.end = event if isinstance(event, RunFinished) else None
         if answer is None:
             return None
         end = live.end
         shown = {**answer, **({"state": end.state, "error": say_error(end.error), "details": end.details} if end else {})}
-        version = {"version": event.version} if event.version else {}  # 0: the database does not have the end yet
-        return {"kind": "answer", "answer": shown, **version}
+        version = await self._services.read_version(self._thread_id) if isinstance(event, AnswerBegun) else event.version
+        known = {"version": version} if version else {}  # 0: the database does not have the end yet
+        return {"kind": "answer", "answer": shown, **known}
 
-    def _make(self, model: str) -> _LiveCandidate:
-        return _LiveCandidate(model, LiveAnswer(self._services.renderer))
+    def _make(self, model: str, end: RunFinished | None) -> _LiveCandidate:
+        return _LiveCandidate(model, LiveAnswer(self._services.renderer), end)

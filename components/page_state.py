@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NotRequired
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from dash import Output, dcc, html
 from dash.development.base_component import Component
@@ -99,7 +99,7 @@ def report_problem(text: str) -> PageUpdate:
 
 
 def thread_address(thread_id: str) -> str:
-    return f"/t/{thread_id}"
+    return f"/t/{quote(thread_id, safe='')}"  # graphs of one's own may have any id
 
 
 def parse_thread_id(pathname: str | None) -> str | None:

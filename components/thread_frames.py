@@ -150,7 +150,7 @@ class ThreadFrames:
                 self._run_id = run_id
                 self._rest = self._progress = None
                 self._answer.clear_text()
-                self._candidates.begin_run(run_id, event.candidates)
+                self._candidates.begin_run(event)
             case MessageAdded():
                 self._answer.clear_text()
             case GraphProgress():
@@ -279,7 +279,7 @@ async def _build_start(services: Services, event: RunStarted) -> Frame:
     message = event.message
     shown = await _describe_alone(services, message) if message else None
     after = message.parent_id if message else None  # an edited message is not at the end
-    candidates = [{"number": each.number, "model": each.model} for each in event.candidates]
+    candidates = [{"number": each.number, "model": each.model, "state": each.state} for each in event.candidates]
     parts = {"candidates": candidates} if candidates else {}
     return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown, "after": after, **parts}
 

@@ -4,12 +4,14 @@ They belong to one run, which holds the thread. Nobody can be asked while they w
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from langchain_core.messages import AnyMessage
 
+from agent.events import AnswerBegun
 from agent.graph.budgets import AGENT_OWNER, BudgetUsage
 from agent.graph.state import AgentGraph, RunContext, build_config
 from agent.run.answer_writer import CandidateWriter
@@ -21,13 +23,17 @@ from agent.run.outcome import describe_helper_failure
 from agent.run.recorder import RunRecorder
 from agent.settings import InvalidSettingsError, ModelCatalog, ThreadSettings
 from checkpoints import (
+    Caller,
     Candidate,
     CandidateEnd,
+    CandidateKey,
+    Run,
     RunEnd,
     Runs,
     RunState,
     StateError,
 )
+from checkpoints.errors import NothingToRetryError
 from checkpoints.sentence import sentence
 
 MIN_MODELS, MAX_MODELS = 2, 4  # that answer one question
@@ -90,15 +96,25 @@ class CandidateRecorder(RunRecorder):
 class _RunCandidates:
     """The candidates of one run at work."""
 
-    recorders: Sequence[CandidateRecorder]
-    tasks: dict[int, asyncio.Task[RunState]] = field(default_factory=dict)  # by number
-    stopped: set[int] = field(default_factory=set)  # numbers that a person stopped
+    recorder: RunRecorder  # of the run
+    settings: ThreadSettings
+    context: RunContext
+    recorders: dict[int, CandidateRecorder] = field(default_factory=dict)  # by number, as the following
+    tasks: dict[int, asyncio.Task[RunState]] = field(default_factory=dict)
+    stopped: set[int] = field(default_factory=set)  # by a person
+    group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
+    ready: asyncio.Event = field(default_factory=asyncio.Event)  # set when the first tasks have begun
 
     @asynccontextmanager
     async def hold_ends(self, state: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
         async with AsyncExitStack() as held:
-            ends = [await held.enter_async_context(each.hold_end(state)) for each in self.recorders]
+            ends = [await held.enter_async_context(each.hold_end(state)) for each in list(self.recorders.values())]
             yield [end for each in ends for end in each]
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether no candidate is being written any more: the run is about to end."""
+        return all(task.done() for task in self.tasks.values())
 
 
 @dataclass(slots=True)
@@ -115,24 +131,84 @@ class CandidateDriver:
     _at_work: dict[str, _RunCandidates] = field(init=False, default_factory=dict)  # by run
 
     async def answer_question(self, recorder: RunRecorder, settings: ThreadSettings, context: RunContext) -> None:
-        """Let every model answer. Raises `NoModelAnsweredError` where all of them fail."""
+        """Let every model answer that has not. Raises `NoModelAnsweredError` where all of them fail."""
         run = recorder.run
-        candidates = await self.blocking.run(self.runs.list_candidates, run.id)
-        recorders = [CandidateRecorder(each, recorder, self.runs, self.hub, self.blocking) for each in candidates]
-        at_work = self._at_work[run.id] = _RunCandidates(recorders)
+        at_work = self._at_work[run.id] = _RunCandidates(recorder, settings, context)
         recorder.hold_candidates = at_work.hold_ends
-        chosen = [replace(settings, model=each.model) for each in candidates]
         try:
+            candidates = await self.blocking.run(self.runs.list_candidates, run.id)
+            running = [each for each in candidates if each.state is RunState.RUNNING]
+            at_work.recorders = {each.number: self._make_recorder(at_work, each) for each in running}
             # Before the first answer is on the path.
-            requests = await self.blocking.run(lambda: [self.inputs.build_candidate_messages(run, each) for each in chosen])
-            async with asyncio.TaskGroup() as group:
-                for each, own, messages in zip(recorders, chosen, requests, strict=True):
-                    work = self._answer_as(each, own, messages, context, at_work)
-                    at_work.tasks[each.candidate.number] = group.create_task(work)
+            requests = await self.blocking.run(lambda: [self._build_request(at_work, each) for each in running])
+            async with at_work.group as group:
+                for each, messages in zip(running, requests, strict=True):
+                    at_work.tasks[each.number] = group.create_task(self._answer_as(at_work, each.number, messages))
+                at_work.ready.set()
         finally:
+            at_work.ready.set()
             del self._at_work[run.id]
-        if all(task.result() is RunState.FAILED for task in at_work.tasks.values()):
+        ends = {each.number: each.state for each in candidates}
+        ends |= {number: task.result() for number, task in at_work.tasks.items()}
+        if all(state is RunState.FAILED for state in ends.values()):
             raise NoModelAnsweredError
+
+    def _make_recorder(self, at_work: _RunCandidates, candidate: Candidate) -> CandidateRecorder:
+        return CandidateRecorder(candidate, at_work.recorder, self.runs, self.hub, self.blocking)
+
+    def _build_request(self, at_work: _RunCandidates, candidate: Candidate) -> list[AnyMessage]:
+        settings = replace(at_work.settings, model=candidate.model)
+        return self.inputs.build_candidate_messages(at_work.recorder.run, settings)
+
+    async def retry(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> bool:
+        """Let one model answer once more while others write. Return whether any do; without them, its run begins again.
+
+        Raises the errors of `Runs.retry_candidate`.
+        """
+        at_work = self._at_work.get(key.run_id)
+        if at_work is None:
+            return False
+        await at_work.ready.wait()
+        if at_work.is_over:
+            return False
+        task = at_work.tasks.get(key.number)
+        if task is None or task.done():
+            begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            reopen = partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True)
+            ended = task.result() if task else RunState.FAILED
+            work = self._retry_as(at_work, key, reopen, begun, ended)
+            try:
+                at_work.tasks[key.number] = at_work.group.create_task(work)
+            except RuntimeError:  # the run is being stopped
+                work.close()
+                raise NothingToRetryError from None
+            await begun
+        return True
+
+    async def _retry_as(
+        self,
+        at_work: _RunCandidates,
+        key: CandidateKey,
+        reopen: Callable[[], Run],
+        begun: asyncio.Future[None],
+        ended: RunState,
+    ) -> RunState:
+        """Answer once more as one model. A refusal is told by `begun`, and leaves the answer as it has ended."""
+        try:
+            await self.blocking.run(reopen)
+            found = await self.blocking.run(self.runs.list_candidates, key.run_id)
+            candidate = next(each for each in found if each.key == key)
+            messages = await self.blocking.run(self._build_request, at_work, candidate)
+        except StateError as error:
+            begun.set_exception(error)
+            return ended
+        finally:
+            if not begun.done():
+                begun.set_result(None)
+        at_work.stopped.discard(key.number)
+        at_work.recorders[key.number] = recorder = self._make_recorder(at_work, candidate)
+        recorder.writer.publish_event(AnswerBegun())
+        return await self._answer_as(at_work, key.number, messages)
 
     def stop_candidate(self, run_id: str, number: int) -> None:
         """Stop one candidate; the others go on."""
@@ -142,23 +218,18 @@ class CandidateDriver:
             at_work.stopped.add(number)
             task.cancel()
 
-    async def _answer_as(
-        self,
-        recorder: CandidateRecorder,
-        settings: ThreadSettings,
-        messages: Sequence[AnyMessage],
-        context: RunContext,
-        at_work: _RunCandidates,
-    ) -> RunState:
+    async def _answer_as(self, at_work: _RunCandidates, number: int, messages: Sequence[AnyMessage]) -> RunState:
         """Answer as one model. Its failure is its own end, and no reason to end the others."""
+        recorder, context = at_work.recorders[number], at_work.context
         model = recorder.candidate.model
-        trace = context.trace.for_agent(f"{model} ({recorder.candidate.number})", str(messages[0].text))
+        settings = replace(at_work.settings, model=model)
+        trace = context.trace.for_agent(f"{model} ({number})", str(messages[0].text))
         try:
             async with self.drafts.keep_draft(recorder):
                 await self._run_graph(settings, messages, replace(context, recorder=recorder, trace=trace))
             end = RunEnd(RunState.DONE)
         except asyncio.CancelledError:
-            if recorder.candidate.number not in at_work.stopped:
+            if number not in at_work.stopped:
                 raise  # the whole run is stopped, and ends its candidates
             end = RunEnd(RunState.STOPPED)
         except Exception as error:  # noqa: BLE001  a candidate's outer edge: every failure becomes a sentence

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from agent.events import (
+    AnswerBegun,
     CandidateProgress,
     Event,
     GraphProgress,
@@ -68,6 +69,8 @@ class _PendingAnswer:
                 self.texts, self.reasoning = [], [event.reasoning]
             case MessageAdded():
                 self.texts, self.reasoning = [], []
+            case AnswerBegun():
+                self.texts, self.reasoning, self.end = [], [], None
             case RunFinished():
                 self.texts, self.reasoning, self.end = [], [], event
 
@@ -149,7 +152,7 @@ class RunHub:
 
     def _note(self, thread_id: str, event: Event) -> None:
         if isinstance(event, RunStarted):
-            candidates = {each.number: _PendingAnswer(each.model) for each in event.candidates}
+            candidates = {each.number: _PendingAnswer(each.model, end=event.find_end(each)) for each in event.candidates}
             self._pending[thread_id] = _PendingRun(event.run_id, _PendingAnswer(), candidates)
         if (pending := self._pending.get(thread_id)) is None:
             return

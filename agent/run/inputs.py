@@ -73,10 +73,11 @@ class RunInputs:
         return build_request(system_text, path, resume=resume, convert=self.recent_messages.convert)
 
     def build_candidate_messages(self, run: Run, settings: ThreadSettings) -> list[AnyMessage]:
-        """Build the request of one of several models: the path as its window holds it, and no sub-agents."""
+        """Build the request of one of several models: the path to the question as its window holds it, and no sub-agents."""
         system_text = compose_system_text(self.load_system_prompt().text, settings.instructions)
         path = self.recent_messages.load(run.thread_id, self._load_window(settings).tokens)
-        return build_request(system_text, path, convert=self.recent_messages.convert)
+        question = next((place for place in range(len(path), 0, -1) if path[place - 1].type == "human"), len(path))
+        return build_request(system_text, path[:question], convert=self.recent_messages.convert)
 
     def load_system_prompt(self) -> Prompt:
         return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)

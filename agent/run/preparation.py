@@ -99,6 +99,9 @@ class RunPreparer:
             return self.runs.begin_rerun(
                 new.rerun, request.message, after=new.after_id, name=new.branch_name, caller=request.caller
             )
+        if request.candidate is not None:
+            assert request.thread_id is not None
+            return self.runs.retry_candidate(request.thread_id, request.candidate, caller=request.caller)
         return self.runs.begin_run(
             request.thread_id,
             request.message,

@@ -14,6 +14,7 @@ from checkpoints import (
     HEAD,
     UNTITLED,
     Caller,
+    CandidateKey,
     Message,
     NewMessage,
     Rerun,
@@ -116,6 +117,7 @@ class RunRequest:
     settings: Mapping[str, str] = field(default_factory=dict)  # for the thread that the run makes
     rerun: NewRerun | RerunStep | None = None  # the message is a question of it
     models: Sequence[str] = ()  # that answer the message at once; empty: that of the thread
+    candidate: CandidateKey | None = None  # to be written again; the others stay as they are
 
     @property
     def is_decision(self) -> bool:

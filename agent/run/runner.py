@@ -45,7 +45,7 @@ from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import Decision
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import Caller, NewMessage, Run, Runs, Store, files, serde
+from checkpoints import Caller, CandidateKey, NewMessage, Run, Runs, Store, files, serde
 from checkpoints.files import File
 
 
@@ -197,6 +197,18 @@ class Runner:
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == run_id:
             self.candidates.stop_candidate(run_id, number)
+
+    async def retry_candidate(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> None:
+        """Let one of several models answer the question once more. The other answers stay, and those in progress go on.
+
+        Raises `NothingToRetryError`.
+        """
+        if await self.candidates.retry(thread_id, key, caller=caller):
+            return
+        active = self.active_runs.by_thread.get(thread_id)
+        if active is not None and active.recorder.run.id == key.run_id:  # it is about to end
+            await asyncio.wait({active.end, active.tried}, return_when=asyncio.FIRST_COMPLETED)
+        await self._begin_run(RunRequest(thread_id, caller, candidate=key))
 
     async def release_orphans(self) -> None:
         """Release the threads whose run no task drives: the database did not take its end."""

@@ -39,10 +39,17 @@ class RunStarter:
                 await self.watchdog.interrupt_orphan(request.thread_id)  # it began, and then the database failed
                 prepared = await self._prepare(request)
             run = prepared.run
-            if run.state is RunState.RUNNING and run.id not in self.started_run_ids:  # else: the same request again
+            if run.state is RunState.RUNNING and self._needs_start(request, run):  # else: the same request again
                 self._remember_start(run)
                 self.active_runs.start(prepared)
         return run
+
+    def _needs_start(self, request: RunRequest, run: Run) -> bool:
+        """Return whether no task drives a run yet. One that tries a candidate again is started a second time."""
+        if request.candidate is None:
+            return run.id not in self.started_run_ids
+        active = self.active_runs.by_thread.get(run.thread_id)
+        return active is None or active.recorder.run.id != run.id
 
     def _remember_start(self, run: Run) -> None:
         """Remember that a run was started, and forget the oldest ones that are over."""

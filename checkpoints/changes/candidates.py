@@ -3,9 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
+import sqlalchemy as sa
+
+from ..errors import NothingToRetryError
+from ..model import Node, Thread
+from ..operation import OperationKind
 from ..operation_detail import OperationDetail
-from ..run import Candidate, RunState
-from ..storage import candidate_rows
+from ..run import Candidate, CandidateKey, Run, RunState
+from ..storage import candidate_rows, message_rows, operation_rows, run_rows, schema, thread_rows
 from ..storage.run_rows import NO_DRAFT
 from .transaction import ChangeBody, Transaction
 
@@ -45,3 +50,36 @@ def switch_to_candidate(transaction: Transaction, candidate: Candidate) -> str |
     transaction.detail = OperationDetail(subject="branch", name=candidate.model)
     transaction.switch_to(candidate.branch_id)
     return candidate.head_id
+
+
+def load_candidate(connection: sa.Connection, thread_id: str, key: CandidateKey) -> tuple[Run, Candidate]:
+    """Return a candidate of a thread with its run. Raises `NothingToRetryError` if there is none."""
+    run = run_rows.select_run(connection, key.run_id)
+    found = [each for each in candidate_rows.select_candidates(connection, key.run_id) if each.key == key]
+    if run is None or run.thread_id != thread_id or not found:
+        raise NothingToRetryError
+    return run, found[0]
+
+
+def find_asked_question(connection: sa.Connection, thread: Thread, candidate: Candidate) -> Node:
+    """Return the question of a candidate without a whole answer, where the thread still stands at the answers to it.
+
+    Raises `NothingToRetryError`.
+    """
+    head = message_rows.select_message(connection, thread.head_id, thread.id) if thread.head_id else None
+    if candidate.state is RunState.DONE or head is None or head.run_id != candidate.run_id:
+        raise NothingToRetryError
+    table = schema.operation.c
+    own = (table.grouped == candidate.run_id, table.kind == OperationKind.APPEND, table.actor == "user")
+    begun = operation_rows.select_operations(connection, thread.id, *own, limit=1, abridged=True)
+    question = thread_rows.select_node(connection, begun[0].result, thread.id) if begun else None
+    if question is None:
+        raise NothingToRetryError
+    return question
+
+
+def begin_again(transaction: Transaction, candidate: Candidate, question: Node) -> None:
+    """Move the branch of a candidate back to the question, and let it be written once more."""
+    transaction.detail = OperationDetail(subject="branch", name=candidate.model)
+    transaction.move_head(question)
+    candidate_rows.reopen_candidate(transaction.connection, candidate.key)

@@ -11,6 +11,7 @@ from ..operation import Caller, Operation, OperationKind
 from ..run import Run
 from ..storage import message_rows, operation_rows, run_rows, schema, thread_rows
 
+BACKGROUND_ACTORS = ("judge", "system")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -25,7 +26,8 @@ def check_caller(
     """Refuse a change whose caller saw another conversation, or that the run of another caller blocks.
 
     A checkpoint saved or a title changed since then is no conflict. With `is_exact` it is: an undo would revert that
-    change instead of the one that the caller saw. A milestone of the judge never is, because undo skips it.
+    change instead of the one that the caller saw. What the app has done by itself never is, because undo passes it over:
+    a milestone of the judge, and the title that a model gives some moments after the first answer.
     """
     thread, seen = loaded.thread, caller.expected_version
     changed = _has_newer_operation if is_exact else _has_moved_head
@@ -62,9 +64,10 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
 
 
 def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:
-    """Whether anything but the judge changed the thread after this version of it."""
+    """Whether a person or an agent changed the thread after this version of it."""
     table = schema.operation.c
-    since = operation_rows.select_operations(connection, thread.id, table.version > version, table.actor != "judge", limit=1)
+    conditions = (table.version > version, table.actor.not_in(BACKGROUND_ACTORS))
+    since = operation_rows.select_operations(connection, thread.id, *conditions, limit=1)
     return version > thread.version or bool(since)
 
 

@@ -22,9 +22,12 @@ _ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
 _FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it in the foreground
 
 
-def select_undoable(connection: sa.Connection, thread_id: str, *, abridged: bool = False) -> Operation | None:
-    """Return the newest operation that is not undone. An erasure ends the reach of undo."""
-    newest = _select_newest(connection, thread_id, _FOREGROUND, _columns.undone_by.is_(None), abridged=abridged)
+def select_undoable(
+    connection: sa.Connection, thread_id: str, *, up_to: int | None = None, abridged: bool = False
+) -> Operation | None:
+    """Return the newest operation that is not undone, `up_to` a version. An erasure ends the reach of undo."""
+    conditions = [_FOREGROUND, _columns.undone_by.is_(None), *([] if up_to is None else [_columns.version <= up_to])]
+    newest = _select_newest(connection, thread_id, *conditions, abridged=abridged)
     return None if newest and newest.kind is OperationKind.ERASE else newest
 
 
@@ -43,8 +46,9 @@ def is_newest_undo(connection: sa.Connection, thread_id: str) -> bool:
 
 
 def apply_undo(transaction: Transaction) -> None:
-    """Undo the newest operation with its group."""
-    newest = select_undoable(transaction.connection, transaction.thread.id)
+    """Undo the newest operation that the caller saw, with its group. Only the app's own are newer (see `check_caller`)."""
+    seen = transaction.caller.expected_version
+    newest = select_undoable(transaction.connection, transaction.thread.id, up_to=seen)
     if newest is None:
         raise NothingToUndoError("undo")
     for operation in _select_undo_group(transaction.connection, newest):

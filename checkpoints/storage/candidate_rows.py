@@ -81,6 +81,12 @@ def end_candidate(connection: sa.Connection, key: CandidateKey, end: RunEnd) -> 
     connection.execute(_update_running, {"of_run": key.run_id, "of_number": key.number, **row})
 
 
+def reopen_candidate(connection: sa.Connection, key: CandidateKey) -> None:
+    """Let a candidate that has ended be written once more, from nothing."""
+    row = {"state": RunState.RUNNING, "error": None, "error_details": None, "head_id": None, **to_draft_columns(NO_DRAFT)}
+    connection.execute(_update, {"of_run": key.run_id, "of_number": key.number, **row})
+
+
 def end_candidates(connection: sa.Connection, run_id: str, state: RunState) -> None:
     """Write the end of a run's candidates that have none yet."""
     connection.execute(_end_running, {"of_run": run_id, "state": state})

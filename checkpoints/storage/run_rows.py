@@ -114,6 +114,19 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
     connection.execute(_update_run, {"run_id": run_id, **row})
 
 
+def reopen_run(connection: sa.Connection, run_id: str) -> None:
+    """Let a run that has ended hold its thread again."""
+    row = {
+        "state": RunState.RUNNING,
+        "error": None,
+        "error_details": None,
+        "dismissed": False,
+        "ended_at": None,
+        "head_id": None,
+    }
+    connection.execute(_update_run, {"run_id": run_id, **row})
+
+
 def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:
     """Return the newest run that is running or ended at this head, without dismissed summaries."""
     row = connection.execute(_latest_query, {"of_thread": thread_id, "at_head": head_id}).one_or_none()

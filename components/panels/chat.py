@@ -121,7 +121,7 @@ def _read_transcript(
     services: Services, thread_id: str | None, window: message_window.MessageWindow, closed_notice: str | None
 ) -> dict[str, Any]:
     if thread_id is None:
-        return build_start_page()
+        return build_start_page() | {"suggestions": _list_suggestions(services.runner.graphs.default)}
     store = services.store
     thread = store.get_thread(thread_id)
     messages, earlier, later = message_window.read_window(store, thread_id, window)
@@ -152,8 +152,13 @@ def _read_transcript(
         "rerun": None if later else _describe_rerun(services, run),
         "candidates": _describe_candidates(services, thread, several) if several else None,
         "notice": notice,
-        "suggestions": [_(each) for each in SUGGESTIONS],
+        "suggestions": _list_suggestions(ThreadSettings.from_thread(thread).graph),
     }
+
+
+def _list_suggestions(graph: str) -> list[str]:
+    """Return suggestions for the first message; none for a guest graph, which may do something else."""
+    return [] if graph else [_(each) for each in SUGGESTIONS]
 
 
 def _describe_candidates(services: Services, thread: Thread, run: Run) -> candidates.CandidatesView:

@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.run.requests import replace_text
 from agent.tracing.events import Feedback
-from checkpoints import Caller, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
+from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
 from checkpoints.files import File
 from checkpoints.sentence import sentence
 from components import page_state
@@ -55,6 +55,13 @@ async def _stop_candidate(services: Services, action: Action) -> Answer:
     """Stop one of several models. Its end comes over the socket."""
     await services.runner.stop_candidate(action.thread_id, action.fields["run"], action.fields["number"])
     return Answer(reply=action.accept())
+
+
+async def _retry_candidate(services: Services, action: Action) -> Answer:
+    """Let one of several models answer once more. Its beginning comes over the socket."""
+    key = CandidateKey(action.fields["run"], action.fields["number"])
+    await services.runner.retry_candidate(action.thread_id, key, caller=action.caller)
+    return Answer(page_state.build_update(), action.accept())
 
 
 def refuse_message(action: Action, error: StateError) -> Answer:
@@ -239,6 +246,7 @@ TRANSCRIPT_ACTIONS: Handlers = {
     "continue-rerun": _continue_rerun,
     "stop-rerun": _stop_run,
     "stop-candidate": _stop_candidate,
+    "retry-candidate": _retry_candidate,
     "edit": _edit_message,
     "change": _change_text,
     "summarise": _summarise_messages,

@@ -39,13 +39,13 @@ NO_PLACE = "-"  # instead of a second place
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    @server.get("/api/threads/{thread_id}/state")
+    @server.get("/api/threads/{thread_id:path}/state")
     async def get_states(thread_id: str, place: str = "", other: str = NO_PLACE) -> Response:
         """Return the channels at a place, beside those at another one if it is named. The guard has checked the request."""
         view = await services.read_snapshot(describe_states, services.store, services.runner, thread_id, place, other)
         return JSONResponse(view)
 
-    @server.get("/api/threads/{thread_id}/channel")
+    @server.get("/api/threads/{thread_id:path}/channel")
     async def get_channel(thread_id: str, name: str, place: str = "") -> Response:
         """Return the whole value of a channel at a place, as indented JSON. The guard has checked the request."""
         return PlainTextResponse(await services.read_snapshot(format_channel, services.store, thread_id, place, name))

@@ -1,5 +1,6 @@
 """The search over all conversations, and the place where the page shows what was found."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, TypedDict
@@ -15,6 +16,9 @@ from components.services import Services
 from components.views.list_rows import describe_thread
 
 SEARCH_PATH = "/api/search"
+_MARKDOWN_SIGN = re.compile(  # an escaped character; what makes bold, code, and the rows of tables
+    r"\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"
+)
 MAX_LISTED_TITLES = 20
 MAX_LISTED_HITS = 30  # of the page; more are found by more words
 
@@ -78,7 +82,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             services.start_indexing()
         return JSONResponse(describe_result(found, titled))
 
-    @server.get("/api/threads/{thread_id}/find")
+    @server.get("/api/threads/{thread_id:path}/find")
     async def get_path_hits(thread_id: str, q: str = "") -> Response:
         """Find messages of the open conversation's current path. The guard has checked the request."""
         found = await services.read_snapshot(store.find_in_path, thread_id, q)
@@ -86,17 +90,17 @@ def add_route(server: FastAPI, services: Services) -> None:
             services.start_indexing()
         return JSONResponse(describe_path_hits(found))
 
-    @server.get("/api/threads/{thread_id}/messages/{message_id}/place")
+    @server.get("/api/threads/{thread_id:path}/messages/{message_id}/place")
     async def get_place(thread_id: str, message_id: str) -> Response:
         """Return the message at which the page shows a message that may have left the conversation."""
         return _answer_place(await services.read_snapshot(store.locate_message, thread_id, message_id))
 
-    @server.get("/api/threads/{thread_id}/branches/{branch_id}/place")
+    @server.get("/api/threads/{thread_id:path}/branches/{branch_id}/place")
     async def get_branch_place(thread_id: str, branch_id: str) -> Response:
         """Return the message at which the page shows a branch."""
         return _answer_place(await services.read_snapshot(store.locate_branch, thread_id, branch_id))
 
-    @server.get("/api/threads/{thread_id}/checkpoints/{checkpoint_id}/place")
+    @server.get("/api/threads/{thread_id:path}/checkpoints/{checkpoint_id}/place")
     async def get_checkpoint_place(thread_id: str, checkpoint_id: str) -> Response:
         """Return the message at which the page shows a checkpoint, of whichever branch."""
         return _answer_place(await services.read_snapshot(store.locate_checkpoint, thread_id, checkpoint_id))
@@ -133,15 +137,18 @@ def _describe_hit(hit: SearchHit) -> HitView:
         "message": hit.message_id,
         "checkpoint": hit.checkpoint_id,
         "name": hit.name,
-        "parts": split_snippet(hit.snippet),
+        "parts": split_snippet(hit.snippet, is_markdown=hit.role == "assistant"),
         "time": hit.created_at.isoformat(),
         "standing": hit.standing,
         "branch": hit.branch,
     }
 
 
-def split_snippet(snippet: Snippet) -> list[PartView]:
-    """Split a snippet at its marks: JavaScript counts the characters of a text differently."""
+def split_snippet(snippet: Snippet, *, is_markdown: bool = False) -> list[PartView]:
+    """Split a snippet at its marks: JavaScript counts the characters of a text differently.
+
+    Signs of Markdown are left out.
+    """
     parts: list[PartView] = []
     end = 0
     for start, stop in snippet.ranges:
@@ -149,4 +156,6 @@ def split_snippet(snippet: Snippet) -> list[PartView]:
         parts += [{"text": snippet.text[end:first], "marked": False}, {"text": snippet.text[first:stop], "marked": True}]
         end = max(stop, end)
     parts.append({"text": snippet.text[end:], "marked": False})
+    if is_markdown:
+        parts = [{**part, "text": _MARKDOWN_SIGN.sub(r"\1", part["text"])} for part in parts]
     return [part for part in parts if part["text"]]

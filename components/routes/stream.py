@@ -34,7 +34,7 @@ def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn =
     create_frames = partial(stream_frames, services, describe_turn=describe_turn)
     pages = OpenPages()
 
-    @server.websocket("/api/threads/{thread_id}/events")
+    @server.websocket("/api/threads/{thread_id:path}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:
         """Send the events of a conversation, as the guard allows. Closing the page changes nothing in the run.
 

@@ -10,11 +10,13 @@ from checkpoints import (
     Draft,
     NewMessage,
     Run,
+    RunActiveError,
     RunEnd,
     Runs,
     RunState,
     Store,
 )
+from checkpoints.errors import NothingToRetryError
 from tests.checkpoints.conversations import new, picture, texts
 
 MODELS = ["openai:one", "openai:other", "openai:one"]
@@ -131,3 +133,85 @@ def test_the_same_request_begins_its_candidates_once(store: Store) -> None:
     assert begin(store, None, "0b6f2f6e-0000-4000-8000-000000000001") == run
     assert len(store.list_branches(run.thread_id)) == len(MODELS)
     assert len(Runs(store).list_candidates(run.id)) == len(MODELS)
+
+
+def failed_second(store: Store, thread_id: str) -> tuple[Run, CandidateKey]:
+    """A run whose second model wrote half an answer and failed; its key."""
+    runs, run = Runs(store), begin(store, thread_id)
+    commit(runs, run, 1, "a")
+    failed = runs.list_candidates(run.id)[1]
+    runs.end_candidate(run, CandidateEnd(failed, RunEnd(RunState.FAILED, "It failed."), [answer("half")]))
+    commit(runs, run, 3, "c")
+    runs.end_run(run, RunState.DONE)
+    return run, failed.key
+
+
+def test_one_answer_is_tried_again_from_the_question_and_the_others_stay(store: Store) -> None:
+    thread_id, runs = store.create_thread().id, Runs(store)
+    store.append(thread_id, new("before"))
+    before = picture(store, thread_id)
+    run, key = failed_second(store, thread_id)
+    assert runs.retry_candidate(thread_id, key).state is RunState.RUNNING
+    assert runs.list_running_threads() == {thread_id}
+    again = runs.list_candidates(run.id)[1]
+    assert (again.state, again.error, again.head_id, again.draft) == (RunState.RUNNING, None, None, Draft())
+    commit(runs, run, 2, "b")
+    runs.end_candidate(run, CandidateEnd(again, RunEnd(RunState.DONE)))
+    runs.end_run(run, RunState.DONE)
+    assert [each.state for each in runs.list_candidates(run.id)] == [RunState.DONE] * 3
+    assert texts(store, thread_id) == ["before", "which?", "a"]
+    store.choose(thread_id, runs.list_candidates(run.id)[1].head_id or "")
+    assert texts(store, thread_id) == ["before", "which?", "b"]
+    store.undo(thread_id)
+    store.undo(thread_id)
+    assert picture(store, thread_id) == before
+
+
+def test_the_conversation_stays_where_it_stands_when_another_answer_is_tried_again(store: Store) -> None:
+    thread_id, runs = store.create_thread().id, Runs(store)
+    run = begin(store, thread_id)
+    for number in (2, 3):
+        commit(runs, run, number, f"answer {number}")
+    first = runs.list_candidates(run.id)[0]
+    runs.end_candidate(run, CandidateEnd(first, RunEnd(RunState.FAILED, "It failed.")))
+    runs.end_run(run, RunState.DONE)
+    store.choose(thread_id, runs.list_candidates(run.id)[2].head_id or "")
+    runs.retry_candidate(thread_id, first.key)
+    runs.end_run(run, RunState.FAILED)
+    assert texts(store, thread_id) == ["which?", "answer 3"]
+
+
+def test_an_answer_is_tried_again_once_beside_others_and_never_where_there_is_one(store: Store) -> None:
+    thread_id, runs = store.create_thread().id, Runs(store)
+    run, key = failed_second(store, thread_id)
+    with pytest.raises(NothingToRetryError):
+        runs.retry_candidate(thread_id, CandidateKey(run.id, 1))
+    for other in (CandidateKey(run.id, 4), CandidateKey("no run", 1)):
+        with pytest.raises(NothingToRetryError):
+            runs.retry_candidate(thread_id, other)
+    with pytest.raises(NothingToRetryError):
+        runs.retry_candidate(store.create_thread().id, key)
+    version = runs.retry_candidate(thread_id, key, caller=Caller(request_id="once")) and store.get_thread(thread_id).version
+    for request in ("once", "twice"):  # a double click, as one request and as two
+        runs.retry_candidate(thread_id, key, caller=Caller(request_id=request))
+    assert store.get_thread(thread_id).version == version
+    with pytest.raises(RunActiveError):
+        runs.retry_candidate(thread_id, CandidateKey(run.id, 1))
+    runs.end_run(run, RunState.STOPPED)
+    Runs(store).begin_run(thread_id, new("and?")[0])
+    with pytest.raises(RunActiveError):
+        runs.retry_candidate(thread_id, key)
+
+
+def test_where_the_conversation_has_gone_on_no_answer_is_tried_again(store: Store) -> None:
+    thread_id, runs = store.create_thread().id, Runs(store)
+    _, key = failed_second(store, thread_id)
+    store.append(thread_id, new("on"))
+    with pytest.raises(NothingToRetryError):
+        runs.retry_candidate(thread_id, key)
+    store.undo(thread_id)
+    assert runs.retry_candidate(thread_id, key).state is RunState.RUNNING
+    runs.interrupt_orphans()
+    store.undo(thread_id)
+    with pytest.raises(NothingToRetryError):
+        runs.retry_candidate(thread_id, key)

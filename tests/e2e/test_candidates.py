@@ -99,6 +99,62 @@ def test_a_model_that_fails_says_so_in_its_column(
     expect(candidate(page, 1).get_by_role("alert")).to_contain_text("refused the API key")
 
 
+def test_one_model_that_failed_is_asked_again_alone_and_while_the_other_writes(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    page.tab.get_by_test_id("model").click()
+    page.tab.get_by_role("button", name="Ask several at once").click()
+    page.tab.get_by_role("option", name="other-model").click()
+    page.tab.get_by_role("button", name="Done").click()
+    fake_openai.script(Fault("status", status=401), Say("It is this one, of many words."))
+    page.send("Which?")
+    failed = page.tab.locator('[data-testid="candidate"][data-state="failed"]')
+    expect(failed).to_contain_text("refused the API key")
+    number = int(failed.get_attribute("data-number") or 0)
+    other = visit(shared_openai_server, page.tab.url.removeprefix(shared_openai_server.origin), beside=page)
+    expect(candidate(page, 3 - number)).to_have_attribute("data-state", "done")
+    fake_openai.script(Fault("status", status=401), Say("It is that one, of as many words."))
+    again = candidate(page, number).get_by_role("button", name="Try again")
+    again.dblclick()
+    expect(failed).to_have_count(1)
+    expect(page.stop_button).to_have_count(0)
+    fake_openai.hold(3)
+    again.click()
+    for each in (page, other):
+        expect(candidate(each, number)).to_have_attribute("data-state", "running")
+        expect(candidate(each, number)).to_contain_text("It is")
+        expect(candidate(each, number).get_by_role("alert")).to_have_count(0)
+        expect(candidate(each, 3 - number)).to_contain_text("It is this one")
+    page.reload()
+    expect(candidate(page, number)).to_contain_text("It is")
+    fake_openai.release()
+    for each in (page, other):
+        expect_states(each, "done", "done")
+        expect(candidate(each, number)).to_contain_text("It is that one, of as many words.")
+    assert len(fake_openai.requests) == 4
+    page.tab.get_by_role("button", name="Undo last change").click()
+    page.expect_messages(0)
+
+
+def test_undo_right_after_the_answers_takes_them_back(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    """The panels do not know of the answers yet, and the person has seen them."""
+    page = visit(shared_openai_server)
+    page.say("Red?")
+    choose_models(page, "demo")
+    undo = page.tab.get_by_role("button", name="Undo last change")
+    expect(undo).to_be_enabled()
+    page.tab.route("**/api/panels", lambda _: None)
+    page.send("hello")
+    expect_states(page, "done", "done")
+    undo.click()
+    page.tab.unroute("**/api/panels")  # and what was held goes on
+    page.expect_messages(2)
+    expect(page.tab.locator("body")).not_to_contain_text("changed elsewhere")
+
+
 @pytest.mark.slow
 def test_a_killed_server_gives_back_what_each_model_has_written(start: Start, visit: Visit) -> None:
     server = start(demo_seconds_per_token="0.2")

@@ -81,13 +81,13 @@ def test_conversations_are_renamed_pinned_and_archived_in_the_list(server: Serve
     expect_accessible(page, "a list with a pin")
     choose(page, "Deux", "Archive")
     expect(page.threads).to_contain_text(["One", "Three"])
-    page.tab.get_by_role("button", name="Archive", exact=True).click()
+    page.tab.get_by_role("button", name="Archived", exact=True).click()
     expect(page.threads).to_contain_text(["Deux"])
     choose(page, "Deux", "Unarchive")
     expect(page.threads).to_have_count(0)
     page.toast.get_by_role("button", name="Undo").click()
     expect(page.threads).to_contain_text(["Deux"])
-    page.tab.get_by_role("button", name="Archive", exact=True).click()
+    page.tab.get_by_role("button", name="Archived", exact=True).click()
     field = page.tab.get_by_role("searchbox", name="Search conversations and messages")
     field.fill("deux")
     expect(page.threads).to_contain_text(["Deuxarchived"])
@@ -142,7 +142,7 @@ def test_ten_thousand_are_scrolled_through_found_and_changed_one_by_one(full_ser
         scroll_to_end(page)
         expect(page.threads.last).not_to_have_text(last or "")
     assert page.threads.count() < 100
-    for foot in ("Archive", "Deleted"):
+    for foot in ("Archived", "Deleted"):
         expect(page.tab.get_by_role("button", name=foot, exact=True)).to_be_in_viewport(ratio=1)
     title = (page.tab.locator(".thread-title").last.text_content() or "").strip()
     choose(page, title, "Rename")
@@ -206,3 +206,27 @@ def test_a_copied_link_opens_at_its_message_also_of_a_branch_and_a_checkpoint(
     other.expected.append("404")
     other.open(f"/t/{thread_id}?message=none")
     expect(other.toast).to_contain_text("This message is no longer there.")
+
+
+def test_a_conversation_of_any_id_has_a_page(start: Start, tmp_path: Path, visit: Visit) -> None:
+    """Graphs of one's own may call theirs as they like."""
+    database = Database.open_file(tmp_path / "server-0" / "data" / "waymark.db")
+    store, now = Store(database), datetime.now(UTC)
+    with database.begin_write() as connection:
+        thread_rows.insert_thread(connection, store.prepare_thread("Theirs", thread_id="team/7 a?b#c%2F&d"), now)
+    database.close()
+    page = visit(start())
+    page.threads.filter(has_text="Theirs").click()
+    expect(page.tab.locator("#thread-title")).to_have_text("Theirs")
+    page.say("Hello")
+    page.save("Begin")
+    page.reload()
+    page.expect_checkpoints(("Begin", 2))
+    page.say("Hello again")
+    page.restore("Begin")
+    page.undo()
+    page.select(page.checkpoint("Begin")).get_by_test_id("compare").click()
+    expect(page.dialog).to_contain_text("2 messages in common")
+    page.tab.keyboard.press("Escape")
+    assert "Hello again" in page.export(tmp_path).read_text()
+    expect(page.tab.get_by_text("Reconnecting…")).to_have_count(0)

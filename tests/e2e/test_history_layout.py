@@ -177,3 +177,24 @@ def test_messages_without_places_are_folded(tab: Page) -> None:
     assert [[row["kind"], row["count"]] for row in rows] == [
         *(["fold", 9], ["checkpoint", 0], ["checkpoint", 0], ["fold", 10], ["branch", 0])
     ]
+
+
+def test_a_removed_checkpoint_that_another_branch_has_is_there_once(tab: Page) -> None:
+    place = {"segment": 0, "message": "m", "created_by": "user", "pinned": False, "here": False}
+    shared, lost = ({**place, "messages": count, "id": name, "name": name} for name, count in (("Shared", 4), ("Lost", 6)))
+    branches = [{**place, "messages": 2, "id": "main", "name": "main", "current": True}]
+    branches += [{**place, "messages": 5, "id": "side", "name": "side", "current": False}]
+    data = {
+        "segments": [{"id": 0, "parent": None, "from": 0, "message": None}],
+        **{
+            "branches": branches,
+            "branch_count": 2,
+            "checkpoints": [],
+            "elsewhere": [shared],
+            "moves": [],
+            "alternatives": [],
+        },
+        "removed": {**place, "messages": 6, "count": 4, "checkpoints": [shared, lost]},
+    }
+    rows, _ = lay_out(tab, data)
+    assert [row["item"]["value"]["name"] for row in rows if row["kind"] == "checkpoint"] == ["Shared", "Lost"]

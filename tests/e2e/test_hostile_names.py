@@ -10,7 +10,10 @@ from checkpoints.saved_prompts import SavedPrompts
 from tests.components.test_html_export import HOSTILE, write_hostile
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.dialogs import close, run_command
+from tests.e2e.server import Server
+from tests.e2e.test_candidates import candidate, choose_models
 from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Fault, Say
 from tests.hostile_texts import RUN
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -20,6 +23,34 @@ FIND_ACTIVE = """() => [...document.querySelectorAll("body > :not(script) *")].f
   || /^\\s*(javascript|data):/i.test(each.getAttribute("href") ?? "")
   || (each.tagName === "IMG" && !["", "blob:", "data:", location.protocol].includes(each.src && new URL(each.src).protocol))
 ).map((each) => each.outerHTML.slice(0, 300))"""
+
+GRAPH = """
+from typing import Annotated, Literal, TypedDict
+
+from langchain_core.messages import AIMessage
+from langgraph.config import get_stream_writer
+from langgraph.graph import START, StateGraph, add_messages
+from langgraph.types import interrupt
+from pydantic import Field
+
+TEXTS = {texts!r}
+Messages = Annotated[list, add_messages]
+named = {{f"field_{{n}}": Annotated[str, Field(title=text, description=text)] for n, text in enumerate(TEXTS[100:140])}}
+Inputs = TypedDict("Inputs", {{"messages": Messages, "choice": Literal[tuple(TEXTS[:100])], **named}}, total=False)
+State = TypedDict("State", {{"messages": Messages, "tree": dict, **dict.fromkeys(TEXTS, str)}}, total=False)
+
+
+def node(state):
+    write = get_stream_writer()
+    for text in TEXTS:
+        write(text)
+    interrupt("\\n".join(TEXTS))
+    tree = {{**dict.fromkeys(TEXTS, TEXTS[0]), "all": TEXTS}}
+    return {{"messages": [AIMessage("\\n\\n".join(TEXTS))], "tree": tree, **{{text: text for text in TEXTS}}}}
+
+
+graph = StateGraph(State, input_schema=Inputs).add_node("node", node).add_edge(START, "node").compile()
+"""
 
 
 def write_everywhere(file: Path) -> str:
@@ -38,6 +69,13 @@ def write_everywhere(file: Path) -> str:
     return thread_id
 
 
+def watch_dialogs(page: Page) -> list[str]:
+    """The messages of the dialogs that a script opens."""
+    ran: list[str] = []
+    page.tab.on("dialog", lambda dialog: (ran.append(dialog.message), dialog.dismiss()))
+    return ran
+
+
 def expect_nothing_active(page: Page, state: str) -> None:
     assert page.tab.evaluate(FIND_ACTIVE) == [], state
 
@@ -47,8 +85,7 @@ def test_120_hostile_texts_in_every_field_run_and_load_nothing(start: Start, tmp
     (tmp_path / "server-0" / "data").mkdir(parents=True, mode=0o700)
     thread_id = write_everywhere(tmp_path / "server-0" / "data" / "waymark.db")
     page = visit(start(), f"/t/{thread_id}")
-    ran: list[str] = []
-    page.tab.on("dialog", lambda dialog: (ran.append(dialog.message), dialog.dismiss()))
+    ran = watch_dialogs(page)
     expect_nothing_active(page, "the conversation, History and titles with tags")
     page.tab.get_by_role("searchbox", name="Search conversations and messages").fill(RUN)
     expect(page.tab.get_by_role("region", name="In messages").locator("mark").first).to_be_visible()
@@ -77,4 +114,55 @@ def test_120_hostile_texts_in_every_field_run_and_load_nothing(start: Start, tmp
     close(page)
     page.select(page.branches.last)
     expect_nothing_active(page, "the card of a branch")
+    assert ran == []
+
+
+def test_120_hostile_texts_of_models_and_providers_side_by_side_run_and_load_nothing(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    ran = watch_dialogs(page)
+    choose_models(page, "other-model")
+    words = "\n\n".join(HOSTILE)
+    fake_openai.script(
+        Say(words), Fault("status", status=400, body={"error": {"message": words[:2_000], "type": "invalid"}})
+    )
+    page.send("Which?")
+    expect(page.stop_button).to_have_count(0)
+    for number in (1, 2):
+        expect(candidate(page, number)).to_contain_text(RUN)
+    expect_nothing_active(page, "answers side by side")
+    for state in ("/branch", "/restore ", "/compact"):
+        page.composer.fill(state)
+        expect_nothing_active(page, state)
+    page.composer.fill("")
+    page.press_in_menu("Export")
+    page.dialog.get_by_label("Words to redact").fill(words[:1_000])
+    expect_nothing_active(page, "the export")
+    assert ran == []
+
+
+def test_120_hostile_texts_of_a_graph_in_its_form_question_and_state_run_and_load_nothing(
+    start: Start, tmp_path: Path, visit: Visit
+) -> None:
+    (tmp_path / "theirs.py").write_text(GRAPH.format(texts=HOSTILE))
+    page = visit(start(graph=f"{tmp_path / 'theirs.py'}:graph"))
+    ran = watch_dialogs(page)
+    page.tab.locator(".graph-inputs summary").click()
+    expect(page.tab.locator(".graph-inputs option")).to_have_count(101)
+    expect_nothing_active(page, "the form")
+    page.send(HOSTILE[0])
+    question = page.tab.get_by_test_id("question")
+    expect(question).to_contain_text(RUN)
+    expect_nothing_active(page, "the question")
+    question.get_by_role("textbox").fill(HOSTILE[1])
+    question.get_by_role("button", name="Answer").click()
+    page.wait_for_answer()
+    page.save(HOSTILE[2][:100], HOSTILE[3])
+    page.select(page.tab.get_by_test_id("checkpoint")).get_by_test_id("state").click()
+    channels = page.tab.get_by_test_id("channel")
+    expect(channels.first).to_be_visible()
+    for each in channels.all()[:20]:
+        each.locator("summary").first.click()
+    expect_nothing_active(page, "the state")
     assert ran == []

@@ -1,15 +1,12 @@
-"""What a person does on a slow network, and on one that is away for a while: nothing is done twice, lost or unsaid.
+"""What a person does on a slow network, and on one that is away for a while: nothing is done twice, lost or unsaid."""
 
-On a slow network each press is a double click. Without a network a press says that it did nothing, and is repeated.
-"""
-
-import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.networks import NETWORKS, UNSAID, Network
 from tests.e2e.test_conversations import choose, row
 from tests.e2e.test_prompts import open_library, prompts
 from tests.e2e.test_rerun import banner
@@ -19,43 +16,6 @@ from tests.fakes.openai import FakeOpenAI, Say
 from tests.rounds import sample
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-UNLIMITED = -1
-AWAY = "away"
-NETWORKS = {
-    "400 ms": {"latency": 400, "downloadThroughput": UNLIMITED, "uploadThroughput": UNLIMITED},
-    "150 ms": {"latency": 150, "downloadThroughput": UNLIMITED, "uploadThroughput": UNLIMITED},
-    AWAY: {},
-    "800 ms": {"latency": 800, "downloadThroughput": UNLIMITED, "uploadThroughput": UNLIMITED},
-    "30 kB/s": {"latency": 0, "downloadThroughput": 30_000, "uploadThroughput": 30_000},
-}
-UNSAID = re.compile("does not answer|did not answer|could not be", re.IGNORECASE)
-
-
-class Network:
-    """The network of a page, and presses on it."""
-
-    def __init__(self, page: Page, name: str) -> None:
-        self._page, self.is_away = page, name == AWAY
-        if self.is_away:
-            page.expect_lost_server()
-            page.expected.append("ERR_INTERNET_DISCONNECTED|fetch dynamically")
-        else:
-            session = page.tab.context.new_cdp_session(page.tab)
-            session.send("Network.emulateNetworkConditions", {"offline": False, **NETWORKS[name]})
-
-    def press(self, button: Locator, again: Locator | None = None) -> None:
-        """Press twice; or in vain, and, after the network is back, once more."""
-        if not self.is_away:
-            button.dblclick()
-            return
-        self._page.tab.context.set_offline(True)
-        button.click()
-        expect(self._page.tab.locator("body")).to_contain_text(UNSAID)
-        self._page.tab.context.set_offline(False)
-        (again or button).click()
-        close = self._page.toast.get_by_role("button", name="close")
-        if close.is_visible() and not self._page.dialog.is_visible():
-            close.click()  # the toast would cover what is pressed next
 
 
 @pytest.fixture(params=sample(NETWORKS, 2))

@@ -22,7 +22,7 @@ loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
  */
 export function BringHome({ data, place, onClose }) {
   const { thread } = data;
-  const { content, status } = useFetch(`/api/threads/${thread}/excerpts?${new URLSearchParams({ place })}`, GONE_TEXT);
+  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(thread)}/excerpts?${new URLSearchParams({ place })}`, GONE_TEXT);
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(/** @type {string[]} */ ([]));
   const draft = useDraft(thread, place, setText);
@@ -98,7 +98,7 @@ function useDraft(thread, place, setText) {
     if (state.isPending) return;
     const { signal } = (controller.current = new AbortController());
     setState({ isPending: true, problem: null, about: "" });
-    const { reply, problem } = await post(`/api/threads/${thread}/conclusion`, { place }, signal);
+    const { reply, problem } = await post(`/api/threads/${encodeURIComponent(thread)}/conclusion`, { place }, signal);
     if (signal.aborted) return;
     if (reply) setText((written) => [written.trimEnd(), reply.text].filter(Boolean).join("\n\n").slice(0, MAX_CONCLUSION_CHARS));
     setState({ isPending: false, problem, about: reply ? describeDraft(reply) : "" });
@@ -122,7 +122,7 @@ function useNote({ thread, version }, place, onClose) {
     if (last.current.content !== content) last.current = { content, op: createOperationId() };
     setState({ isSending: true, problem: null });
     const body = { place, text, messages, op: last.current.op, version: findSeenVersion(thread, version) };
-    const { reply, problem } = await post(`/api/threads/${thread}/excerpts`, body);
+    const { reply, problem } = await post(`/api/threads/${encodeURIComponent(thread)}/excerpts`, body);
     setState({ isSending: false, problem });
     if (reply) onClose(); // the banner says that it was added
   };

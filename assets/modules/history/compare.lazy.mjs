@@ -34,7 +34,7 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 export function Compare({ data, place, act, onBring, onClose }) {
   const [one, setOne] = useState(place);
   const [other, setOther] = useState(CURRENT_POSITION);
-  const { content, status } = useFetch(`/api/threads/${data.thread}/comparison?${new URLSearchParams({ one, other })}`, GONE_TEXT, data.version);
+  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(data.thread)}/comparison?${new URLSearchParams({ one, other })}`, GONE_TEXT, data.version);
   const go = (type, target) => {
     onClose();
     act(type, target);

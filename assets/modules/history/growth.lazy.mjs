@@ -17,7 +17,7 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
  * @param {{data: import("../lib/types.mjs").HistoryData, onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
-  const { content, status } = useFetch(`/api/threads/${data.thread}/growth`, GONE_TEXT, data.version);
+  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(data.thread)}/growth`, GONE_TEXT, data.version);
   if (!content) return h("p", { className: "quiet", role: "status" }, status);
   if (content.points.length < 2) return h("p", { className: "growth-saved" }, content.points.length ? describeGrowth(content.points[0], content.drops) : _("No messages yet."));
   return h(Plot, { growth: content, checkpoints: data.checkpoints, onShow });

@@ -71,9 +71,9 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
   if (kind === "move") return note(describeSaving(value));
   if (kind !== "checkpoint") return null;
-  const author = value.created_by === "judge" || value.created_by === "agent" ? value.created_by : null;
+  const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
   return [
-    author && h("span", { key: "author", className: "place-note", title: _("Saved by {name}", { name: AUTHORS[author].name }) }, author),
+    author && h("span", { key: "author", className: "place-note", title: _("Saved by {name}", { name: AUTHORS[value.created_by].name }) }, author),
     isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, _("Milestone")),
     isHere && h("span", { key: "here", className: "visually-hidden" }, _("you are here")),
   ];

@@ -36,7 +36,8 @@ function listItems({ checkpoints, elsewhere, branches, branch_count: count, move
   const isMarked = !own.some(({ isHere }) => isHere);
   const others = branches.filter(({ current }) => !current);
   const current = branches.filter((branch) => branch.current && (isMarked || count > 1));
-  const elsewhereToo = [...elsewhere, ...(removed?.checkpoints ?? [])].map((checkpoint) => make("checkpoint", checkpoint, { isElsewhere: true }));
+  const leftBehind = (removed?.checkpoints ?? []).filter(({ id }) => !elsewhere.some((each) => each.id === id)); // of no other branch
+  const elsewhereToo = [...elsewhere, ...leftBehind].map((checkpoint) => make("checkpoint", checkpoint, { isElsewhere: true }));
   const left = alternatives.map((alternative) => make("alternative", alternative, { isElsewhere: true }));
   const before = [...left, ...moves.map((move) => make("move", move)), ...own, ...elsewhereToo, ...others.map((branch) => make("branch", branch, { isElsewhere: true }))];
   return [

@@ -20,7 +20,7 @@ loadStyle(new URL("./run-again.lazy.css", import.meta.url));
  * @param {{thread: string, place: string, onClose: () => void}} props
  */
 export function RunAgain({ thread, place, onClose }) {
-  const { content, status } = useFetch(`/api/threads/${thread}/rerun?${new URLSearchParams({ place })}`, GONE_TEXT);
+  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(thread)}/rerun?${new URLSearchParams({ place })}`, GONE_TEXT);
   const [changes, setChanges] = useState(/** @type {{first?: string, model?: string, instructions?: string}} */ ({}));
   const begin = useBeginning(thread, onClose);
   const isEmpty = !content?.questions.length;
@@ -56,7 +56,7 @@ function Fields({ content, chosen, change }) {
   const field = (name, more) => ({ id: `${id}-${name}`, value: chosen[name], onChange: change(name), ...more });
   return [
     label("model", _("Model")),
-    h("select", { key: "model", ...field("model", { className: "form-select" }) }, option("", _("{value} (default)", { value: content.default })), others.map((name) => option(name, name))),
+    h("select", { key: "model", ...field("model", { className: "form-select", autoFocus: true }) }, option("", _("{value} (default)", { value: content.default })), others.map((name) => option(name, name))),
     label("instructions", _("Instructions")),
     h("textarea", { key: "instructions", ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }) }),
     label("first", _("From question")),
@@ -73,7 +73,7 @@ function useBeginning(thread, onClose) {
     const content = JSON.stringify(choice);
     if (last.current.content !== content) last.current = { content, op: createOperationId() };
     setState({ isSending: true, problem: null });
-    const problem = await post(`/api/threads/${thread}/rerun`, { ...choice, op: last.current.op });
+    const problem = await post(`/api/threads/${encodeURIComponent(thread)}/rerun`, { ...choice, op: last.current.op });
     setState({ isSending: false, problem });
     if (problem === null) onClose(); // the conversation shows how far it is
   };

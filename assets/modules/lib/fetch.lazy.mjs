@@ -6,7 +6,7 @@ const LOADING = { address: null, content: null, status: _("Reading…") };
 const UNREADABLE_TEXT = _("This cannot be read right now.");
 
 /**
- * Fetch JSON, and fetch it again whenever the address changes.
+ * Fetch JSON, and fetch it again whenever the address changes, or a lost network is back.
  * @param {string} address
  * @param {string} goneText shown when the server answers 404
  * @param {number} [revision] changes when there is more to fetch
@@ -14,6 +14,14 @@ const UNREADABLE_TEXT = _("This cannot be read right now.");
  */
 export function useFetch(address, goneText, revision) {
   const [result, setResult] = useState(LOADING);
+  const [attempt, setAttempt] = useState(0);
+  const isLost = result.status === UNREADABLE_TEXT;
+  useEffect(() => {
+    if (!isLost) return undefined;
+    const fetchAgain = () => setAttempt((number) => number + 1);
+    window.addEventListener("online", fetchAgain);
+    return () => window.removeEventListener("online", fetchAgain);
+  }, [isLost]);
   useEffect(() => {
     const controller = new AbortController();
     const fail = (status) => setResult({ address, content: null, status });
@@ -21,6 +29,6 @@ export function useFetch(address, goneText, revision) {
       .then(async (reply) => (reply.ok ? setResult({ address, content: await reply.json(), status: null }) : fail(reply.status === 404 ? goneText : UNREADABLE_TEXT)))
       .catch(() => controller.signal.aborted || fail(UNREADABLE_TEXT));
     return () => controller.abort();
-  }, [address, revision]);
+  }, [address, revision, attempt]);
   return result.address === address ? result : LOADING; // never the content of another address
 }

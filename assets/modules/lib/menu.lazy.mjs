@@ -2,7 +2,20 @@
 const { createElement: h, useLayoutEffect, useRef } = window.React;
 const { flushSync } = window.ReactDOM;
 
+const EDGE_PX = 8; // between a menu and the edge of its view
+const MIN_HEIGHT_PX = 130;
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
+
+/** Keep a menu in view: above its opener where there is more room, no higher than that room, and within the window's left edge. */
+function placeMenu(element) {
+  const view = element.closest(".log, .threads-scroll")?.getBoundingClientRect() ?? { top: 0, bottom: window.innerHeight };
+  const { left, bottom } = element.getBoundingClientRect();
+  const { top, bottom: below } = element.offsetParent.getBoundingClientRect();
+  const isAbove = bottom > view.bottom && top - view.top > view.bottom - below;
+  element.toggleAttribute("data-above", isAbove);
+  element.style.maxHeight = `${Math.max(MIN_HEIGHT_PX, (isAbove ? top - view.top : view.bottom - below) - EDGE_PX)}px`;
+  element.style.translate = `${Math.max(0, EDGE_PX - left)}px`; // on a phone, a short question's button is far left
+}
 
 /** @param {{name: string, items: [string, () => void][], onClose: () => void}} props */
 export function Menu({ name, items, onClose }) {
@@ -11,8 +24,7 @@ export function Menu({ name, items, onClose }) {
     const opener = document.activeElement;
     const element = list.current;
     element.children[0].focus({ preventScroll: true });
-    const { bottom } = element.getBoundingClientRect();
-    element.toggleAttribute("data-above", bottom > (element.closest(".log, .threads-scroll")?.getBoundingClientRect().bottom ?? window.innerHeight));
+    placeMenu(element);
     const onPointerDown = (event) => element.contains(event.target) || onClose();
     document.addEventListener("pointerdown", onPointerDown);
     return () => {

@@ -1,4 +1,6 @@
-/** A press that counts once: it may be repeated only after a time without an effect. */
+/** A press that counts once: it may be repeated only after a time without an effect, or when its request is lost. */
+import { LOST_EVENT } from "./request.mjs";
+
 const { useEffect, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000;
@@ -8,8 +10,13 @@ export function usePending() {
   const [isPending, setPending] = useState(false);
   useEffect(() => {
     if (!isPending) return undefined;
-    const timer = setTimeout(() => setPending(false), RETRY_AFTER_MS);
-    return () => clearTimeout(timer);
+    const release = () => setPending(false);
+    const timer = setTimeout(release, RETRY_AFTER_MS);
+    document.addEventListener(LOST_EVENT, release);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener(LOST_EVENT, release);
+    };
   }, [isPending]);
   const press = (action) => {
     if (isPending) return;

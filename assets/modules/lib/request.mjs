@@ -2,7 +2,7 @@
 const { useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const NO_REPLY_MS = 6000;
-const LOST_EVENT = "waymark-request-lost";
+export const LOST_EVENT = "waymark-request-lost";
 const doNothing = () => undefined;
 
 /** Report to all pending requests that their replies may never come. */

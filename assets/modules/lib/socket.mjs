@@ -8,22 +8,26 @@ const LOST_AFTER_MS = 1000;
 const SESSION_ENDED = 4401;
 const THREAD_IS_GONE = 4404;
 
-/** The newest version that the stream reported, and the newest one whose change only the data shows. */
-let newest = { thread: null, version: 0, unseen: 0 };
+/** The newest version that the stream reported, and the changes that only the data shows, each with the version before it. */
+let newest = { thread: null, version: 0, unseen: [] };
 
-const isAhead = (thread, version) => newest.thread === thread && newest.version > version;
+const findUnseen = (thread, version) => (newest.thread === thread ? newest.unseen.find((each) => each.version > version) : undefined);
 
 /** Return whether the stream has reported a change since this version that only newer data will show. */
-export const isChangeUnseen = (thread, version) => isAhead(thread, version) && newest.unseen > version;
+export const isChangeUnseen = (thread, version) => findUnseen(thread, version) !== undefined;
 
-/** Return the version that the user sees: the data's, or a newer one if the stream has shown every change since. */
-export const findSeenVersion = (thread, version) => (isAhead(thread, version) && newest.unseen <= version ? newest.version : version);
+/** Return the version that the user sees: the data's, or a newer one up to which the stream has shown every change. */
+export function findSeenVersion(thread, version) {
+  if (newest.thread !== thread) return version;
+  return Math.max(version, findUnseen(thread, version)?.before ?? newest.version);
+}
 
-const isShown = ({ kind, message }) => kind === "end" || ((kind === "start" || kind === "message") && Boolean(message));
+const isShown = ({ kind, message }) => kind === "end" || kind === "answer" || ((kind === "start" || kind === "message") && Boolean(message));
 
 function recordVersion(thread, frame) {
-  const unseen = newest.thread === thread ? newest.unseen : 0;
-  newest = { thread, version: frame.version, unseen: isShown(frame) ? unseen : frame.version };
+  if (newest.thread !== thread) newest = { thread, version: 0, unseen: [] };
+  if (!isShown(frame)) newest.unseen.push({ version: frame.version, before: newest.version });
+  newest.version = frame.version;
 }
 
 /** The socket of a start page, open before its first message. It then follows the conversation that it names. */

@@ -47,7 +47,7 @@ function useShownHtml({ id, role, html }) {
     if (!isWanted || formattedById.has(id)) return undefined;
     const controller = new AbortController();
     const { thread } = place.current.closest("[data-thread]").dataset;
-    fetchFormatted(`/api/threads/${thread}/messages/${id}/formatted`, controller.signal).then((formatted) => {
+    fetchFormatted(`/api/threads/${encodeURIComponent(thread)}/messages/${id}/formatted`, controller.signal).then((formatted) => {
       if (formatted === null) return;
       formattedById.set(id, formatted);
       setFormattedId(id);

@@ -1,7 +1,7 @@
 /** Ways between the parts of the page without a mouse: F6 and Shift+F6, and the links at the page's beginning. */
 import { isNarrow, showPane } from "./panes.mjs";
 
-const FOCUSABLE = 'button:not([disabled]), a[href], input:not([hidden]), textarea, [tabindex="0"]';
+const FOCUSABLE = 'button:not([disabled]), a[href], input:not([hidden]), textarea, [tabindex="0"]:not([role="separator"])';
 const FIELD = ".message-field textarea";
 /** Each part with the element that gets the focus first. */
 const REGIONS = {

@@ -179,7 +179,7 @@ function useRenamed() {
 function groupThreads(threads, view, now) {
   const byName = new Map();
   for (const thread of threads) {
-    const name = view === "archived" ? _("Archive") : thread.pinned ? _("Pinned") : nameAgeGroup(thread.updated, now);
+    const name = view === "archived" ? _("Archived") : thread.pinned ? _("Pinned") : nameAgeGroup(thread.updated, now);
     if (!byName.has(name)) byName.set(name, []);
     byName.get(name).push(thread);
   }
@@ -219,7 +219,7 @@ function ThreadsFoot({ view, onShow, onTags }) {
   return h(
     "div",
     { className: "threads-foot" },
-    button("archived", _("Archive")),
+    button("archived", _("Archived")),
     button("deleted", _("Deleted")),
     onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, _("Tags")),
     h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, _("Export all")),

@@ -1,6 +1,7 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
 import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { usePending } from "../lib/pending.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
@@ -11,6 +12,7 @@ import { LiveReasoningCard, Reasoning } from "./reasoning.mjs";
 
 const { createElement: h, useState } = window.React;
 
+const UNFINISHED = new Set(["failed", "stopped", "interrupted"]);
 const STATES = { stopped: _("Stopped"), interrupted: _("Cut off") };
 
 loadStyle(new URL("./candidates.lazy.css", import.meta.url));
@@ -42,7 +44,7 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
       error && h("div", { className: "candidate-error", role: "alert" }, icon("exclamation-triangle"), h("p", null, error, details && h("small", null, details))),
       !error && STATES[state] && h("p", { className: "quiet candidate-end" }, STATES[state]),
     ),
-    h(Foot, { answer, isRunning, isChosen, act, announce }),
+    h(Foot, { answer, run, isRunning, isChosen, act, announce }),
   );
 }
 
@@ -76,10 +78,12 @@ function Writing({ live }) {
   ];
 }
 
-/** @param {{answer: AnswerView, isRunning: boolean, isChosen: boolean, act: Function, announce: Function}} props */
-function Foot({ answer, isRunning, isChosen, act, announce }) {
-  const { head, model, messages, usage } = answer;
-  if (isRunning || (head === null && usage === null)) return null;
+/** @param {{answer: AnswerView, run: string, isRunning: boolean, isChosen: boolean, act: Function, announce: Function}} props */
+function Foot({ answer, run, isRunning, isChosen, act, announce }) {
+  const { head, model, messages, usage, state } = answer;
+  const canRetry = UNFINISHED.has(state);
+  const retry = canRetry && h(TryAgain, { answer, run, act });
+  if (isRunning || (head === null && usage === null)) return retry && h("footer", { className: "candidate-foot" }, retry);
   const last = messages.findLast(({ text }) => text !== "");
   const goOn = () => {
     if (isChosen) return;
@@ -91,8 +95,20 @@ function Foot({ answer, isRunning, isChosen, act, announce }) {
     { className: "candidate-foot" },
     usage && h(Usage, { usage }),
     last && h(CopyAnswer, { message: last, announce }),
+    retry,
     head !== null &&
       h("button", { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn }, icon(isChosen ? "check-lg" : "arrow-down"), isChosen ? _("Going on from this") : _("Go on from this")),
+  );
+}
+
+/** Ask one model once more. The answer's beginning takes the button away. */
+function TryAgain({ answer: { number, model }, run, act }) {
+  const { isPending, press } = usePending();
+  return h(
+    "button",
+    { type: "button", className: "quiet-button", "aria-disabled": isPending, "aria-label": _("Try again: {model}, answer {number}", { model, number }), onClick: () => press(() => act("retry-candidate", { run, number })) },
+    icon("arrow-repeat"),
+    _("Try again"),
   );
 }
 

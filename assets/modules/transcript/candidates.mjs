@@ -6,7 +6,7 @@
  * @typedef {import("../lib/types.mjs").CandidatesView} CandidatesView
  */
 
-const begin = ({ number, model }) => ({ number, model, state: "running", error: null, details: null, head: null, current: number === 1, messages: [], usage: null });
+const begin = ({ number, model, state = "running" }) => ({ number, model, state, error: null, details: null, head: null, current: number === 1, messages: [], usage: null });
 
 /**
  * @param {CandidatesView|null} candidates as the frames before have told
@@ -16,11 +16,11 @@ const begin = ({ number, model }) => ({ number, model, state: "running", error: 
 export function nextCandidates(candidates, frame) {
   switch (frame.kind) {
     case "start":
-      return frame.candidates ? { run: frame.run, answers: frame.candidates.map(begin) } : null;
+      return frame.candidates ? { run: frame.run, answers: frame.candidates.map((each) => ({ ...begin(each), since: each.state === "running" ? frame.version : 0 })) } : null;
     case "hello":
       return frame.run?.candidates ? resume(candidates, frame.run) : candidates;
     case "answer":
-      return candidates && { ...candidates, answers: candidates.answers.map((each) => (each.number === frame.answer.number ? frame.answer : each)) };
+      return candidates && { ...candidates, answers: candidates.answers.map((each) => (each.number === frame.answer.number ? { ...frame.answer, since: frame.version } : each)) };
     default:
       return candidates;
   }
@@ -41,7 +41,7 @@ function resume(candidates, { id, candidates: found }) {
 export function pickCandidates(data, live) {
   if (live === null) return data.candidates;
   if (data.candidates?.run !== live.run) return live;
-  return { run: live.run, answers: live.answers.map((each) => pickAnswer(each, data.candidates.answers.find(({ number }) => number === each.number))) };
+  return { run: live.run, answers: live.answers.map((each) => pickAnswer(each, data.candidates.answers.find(({ number }) => number === each.number), data.version)) };
 }
 
 /**
@@ -56,8 +56,13 @@ export function leaveCandidates(data, run) {
   return { ...data, messages: [...data.messages, ...(chosen?.messages ?? [])], candidates: null };
 }
 
-/** @param {AnswerView} live @param {AnswerView|undefined} known */
-function pickAnswer(live, known) {
-  if (known === undefined || live.messages.length > known.messages.length) return live;
+/**
+ * @param {AnswerView & {since?: number}} live `since`: the version of the conversation that it is of, where the frame had one
+ * @param {AnswerView|undefined} known
+ * @param {number} version of what is known
+ */
+function pickAnswer(live, known, version) {
+  if (known === undefined || live.since > version || live.messages.length > known.messages.length) return live;
+  if (live.since === 0) return known; // it is not of this try
   return live.state === "running" ? known : { ...known, state: live.state, error: live.error, details: live.details };
 }

@@ -78,9 +78,12 @@ const endMissedRun = (run, version) => (run?.state === "running" ? { ...run, sta
  */
 export function hasRunEnd(data, run) {
   if (run === null) return true;
-  if (data.run?.id === run.id) return data.run.state !== "running";
+  if (data.run?.id === run.id) return data.run.state !== "running" && !isBegunAgain(data, run);
   return run.state !== "running" && run.version <= data.version;
 }
+
+/** Whether a run with several answers has begun again, for one of them, since the data was read. */
+const isBegunAgain = (data, run) => run.state === "running" && run.version > data.version;
 
 /** Drop messages and runs that the data now includes. */
 const dropKnown = (stream, data) => ({

@@ -10,6 +10,7 @@ import { keepInView } from "./scroll-to-message.mjs";
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const TYPING_PAUSE_MS = 150;
+const SLOW_AFTER_MS = 600; // until the bar says that it searches
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { hits: [], more: false, pending: false, term: null };
 const FIELD_NAME = _("Find in this conversation");
@@ -22,7 +23,7 @@ loadStyle(new URL("./find-bar.lazy.css", import.meta.url));
 export function FindBar({ thread, version, onClose }) {
   const field = useRef(null);
   const [text, setText] = useState("");
-  const found = usePathHits(thread, text, version);
+  const { found, isSlow, searchAgain } = usePathHits(thread, text, version);
   const place = useFoundPlace(thread, found, text);
   useLayoutEffect(() => field.current.focus({ preventScroll: true }), []);
   useStepKeys(place.step);
@@ -31,6 +32,7 @@ export function FindBar({ thread, version, onClose }) {
     event.preventDefault(); // Escape would stop the answer or close a sheet
     event.stopPropagation();
     if (event.key === "Escape") onClose();
+    else if (found.failed) searchAgain();
     else place.step(event.shiftKey ? -1 : 1);
   };
   const button = (label, sign, onClick) => h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick }, icon(sign));
@@ -38,7 +40,7 @@ export function FindBar({ thread, version, onClose }) {
     "div",
     { role: "search", className: "find-bar", onKeyDown: (event) => event.key === "Escape" && onKeyDown(event) },
     h("input", { ref: field, type: "text", className: "form-control find-field", "aria-label": FIELD_NAME, placeholder: FIELD_NAME, autoComplete: "off", value: text, onChange: (event) => setText(event.target.value), onKeyDown }),
-    h("span", { className: "find-state", role: "status" }, describeState(found, text, place.position)),
+    h("span", { className: "find-state", role: "status" }, isSlow ? _("Searching…") : describeState(found, text, place.position)),
     button(_("Previous match (Shift+Enter)"), "arrow-up", () => place.step(-1)),
     button(_("Next match (Enter)"), "arrow-down", () => place.step(1)),
     button(_("Close (Escape)"), "x-lg", onClose),
@@ -53,22 +55,37 @@ function describeState({ hits, more, pending, term, failed }, text, position) {
   return _("{position} of {total}", { position: formatNumber(position + 1), total: `${formatNumber(hits.length)}${more ? "+" : ""}` });
 }
 
-/** Find the messages while the user types, and again after each change of the conversation. @returns {Found} */
+/**
+ * Find the messages while the user types, again after each change of the conversation, and when the network is back.
+ * @returns {{found: Found, isSlow: boolean, searchAgain: () => void}}
+ */
 function usePathHits(thread, text, version) {
   const [found, setFound] = useState(NOTHING);
+  const [isSlow, setSlow] = useState(false);
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
+    setSlow(false);
     if (text.trim() === "") return setFound(NOTHING);
     const controller = new AbortController();
     const search = async () => {
       const reply = await fetchPathHits(thread, text, controller.signal);
       if (controller.signal.aborted) return;
+      clearTimeout(slow);
+      setSlow(false);
       setFound(reply);
       if (reply.pending) timer = setTimeout(search, INDEXING_PAUSE_MS);
     };
+    const slow = setTimeout(setSlow, SLOW_AFTER_MS, true);
     let timer = setTimeout(search, TYPING_PAUSE_MS);
-    return () => (clearTimeout(timer), controller.abort());
-  }, [thread, text, version]);
-  return found;
+    return () => (clearTimeout(timer), clearTimeout(slow), controller.abort());
+  }, [thread, text, version, attempt]);
+  const searchAgain = () => setAttempt((number) => number + 1);
+  useEffect(() => {
+    if (!found.failed) return undefined;
+    window.addEventListener("online", searchAgain);
+    return () => window.removeEventListener("online", searchAgain);
+  }, [found]);
+  return { found, isSlow, searchAgain };
 }
 
 async function fetchPathHits(thread, text, signal) {

@@ -20,7 +20,7 @@ export function useScrolling({ firstId, onNearTop }) {
   const [isAway, setIsAway] = useState(false);
   const scrollTo = useCallback((top) => {
     scroller.current.scrollTop = top;
-    last.current.scrollTop = scroller.current.scrollTop;
+    last.current = { scrollTop: scroller.current.scrollTop, scrollHeight: scroller.current.scrollHeight };
   }, []);
   const scrollToEnd = useCallback(() => scrollTo(scroller.current.scrollHeight), [scrollTo]);
   const jumpToEnd = useCallback(() => {
@@ -47,6 +47,9 @@ export function useScrolling({ firstId, onNearTop }) {
     last.current.scrollHeight = scroller.current.scrollHeight;
     if (isAtEnd.current) scrollToEnd();
     else setIsAway(distanceToEnd(scroller.current) > AT_END_PX);
+  });
+  useLayoutEffect(() => {
+    if (isAtEnd.current) scrollToEnd(); // at once: an answer that shrinks and then grows would look like a reader going up
   });
   useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo });
   return { scroller, column, onScroll, isAway, jumpToEnd, stopFollowing };

@@ -130,7 +130,7 @@ function createRefresher(thread, latest) {
   let isStopped = false;
   const refresh = (version) => {
     requestedVersion = version;
-    refreshPanels(latest.current.thread === null ? `/t/${thread}` : undefined);
+    refreshPanels(latest.current.thread === null ? `/t/${encodeURIComponent(thread)}` : undefined);
   };
   const refreshIfBehind = (version) => {
     if (version > latest.current.version && version > requestedVersion) refresh(version);

@@ -125,7 +125,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   const isRunning = run?.state === "running";
   const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
   const showLive = !data.later && several === null && (isRunning || !stream.isLiveEmpty());
-  const isBadEnd = !data.later && hasEndedBadly(run) && (several === null || run.state === "failed"); // else each answer shows its own
+  const isBadEnd = !data.later && hasEndedBadly(run) && !several?.answers.some(({ state, error }) => error || state !== "failed"); // else each answer shows its own
   const isFollowed = isRunning || messages.at(-1)?.id !== data.messages.at(-1)?.id; // the data does not have the next message yet
   const removed = data.later || isFollowed ? null : data.removed;
   const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;

@@ -18,12 +18,13 @@ export function Welcome({ suggestions, isMissing = false, onSuggest }) {
     h("span", { className: "welcome-mark" }, icon("signpost-split")),
     h("h2", null, heading),
     h("p", null, text),
-    h(
-      "ul",
-      { className: "suggestions", "aria-label": _("Suggestions") },
-      suggestions.map((text) =>
-        h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) }, text)),
+    suggestions.length > 0 &&
+      h(
+        "ul",
+        { className: "suggestions", "aria-label": _("Suggestions") },
+        suggestions.map((text) =>
+          h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) }, text)),
+        ),
       ),
-    ),
   );
 }

@@ -8,7 +8,8 @@ import pytest
 from agent.events import CandidateProgress, RunFinished, RunStarted, TextDelta
 from agent.run.candidates import MAX_MODELS
 from agent.settings import InvalidSettingsError
-from checkpoints import Caller, Candidate, Run, RunState
+from checkpoints import Caller, Candidate, CandidateKey, Run, RunState
+from checkpoints.errors import NothingToRetryError
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -202,5 +203,67 @@ def test_drafts_of_all_models_are_stored_while_they_write() -> None:
         await chat.until(lambda: all(heard(chat, each.number) == each.draft.text != "" for each in candidates(chat, run)))
         await chat.runner.stop(chat.thread_id)
         assert [each.draft.text for each in candidates(chat, run)] == ["", ""]
+
+    play(story)
+
+
+async def try_again(chat: Running, run: Run, number: int, presses: int = 1) -> RunState:
+    """Ask one model once more, and return the state of the run when it rests again."""
+    before = count_ends(chat, run)
+    key = CandidateKey(run.id, number)
+    await asyncio.gather(*(chat.runner.retry_candidate(chat.thread_id, key, caller=Caller()) for _ in range(presses)))
+    await chat.until(lambda: count_ends(chat, run) > before)
+    return (await chat.end(run)).state
+
+
+def count_ends(chat: Running, run: Run) -> int:
+    return sum(isinstance(event, RunFinished) and event.run_id == run.id for event in chat.events)
+
+
+def test_one_failed_model_is_asked_again_and_the_other_answer_stays() -> None:
+    async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
+        one.reply(Say("Hello."), Say("One it is."))
+        two.reply(Call("look", {}), Fault("status", status=401), Say("Two it is."))
+        await chat.say("hi")
+        run = await chat.end(await ask(chat))
+        assert [each.state for each in candidates(chat, run)] == [RunState.DONE, RunState.FAILED]
+        assert await try_again(chat, run, 2, presses=2) is RunState.DONE
+        assert written(chat, run) == [[("ai", "done", "One it is.")], [("ai", "done", "Two it is.")]]
+        assert two.requests[-1]["messages"] == two.requests[0]["messages"]  # from the question, without what failed
+        assert len(one.requests) == 2
+        with pytest.raises(NothingToRetryError):
+            await try_again(chat, run, 2)
+        chat.store.undo(chat.thread_id)
+        assert [text for *_, text in chat.said()] == ["hi", "Hello."]
+
+    play(story)
+
+
+def test_a_failed_model_is_asked_again_while_the_other_writes() -> None:
+    async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
+        one.reply(slow())
+        two.reply(Fault("status", status=401), Say("Two it is."))
+        run = await ask(chat)
+        await chat.until(lambda: heard(chat, 1) and ends(chat))
+        await chat.runner.retry_candidate(chat.thread_id, CandidateKey(run.id, 2), caller=Caller())
+        await chat.until(lambda: len(ends(chat)) == 2)
+        live = chat.hub.find_live_run(chat.thread_id)
+        assert live is not None
+        assert [each.end and each.end.state for each in live.candidates] == [None, RunState.DONE]
+        chat.runner.stop_candidate(chat.thread_id, run.id, 1)
+        assert (await chat.end(run)).state is RunState.DONE
+        assert written(chat, run)[1] == [("ai", "done", "Two it is.")]
+
+    play(story)
+
+
+def test_where_every_model_failed_one_that_answers_is_enough() -> None:
+    async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
+        one.reply(Fault("status", status=401))
+        two.reply(Fault("status", status=401), Fault("status", status=401), Say("Two it is."))
+        run = await chat.end(await ask(chat))
+        for state in (RunState.FAILED, RunState.DONE):
+            assert await try_again(chat, run, 2) is state
+        assert [text for *_, text in chat.said()] == ["which?", "Two it is."]
 
     play(story)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoints import (
+    UNTITLED,
     Caller,
     Database,
     NothingToUndoError,
@@ -279,3 +280,18 @@ def test_a_milestone_that_the_judge_saves_after_an_undo_does_not_hide_it(store: 
     assert Runs(store).save_milestone(run, message.id, "Verdict", "") is not None
     store.revert_last(thread_id)
     assert store.get_thread(thread_id).title == "Other"
+
+
+def test_an_undo_sent_before_the_title_came_takes_back_what_the_person_saw(store: Store) -> None:
+    runs = Runs(store)
+    run = runs.begin_run(None, new("a")[0], title="a")
+    runs.commit_message(run, new("", "b")[1])
+    runs.end_run(run, RunState.DONE)
+    seen = Caller(expected_version=store.get_thread(run.thread_id).version)
+    runs.give_title(run, "Given", model="m", usage={})
+    store.undo(run.thread_id, caller=seen)
+    assert (texts(store, run.thread_id), store.get_thread(run.thread_id).title) == ([], UNTITLED)
+    store.redo(run.thread_id)
+    assert (texts(store, run.thread_id), store.get_thread(run.thread_id).title) == (["a", "b"], "Given")
+    store.undo(run.thread_id)  # of somebody who has seen the title
+    assert (texts(store, run.thread_id), store.get_thread(run.thread_id).title) == (["a", "b"], "a")

@@ -16,6 +16,17 @@ def test_a_snippet_is_split_at_its_marks_whatever_its_characters() -> None:
     assert search.split_snippet(Snippet("", (), 0)) == []
 
 
+def test_signs_of_markdown_are_left_out_of_an_answer_and_kept_in_everything_else() -> None:
+    found = Snippet(r"**Six**: 6 \* 7 = **42**, not \\ or 6 * 9", ((20, 22),), 1)
+    assert (
+        "".join(part["text"] for part in search.split_snippet(found, is_markdown=True)) == "Six: 6 * 7 = 42, not \\ or 6 * 9"
+    )
+    assert [part["text"] for part in search.split_snippet(found, is_markdown=True) if part["marked"]] == ["42"]
+    assert "".join(part["text"] for part in search.split_snippet(found)) == found.text
+    table = Snippet("| a | b | |---|--:| | 1 | 2 | ```python x || y", (), 0)
+    assert [part["text"] for part in search.split_snippet(table, is_markdown=True)] == ["| a | b | 1 | 2 |  x || y"]
+
+
 def test_a_hit_names_its_conversation_and_where_it_stands(memory_store: Store) -> None:
     thread_id = talked(memory_store, "a", "b", "left walrus", "d")
     memory_store.restore(thread_id, memory_store.list_checkpoints(thread_id)[0].id)
