@@ -49,13 +49,13 @@ def convert_legacy(entries: Mapping[str, Any], order: Any, texts: LongTexts) -> 
     places: _Places = {}
     head = None
     for identifier in order:
-        head = _add_checkpoint(tree, places, identifier, entries[identifier])
+        head = _convert_checkpoint(tree, places, identifier, entries[identifier])
     return tree.make_document(
         "Imported conversation", [{"id": _BRANCH_ID, "name": "main", "head": head.id if head else None}]
     )
 
 
-def _add_checkpoint(tree: TreeBuilder, places: _Places, identifier: str, raw: Any) -> Place:
+def _convert_checkpoint(tree: TreeBuilder, places: _Places, identifier: str, raw: Any) -> Place:
     """Add a checkpoint with the messages of its state, and return the last of them."""
     field = f"checkpoints.{identifier[:80]}"
     state = require_field(raw, "state", dict, field)

@@ -64,14 +64,14 @@ class Redaction:
             return list(texts), 0
         redacted, places, start = [], 0, 0
         for text in texts:
-            parts = _cut_marked(text, marks[start : start + len(text)])
+            parts = _split_at_marks(text, marks[start : start + len(text)])
             redacted.append(replacement.join(parts))
             places += len(parts) - 1
             start += len(text)
         return redacted, places
 
 
-def _cut_marked(text: str, marks: bytes | bytearray) -> list[str]:
+def _split_at_marks(text: str, marks: bytes | bytearray) -> list[str]:
     """Return what stands around the marked places of a text."""
     parts, at = [], 0
     while (start := marks.find(1, at)) >= 0:
