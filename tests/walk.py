@@ -5,6 +5,7 @@ A part with a new name is not skipped: the walk fails until its meaning is told.
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ class Request:
 
 MARKS = {  # by the name of a part of an address
     **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "tag")},
-    "session_id": "<run>",
+    **dict.fromkeys(("session_id", "run_id"), "<run>"),
     "identifier": "<request>",
     "digest": "<digest>",
     "agent": "main",
@@ -74,7 +75,7 @@ def list_requests(server: FastAPI, dependencies: Sequence[JSON]) -> Iterator[Req
         unknown = {each.name for each in route.dependant.query_params} - QUERY.keys() - {*OF_PLACES}
         assert not unknown, f"say in QUERY what {unknown} of {route.path} means"
         for method in sorted(route.methods):
-            yield from _list_of_route(method, route.path, dependencies)
+            yield from _list_of_route(method, _drop_converters(route.path), dependencies)
 
 
 def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iterator[Request]:
@@ -101,9 +102,14 @@ def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iter
             yield Request(method, filled, body=query, is_form=True)
 
 
+def _drop_converters(path: str) -> str:
+    """Return a route's path with {thread_id} where it has {thread_id:path}."""
+    return re.sub(r":\w+(?=})", "", path)
+
+
 class _Marks(dict[str, str]):
     def __missing__(self, name: str) -> str:
-        return MARKS[name.partition(":")[0]]  # a KeyError: say in MARKS what it means
+        return MARKS[name]  # a KeyError: say in MARKS what it means
 
 
 def _build_callback(dependency: JSON, pathname: str) -> JSON:
@@ -147,7 +153,7 @@ def list_sockets(server: FastAPI) -> Iterator[Request]:
     for route in server.routes:
         if isinstance(route, APIWebSocketRoute):
             for query in ("", "expected"):
-                yield Request("WEBSOCKET", route.path.format_map(_Marks()), query, body="<thread>")
+                yield Request("WEBSOCKET", _drop_converters(route.path).format_map(_Marks()), query, body="<thread>")
 
 
 def fill_in(request: Request, things: Things, thread: str | None = None) -> Request:

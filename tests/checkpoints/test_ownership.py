@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from checkpoints import (
     EVERYBODY,
     CandidateEnd,
+    CandidateKey,
     Draft,
     OperationDetail,
     OperationKind,
@@ -59,6 +60,7 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
         **dict.fromkeys(("run_id", "request_id"), ids.run),
         "run": run,
         "step": RerunStep(ids.rerun, 1),
+        "key": CandidateKey(ids.run, 1),
         "rerun": Rerun(UNKNOWN, thread_id, "", {}, (ids.message,)),
         "source_hash": ids.source,
         "this": thread_id,

@@ -35,10 +35,8 @@ export function useScrolling({ firstId, onNearTop }) {
 
   const onScroll = useCallback(() => {
     const element = scroller.current;
-    // Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end. Text that
-    // shrinks, as when an answer becomes a card, moves it too.
     if (distanceToEnd(element) <= AT_END_PX) isAtEnd.current = true;
-    else if (element.scrollTop < last.current.scrollTop - 1 && element.scrollHeight >= last.current.scrollHeight) isAtEnd.current = false;
+    else if (isMovedUp(element, last.current)) isAtEnd.current = false;
     last.current = { scrollTop: element.scrollTop, scrollHeight: element.scrollHeight };
     setIsAway(!isAtEnd.current);
     if (element.scrollTop < NEAR_TOP_PX) onNearTop();
@@ -53,6 +51,12 @@ export function useScrolling({ firstId, onNearTop }) {
   });
   useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo });
   return { scroller, column, onScroll, isAway, jumpToEnd, stopFollowing };
+}
+
+/** Text may grow between our scroll and its event: only a move upwards shows that the reader leaves the end. Text that
+ *  shrinks, as when an answer becomes a card, moves it too. */
+function isMovedUp(element, last) {
+  return element.scrollTop < last.scrollTop - 1 && element.scrollHeight >= last.scrollHeight;
 }
 
 /** Keep the first visible message in place when messages are added above. */

@@ -94,8 +94,8 @@ def test_the_models_write_at_the_same_time_and_one_can_be_stopped_alone() -> Non
             (1, SOME, True),
             (2, OTHER, False),
         ]
-        chat.runner.stop_candidate(chat.thread_id, run.id, 1)
-        chat.runner.stop_candidate(chat.thread_id, run.id, 1)  # a double click
+        await chat.runner.stop_candidate(chat.thread_id, run.id, 1)
+        await chat.runner.stop_candidate(chat.thread_id, run.id, 1)  # a double click
         assert (await chat.end(run)).state is RunState.DONE
         assert [each.state for each in candidates(chat, run)] == [RunState.STOPPED, RunState.DONE]
         assert written(chat, run)[0] == [("ai", "partial", heard(chat, 1))]
@@ -250,7 +250,7 @@ def test_a_failed_model_is_asked_again_while_the_other_writes() -> None:
         live = chat.hub.find_live_run(chat.thread_id)
         assert live is not None
         assert [each.end and each.end.state for each in live.candidates] == [None, RunState.DONE]
-        chat.runner.stop_candidate(chat.thread_id, run.id, 1)
+        await chat.runner.stop_candidate(chat.thread_id, run.id, 1)
         assert (await chat.end(run)).state is RunState.DONE
         assert written(chat, run)[1] == [("ai", "done", "Two it is.")]
 
