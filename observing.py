@@ -4,6 +4,7 @@ import logging
 import time
 from dataclasses import dataclass
 
+import sqlalchemy as sa
 from prometheus_client import Counter, Histogram
 
 from agent.events import CandidateProgress, Event, GraphProgress, ReasoningDelta, RunFinished, RunStarted, TextDelta
@@ -25,9 +26,22 @@ def build_metrics(key: str, services: Services) -> Metrics:
     statements = Histogram(
         "waymark_database_seconds", "Statements of the database.", buckets=SHORT_BUCKETS, registry=metrics.registry
     )
-    database.observe_statements(statements.observe)
+    _time_statements(database.engine, statements)
     services.hub.observe(RunMetrics(metrics).note)
     return metrics
+
+
+def _time_statements(engine: sa.Engine, times: Histogram) -> None:
+    """Observe the seconds of every statement that the database accepts."""
+
+    def start(connection: sa.Connection, *_: object) -> None:
+        connection.info["started"] = time.perf_counter()
+
+    def end(connection: sa.Connection, *_: object) -> None:
+        times.observe(time.perf_counter() - connection.info["started"])
+
+    sa.event.listen(engine, "before_cursor_execute", start)
+    sa.event.listen(engine, "after_cursor_execute", end)
 
 
 @dataclass(slots=True)

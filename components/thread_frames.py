@@ -28,6 +28,7 @@ from agent.subagents.forking import is_final_answer
 from checkpoints import MAIN, Message, RunState, StateError, ThreadNotFoundError
 from components.broadcasts import Frame
 from components.candidate_frames import CandidateFrames, is_text
+from components.frame_pace import choose_pause_seconds
 from components.live_answer import LiveAnswer
 from components.people import name_for_owner
 from components.services import Services
@@ -36,11 +37,6 @@ from components.views.markdown import is_cheap
 from words import get_language, say_error
 
 _log = logging.getLogger(__name__)
-MIN_FRAME_SECONDS = 0.04
-FRAME_SECONDS_PER_RUN = 0.005
-MAX_FRAME_SECONDS = 0.25
-FRAME_SECONDS_OF_LOOK_SECONDS = 10  # an expensive text is formatted less often
-MAX_PAUSE_SECONDS = 2.0
 MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
@@ -118,7 +114,7 @@ class ThreadFrames:
                 if any(map(_is_text, events)):
                     # Only text comes in a flood, and its first piece need not wait.
                     cost_seconds = max(self._answer.cost_seconds, self._candidates.cost_seconds)
-                    await asyncio.sleep(_pause_seconds(self._services.hub.active_run_count, cost_seconds))
+                    await asyncio.sleep(choose_pause_seconds(self._services.hub.active_run_count, cost_seconds))
 
     async def _begin_in_middle(self, run: LiveRun) -> None:
         self._run_id = run.run_id
@@ -182,12 +178,6 @@ class ThreadFrames:
 
 def _is_text(event: Event) -> bool:
     return isinstance(event, TextDelta | ReasoningDelta) or (isinstance(event, CandidateProgress) and is_text(event))
-
-
-def _pause_seconds(runs: int, look_seconds: float) -> float:
-    """Seconds between two frames of text. Each costs the same, however much is new, and many runs share the processor."""
-    pause = min(max(MIN_FRAME_SECONDS, runs * FRAME_SECONDS_PER_RUN), MAX_FRAME_SECONDS)
-    return max(pause, min(look_seconds * FRAME_SECONDS_OF_LOOK_SECONDS, MAX_PAUSE_SECONDS))
 
 
 async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Frame:

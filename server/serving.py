@@ -49,7 +49,21 @@ def serve_until_signal(
     """
     # An answer's token passes the lock some twenty times. Beside an import of 10 MB, each pass took the default 5 ms.
     sys.setswitchinterval(MAX_LOOP_WAIT_SECONDS)
-    config = uvicorn.Config(
+    config = _configure(asgi, proxy_headers)
+    uvicorn_log = logging.getLogger("uvicorn.error")
+    uvicorn_log.addFilter(WarningLimit(uvicorn_log))
+    uvicorn_log.addFilter(_is_no_cancellation)
+    with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        # uvloop accepts one connection of each listener in a turn. A new one waited behind all work of a thousand others.
+        copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
+        server = _AnnouncingServer(config, announce, finish_start)
+        runner.run(server.serve([listener, *copies]))
+    if server.failure is not None:
+        raise server.failure
+
+
+def _configure(asgi: ASGIApp, proxy_headers: frozenset[bytes]) -> uvicorn.Config:
+    return uvicorn.Config(
         asgi,
         http=partial(  # type: ignore[arg-type]  # called like the class
             BoundedHttpProtocol,
@@ -67,16 +81,6 @@ def serve_until_signal(
         timeout_graceful_shutdown=ENDING_SECONDS,
         lifespan="on",
     )
-    uvicorn_log = logging.getLogger("uvicorn.error")
-    uvicorn_log.addFilter(WarningLimit(uvicorn_log))
-    uvicorn_log.addFilter(_is_no_cancellation)
-    with ExitStack() as opened, asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        # uvloop accepts one connection of each listener in a turn. A new one waited behind all work of a thousand others.
-        copies = [opened.enter_context(listener.dup()) for _ in range(ACCEPTS_PER_TURN - 1)]
-        server = _AnnouncingServer(config, announce, finish_start)
-        runner.run(server.serve([listener, *copies]))
-    if server.failure is not None:
-        raise server.failure
 
 
 def _is_no_cancellation(record: logging.LogRecord) -> bool:

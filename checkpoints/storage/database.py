@@ -7,7 +7,6 @@ import errno
 import logging
 import os
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import wraps
@@ -187,18 +186,6 @@ class Database(OwnedDatabase):
             self._claim.close()
         if self._file is not None:
             self._file.close()
-
-    def observe_statements(self, note: Callable[[float], None]) -> None:
-        """Call `note` with the seconds of every statement from now on that the database accepts."""
-
-        def start(connection: sa.Connection, *_: object) -> None:
-            connection.info["started"] = time.perf_counter()
-
-        def end(connection: sa.Connection, *_: object) -> None:
-            note(time.perf_counter() - connection.info["started"])
-
-        sa.event.listen(self.engine, "before_cursor_execute", start)
-        sa.event.listen(self.engine, "after_cursor_execute", end)
 
     @contextmanager
     def begin_read(self, *, seconds: float | None = None) -> Iterator[sa.Connection]:

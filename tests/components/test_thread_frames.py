@@ -10,8 +10,9 @@ from agent.events import RunStarted, TextDelta, TextWithdrawn, WorkEnded
 from checkpoints import Caller, Message, RunState, ThreadNotFoundError
 from components import thread_frames
 from components.broadcasts import Frame
+from components.frame_pace import MAX_PAUSE_SECONDS, choose_pause_seconds
 from components.services import Services
-from components.thread_frames import MAX_PAUSE_SECONDS, _pause_seconds, stream_frames
+from components.thread_frames import stream_frames
 from components.views import message_view
 from components.views.live_text import StreamingMarkdown
 from components.views.markdown import render_markdown
@@ -211,7 +212,7 @@ def test_an_answer_is_formatted_once_for_all_pages_that_follow_it(monkeypatch: p
 
 
 def test_a_text_that_is_dear_to_look_at_is_looked_at_less_often() -> None:
-    assert [_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
+    assert [choose_pause_seconds(1, cost) for cost in (0.0, 0.001, 0.05, 9.0)] == [0.04, 0.04, 0.5, MAX_PAUSE_SECONDS]
 
 
 @pytest.mark.parametrize("is_late", [False, True], ids=["before it begins", "while it is answered"])
