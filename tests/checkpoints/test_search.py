@@ -312,6 +312,7 @@ steps = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(steps)
 def test_every_word_that_is_stored_is_found_and_no_other(store: Store, history: list[Step]) -> None:

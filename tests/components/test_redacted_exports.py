@@ -68,6 +68,7 @@ def test_a_redaction_that_takes_too_long_is_refused_in_a_sentence(store: Store) 
     exports.close()
 
 
+@pytest.mark.slow
 def test_a_redaction_that_takes_too_much_memory_is_refused_in_a_sentence(store: Store) -> None:
     worker = "import sys, components.redaction_worker as w; w.MAX_MEMORY_BYTES = 120_000_000; w.main(int(sys.argv[1]))"
     exports = RedactedExports((sys.executable, "-c", worker))

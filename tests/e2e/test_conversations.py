@@ -208,6 +208,7 @@ def test_a_copied_link_opens_at_its_message_also_of_a_branch_and_a_checkpoint(
     expect(other.toast).to_contain_text("This message is no longer there.")
 
 
+@pytest.mark.slow
 def test_a_conversation_of_any_id_has_a_page(start: Start, tmp_path: Path, visit: Visit) -> None:
     """Graphs of one's own may call theirs as they like."""
     database = Database.open_file(tmp_path / "server-0" / "data" / "waymark.db")

@@ -27,6 +27,7 @@ def asked(start: Start, visit: Visit, tmp_path: Path) -> Page:
     return page
 
 
+@pytest.mark.slow
 def test_a_move_of_a_graph_is_allowed_undone_and_denied(asked: Page, visit: Visit) -> None:
     expect(asked.approval).to_contain_text("4 messages and 1 checkpoint will be removed from the conversation")
     expect(question(asked)).to_have_count(0)

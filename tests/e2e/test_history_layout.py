@@ -135,6 +135,7 @@ def check_lanes(tab: Page, data: dict[str, Any]) -> None:
     assert all(row["line"] == "current" for row in rows if row["item"] and row["item"]["isHere"])
 
 
+@pytest.mark.slow
 def test_every_place_and_fork_has_one_row_after_those_before_it(tab: Page) -> None:
     check_rows(tab)
 

@@ -181,6 +181,7 @@ def test_questions_are_shown_as_markdown_if_this_browser_wants_it(page: Page, fa
     expect(question).to_have_text("Is **this** $x^2$?")
 
 
+@pytest.mark.slow
 def test_hostile_texts_run_and_load_nothing(page: Page, fake_openai: FakeOpenAI) -> None:
     """The page also fails a test that asks another host for anything, or says an error."""
     assert len(HOSTILE_TEXTS) + len(SPREADSHEET_FORMULAS) >= 60

@@ -70,6 +70,7 @@ def test_an_agent_of_langchain_calls_tools_asks_and_goes_back(
     assert read_channels(page) == after
 
 
+@pytest.mark.slow
 def test_todos_files_and_a_sub_agent_of_a_deep_agent_are_seen_and_go_back(
     start: Start, visit: Visit, tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
@@ -221,6 +222,7 @@ graph = StateGraph(State, context_schema=Context).add_node(shout).add_edge("__st
 }  # laid out and written like the projects of `langgraph new`: modules under src, no .env yet
 
 
+@pytest.mark.slow
 def test_a_project_of_langgraph_runs_unchanged(start: Start, visit: Visit, tmp_path: Path) -> None:
     for name, text in PROJECT.items():
         path = tmp_path / "project" / name

@@ -50,6 +50,7 @@ def measure(part: Locator) -> dict[str, float]:
     return dict(box)
 
 
+@pytest.mark.slow
 def test_a_pane_folds_by_key_and_button_and_stays_folded_without_a_flash(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     button = page.tab.get_by_role("button", name="Conversations", exact=True)
@@ -236,6 +237,7 @@ def test_by_touch_a_question_has_its_actions_in_its_menu(shared_server: Server, 
     expect(page.editor).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_font_is_served_and_its_second_half_only_where_it_is_needed(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.tab.evaluate("document.fonts.ready")

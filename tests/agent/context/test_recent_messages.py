@@ -2,6 +2,7 @@
 
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
@@ -55,6 +56,7 @@ def _fit(path: list[Message], window: int) -> list[AnyMessage]:
     return fit_to_window(build_request("Be good.", path), window).messages
 
 
+@pytest.mark.slow
 @given(changes, st.sampled_from([30, PLENTY]))
 def test_a_kept_end_holds_what_a_new_reading_finds(story: list[tuple[str, int]], max_messages: int) -> None:
     database = Database.in_memory()

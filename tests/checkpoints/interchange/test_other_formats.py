@@ -66,6 +66,7 @@ def test_a_message_of_megabytes_stays_bytes_until_all_is_checked(write: Callable
     assert measure_peak(json.dumps(write([text]), ensure_ascii=is_escaped).encode(), None) < 8  # the text alone takes four
 
 
+@pytest.mark.slow
 @EACH_FORMAT
 def test_small_messages_stay_bytes_until_all_are_checked(write: Callable[..., Any]) -> None:
     contents = [f"{number:0200}" for number in range(4_000)]
