@@ -74,6 +74,7 @@ def list_requests(server: FastAPI, dependencies: Sequence[JSON]) -> Iterator[Req
             continue
         unknown = {each.name for each in route.dependant.query_params} - QUERY.keys() - {*OF_PLACES}
         assert not unknown, f"say in QUERY what {unknown} of {route.path} means"
+        assert "{thread_id}" not in route.path, f"{route.path} needs thread_id:path: graphs give their threads any id"
         for method in sorted(route.methods):
             yield from _list_of_route(method, _drop_converters(route.path), dependencies)
 
