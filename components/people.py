@@ -21,4 +21,6 @@ class PersonLayer:
 
 def name_for_owner(name: str) -> str:
     """Return the name of something in memory that no other owner finds under the same name."""
-    return f"{get_acting_owner()} {name}"
+    return (
+        f"{get_acting_owner()}\0{name}"  # no owner has a NUL; a space would let "ann" and "smith x" meet "ann smith" and "x"
+    )

@@ -166,7 +166,7 @@ class CandidateDriver:
         Raises the errors of `Runs.retry_candidate`.
         """
         at_work = self._at_work.get(key.run_id)
-        if at_work is None:
+        if at_work is None or at_work.recorder.run.thread_id != thread_id:
             return False
         await at_work.ready.wait()
         if at_work.is_over:

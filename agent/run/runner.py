@@ -45,7 +45,7 @@ from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import Decision
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import Caller, CandidateKey, NewMessage, Run, Runs, Store, files, serde
+from checkpoints import Caller, CandidateKey, NewMessage, Run, Runs, Store, ThreadNotFoundError, files, serde
 from checkpoints.files import File
 
 
@@ -201,8 +201,10 @@ class Runner:
     async def retry_candidate(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> None:
         """Let one of several models answer the question once more. The other answers stay, and those in progress go on.
 
-        Raises `NothingToRetryError`.
+        Raises `NothingToRetryError`, and `ThreadNotFoundError`.
         """
+        if await self._belongs_to_another(thread_id):
+            raise ThreadNotFoundError(thread_id)
         if await self.candidates.retry(thread_id, key, caller=caller):
             return
         active = self.active_runs.by_thread.get(thread_id)

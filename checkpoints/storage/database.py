@@ -195,6 +195,7 @@ class Database(OwnedDatabase):
         """
         outer: sa.Connection | None = getattr(self._view, "connection", None)
         if outer is not None:
+            self.check_enclosing(outer)
             yield outer
             return
         access = self.open_access()

@@ -95,6 +95,15 @@ class OwnedDatabase:
             raise UnownedStatementError("nobody acts")
         return {} if owner is EVERYBODY else {"access": Access(owner)}
 
+    def check_enclosing(self, connection: sa.Connection) -> None:
+        """Refuse a reading within one that another, or everybody, began: its statements would be checked for them.
+
+        Raises `UnownedStatementError`.
+        """
+        wanted, found = self.open_access().get("access"), _find_access(connection)
+        if wanted is not None and (found is None or found.owner != wanted.owner):
+            raise UnownedStatementError("a reading of somebody else encloses this one")
+
 
 def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: sa.ColumnElement[str]) -> sa.Select[Any]:
     """Limit a query over conversations to those of the owner who acts."""

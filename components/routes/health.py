@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from checkpoints import StoreUnavailableError
 from components.services import Services
+from words import _
 
 
 def add_route(server: FastAPI, services: Services) -> None:
@@ -15,6 +16,8 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/healthz")
     async def get_health() -> Response:
         if problem := await check_health():
+            if services.store.database.separates_owners:
+                problem = _("The database is unavailable.")  # the reason may name files, and the whole network may ask
             return JSONResponse({"status": "degraded", "store": problem}, status_code=503)
         return JSONResponse({"status": "ok", "store": services.store.database.kind})
 

@@ -179,3 +179,9 @@ def test_the_servers_own_work_is_for_all(town: Town) -> None:
     with act_for("bob"):
         Runs(town.store).save_drafts({town.ann.run: Draft("half"), town.bob.run: Draft("half")})
     town.store.database.check_health()
+
+
+@pytest.mark.parametrize("outer", [EVERYBODY, "bob"])
+def test_a_reading_within_one_of_somebody_else_is_refused(town: Town, outer: str) -> None:
+    with act_for(outer), town.store.database.begin_read(), act_for("ann"), pytest.raises(UnownedStatementError):
+        town.store.list_threads()

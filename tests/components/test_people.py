@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
+
 from agent.events import MessageAdded
 from checkpoints import ThreadNotFoundError, act_for
 from checkpoints.progress import Progress
@@ -106,3 +108,11 @@ def separate(services: Services) -> str:
         thread_id = services.store.create_thread().id
         services.store.append(thread_id, new("Good morning"))
     return thread_id
+
+
+@pytest.mark.parametrize(("owner", "name"), [("ann", "smith thread"), ("ann smith", "thread en"), ("annsmith", "thread")])
+def test_no_name_of_a_person_and_of_a_thing_are_another_persons_together(owner: str, name: str) -> None:
+    with act_for("ann smith"):
+        own = name_for_owner("thread")
+    with act_for(owner):
+        assert name_for_owner(name) != own

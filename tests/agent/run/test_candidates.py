@@ -257,6 +257,23 @@ def test_a_failed_model_is_asked_again_while_the_other_writes() -> None:
     play(story)
 
 
+def test_an_answer_is_asked_for_again_in_its_own_conversation_alone() -> None:
+    async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
+        one.reply(slow())
+        two.reply(Fault("status", status=401))
+        run = await ask(chat)
+        await chat.until(lambda: heard(chat, 1) and ends(chat))
+        another = chat.store.create_thread().id
+        for number in (1, 2):
+            with pytest.raises(NothingToRetryError):
+                await chat.runner.retry_candidate(another, CandidateKey(run.id, number), caller=Caller())
+        await chat.runner.stop_candidate(chat.thread_id, run.id, 1)
+        await chat.end(run)
+        assert [each.state for each in candidates(chat, run)] == [RunState.STOPPED, RunState.FAILED]
+
+    play(story)
+
+
 def test_where_every_model_failed_one_that_answers_is_enough() -> None:
     async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
         one.reply(Fault("status", status=401))
