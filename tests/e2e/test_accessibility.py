@@ -56,12 +56,16 @@ def expect_accessible(page: Page, state: str, impacts: Sequence[str] = ("serious
     assert found == [], state
 
 
+def choose_colours(theme: str) -> dict[str, Any]:
+    """Return the browser's options for a theme of SCREENS."""
+    return {"forced_colors": "active"} if theme == "forced" else {"color_scheme": theme}
+
+
 @pytest.mark.parametrize(("theme", "size"), SCREENS)
 def test_axe_finds_nothing_serious(
     theme: str, size: Any, shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
-    colours: dict[str, Any] = {"forced_colors": "active"} if theme == "forced" else {"color_scheme": theme}
-    page = visit(shared_openai_server, viewport=size, reduced_motion="reduce", **colours)
+    page = visit(shared_openai_server, viewport=size, reduced_motion="reduce", **choose_colours(theme))
     expect_accessible(page, "empty")
 
     page.say("What is 12 * (3 + 4)?")

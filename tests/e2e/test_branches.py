@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
-from tests.e2e.test_accessibility import SCREENS, expect_accessible
+from tests.e2e.test_accessibility import SCREENS, choose_colours, expect_accessible
 from tests.e2e.waymark import Message, Page
 from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
@@ -237,7 +237,7 @@ def test_what_is_changed_in_place_stays_in_view(talked: Page, fake_openai: FakeO
 def test_axe_finds_nothing_serious_in_the_field_and_the_arrows(
     theme: str, size: Any, shared_openai_server: Server, visit: Visit
 ) -> None:
-    page = visit(shared_openai_server, color_scheme=theme, viewport=size, reduced_motion="reduce")
+    page = visit(shared_openai_server, viewport=size, reduced_motion="reduce", **choose_colours(theme))
     page.say("Hello")
     page.edit("Hello", "Hello you", button="Only change the text")
     page.alternatives("2 of 2").wait_for()

@@ -95,7 +95,17 @@ def test_no_text_of_a_dialog_a_list_or_a_card_is_outside_of_the_catalogue(
     page = open_translated(visit, server)
     typed = ("Where do we go?", "Begin", "Before any decision", "Rather up than down", "Or to some water", "Travel")
     said = ("The **coast** it is.", "The coast it is.", "The mountains, then.", "A lake.", "price", "ferry", "Are you sure?")
-    parts = ("The **", "** it is.", "coast", "Where do we go-.waymark.json", "text", "language", "Translation")
+    parts = (
+        "The **",
+        "** it is.",
+        "The ",
+        "it is.",
+        "coast",
+        "Where do we go-.waymark.json",
+        "text",
+        "language",
+        "Translation",
+    )
     look = Look(page, *typed, *said, *parts, dialogs.PROMPT, "Back once more.", "To the coast after all.")
     look.at("start")
     dialogs.prepare(page, fake_openai)
