@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from agent.guests.definitions import GraphDefinition
 from config import Settings, SettingsError
 
 MAX_GRAPH_NAME_CHARS = 60
-_READ_KEYS = ("$schema", "graphs", "env")
+_READ_KEYS = ("$schema", "graphs", "env", "store")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _log = logging.getLogger(__name__)
 
@@ -46,15 +46,21 @@ def list_graphs(settings: Settings, environ: MutableMapping[str, str] = os.envir
     elif settings.graph:
         found.append(_parse_path(settings.graph, name=settings.graph.rpartition(":")[2]))
     for name, table in settings.graphs.items():
-        if any(each.name == name for each in found):
+        place = next((place for place, each in enumerate(found) if each.name == name), None)
+        if table.path is None:
+            if place is None:
+                raise SettingsError(f"[graphs.{name}] in waymark.toml has no path, and GRAPH no graph of that name.")
+            found[place] = replace(found[place], context=table.context)
+            continue
+        if place is not None:
             raise SettingsError(f"[graphs.{name}] in waymark.toml has the name of a graph of GRAPH. Choose another.")
-        found.append(_parse_path(table.path, name=name, description=table.description))
+        found.append(_parse_path(table.path, name=name, description=table.description, context=table.context))
     return found
 
 
-def _parse_path(text: str, *, name: str, description: str = "") -> GraphDefinition:
+def _parse_path(text: str, **options: Any) -> GraphDefinition:
     path, _, variable = text.rpartition(":")
-    return GraphDefinition(name, Path(path).expanduser().resolve(), variable, description)
+    return GraphDefinition(path=Path(path).expanduser().resolve(), variable=variable, **options)
 
 
 def _read_graph_file(path: Path) -> _GraphFile:
@@ -70,8 +76,10 @@ def _read_graph_file(path: Path) -> _GraphFile:
     if not isinstance(graphs, dict) or not graphs:
         raise SettingsError(f"GRAPH: {path} names no graphs.")
     folders = _list_folders(given.get("dependencies"), path.parent)
-    read = [_read_entry(name, entry, path, folders) for name, entry in graphs.items()]
-    ignored = [key for key in given if key not in _READ_KEYS]
+    store = given.get("store") if isinstance(given.get("store"), dict) else {}
+    index = store.get("index") if isinstance(store.get("index"), dict) else None
+    read = [replace(_read_entry(name, entry, path, folders), store_index=index) for name, entry in graphs.items()]
+    ignored = [key for key in given if key not in _READ_KEYS] + [f"store.{key}" for key in store if key != "index"]
     return _GraphFile(read, _read_environment(given.get("env"), path), ignored)
 
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agent.tracing.environment import switch_off_library_tracing
-from benchmarks import beside, graphs, history, machine, page, search, states, streams
+from benchmarks import beside, graphs, history, machine, page, search, states, streams, wire
 from benchmarks.measuring import Report
 from benchmarks.peers import comparison
 from benchmarks.report import markdown
@@ -25,6 +25,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--page", action="store_true", help="only the page")
     parser.add_argument("--peers", action="store_true", help="only the page beside its peers, which are installed first")
     parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
+    parser.add_argument("--wire", action="store_true", help="only runs that are followed at another process")
     parser.add_argument("--beside", action="store_true", help="only conversations that stream beside a burden")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
@@ -36,6 +37,7 @@ def main(arguments: list[str]) -> int:
         "page": page.measure,
         "peers": comparison.measure,
         "streams": streams.measure,
+        "wire": wire.measure,
         "beside": beside.measure,
         "states": states.measure,
         "history": history.measure,

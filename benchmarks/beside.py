@@ -39,8 +39,8 @@ approval = false
 """
 BURDENS: dict[str, Callable[[], Burden]] = {
     "nothing": lambda: Burden(burdens.do_nothing),
-    "imports of 10 MB": lambda: Burden(burdens.import_large_files),
-    "imports of 250,000 objects": lambda: Burden(burdens.import_objects),
+    "imports of 10 MB": lambda: Burden(burdens.import_files(burdens.write_large_files())),
+    "imports of 250,000 objects": lambda: Burden(burdens.import_files(burdens.write_object_files())),
     "a tool's result of 50 MB in one line": lambda: Burden(burdens.call_flooding_tool),
     "10,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_branched_document()),
     "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_calling_document()),

@@ -1,6 +1,7 @@
 """Burdens of a server: clients that ask for much, or do harm, until the block ends."""
 
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -33,6 +34,8 @@ UNREAD_SOCKETS = 1_000
 SLOW_CONNECTIONS = 400
 POSTS = 100  # a second
 RESULT_MEGABYTES = 50
+LARGE_FILES = 12
+OBJECT_FILES = 30
 ENDING_SECONDS = 90.0
 MALFORMED = (
     b"{",
@@ -98,22 +101,31 @@ def do_nothing(scene: Scene) -> None:
     scene.ended.wait()
 
 
-def import_large_files(scene: Scene) -> None:
-    """Import one file of 10 MB after the other."""
+def import_files(files: Sequence[bytes]) -> Callable[[Scene], None]:
+    """Import one file after the other. They are written before: the hash of one takes a processor for a second."""
+
+    def work(scene: Scene) -> None:
+        for content in itertools.cycle(files):
+            if scene.ended.is_set():
+                return
+            scene.open_tab().import_file(content)
+            scene.times += 1
+
+    return work
+
+
+def write_large_files() -> list[bytes]:
+    """Write files of 10 MB."""
     made = json.loads(write_long_document(MAX_DOCUMENT_BYTES))
-    while not scene.ended.is_set():
-        scene.open_tab().import_file(_seal(made, f"Import {scene.times}").encode())
-        scene.times += 1
+    return [_seal(made, f"Import {number}").encode() for number in range(LARGE_FILES)]
 
 
-def import_objects(scene: Scene) -> None:
-    """Import one file after the other of as many objects as are accepted, in as few bytes."""
+def write_object_files() -> list[bytes]:
+    """Write files of as many objects as are accepted, in as few bytes."""
     row = [{} for _ in range(MAX_PART_VALUES - 1_000)]
     count = MAX_DOCUMENT_OBJECTS // (len(row) + 10)
     made = json.loads(_write_chain([HumanMessage("x", additional_kwargs={"row": row}) for _ in range(count)]))
-    while not scene.ended.is_set():
-        scene.open_tab().import_file(_seal(made, f"Objects {scene.times}").encode())
-        scene.times += 1
+    return [_seal(made, f"Objects {number}").encode() for number in range(OBJECT_FILES)]
 
 
 def call_flooding_tool(scene: Scene) -> None:

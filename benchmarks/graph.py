@@ -16,7 +16,16 @@ from checkpoints import Database, NewMessage, Store, serde
 CHECKPOINTS, BRANCHES = 1_000, 200
 PER_BRANCH = CHECKPOINTS // BRANCHES
 DRAWN_BAR_MS, KEY_BAR_MS = 100.0, 16.0
-KEYS = ("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "n", "Home", "End")
+KEYS = {  # with those that lead to where it moves
+    "ArrowUp": ("End",),
+    "ArrowDown": ("Home",),
+    "ArrowLeft": ("Home", "ArrowRight"),
+    "ArrowRight": ("Home",),
+    "n": ("Home",),
+    "Home": ("End",),
+    "End": ("Home",),
+}
+SETTLED_MS = 400  # after a key: the rows around those in view, and the figures of the place, have come
 
 
 def store_tree(data: Path) -> str:
@@ -50,7 +59,7 @@ def measure_graph(
         page.get_by_text(label, exact=True).wait_for(state="detached")
     drawn = Samples(tuple(_draw_again(page, session) for _ in range(runs)))
     page.locator(".place-jump[tabindex='0']").focus()
-    keys = {key: Samples(tuple(_measure(session, partial(_press, page, key)) for _ in range(runs))) for key in KEYS}
+    keys = {key: Samples(tuple(_measure_key(page, session, key) for _ in range(runs))) for key in KEYS}
     context.close()
     report.note_load()
     rows = [(name, f"{took.median:.1f}", f"{max(took.values):.1f}") for name, took in {"drawn": drawn, **keys}.items()]
@@ -71,6 +80,17 @@ def _draw_again(page: Page, session: CDPSession) -> float:
     return _measure(
         session, lambda: (search.fill(""), page.wait_for_function("document.querySelectorAll('.place').length > 20"))
     )
+
+
+def _measure_key(page: Page, session: CDPSession, key: str) -> float:
+    for each in KEYS[key]:
+        _press(page, each)
+    page.wait_for_timeout(SETTLED_MS)
+    selected = page.locator(".place.selected").get_attribute("data-key")
+    took = _measure(session, partial(_press, page, key))
+    if page.locator(".place.selected").get_attribute("data-key") == selected:
+        raise RuntimeError(f"{key} moved nothing")
+    return took
 
 
 def _press(page: Page, key: str) -> None:

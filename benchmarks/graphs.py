@@ -20,6 +20,7 @@ from langgraph.graph import END, START, StateGraph
 
 from benchmarks import conversation
 from benchmarks.databases import Fresh, Kind, Place, places, server_version
+from benchmarks.kept_state import KeptState
 from benchmarks.langgraph_manager import ChatState, DeltaChatState
 from benchmarks.measuring import Bar, Report, Section
 from checkpoints import Store
@@ -45,6 +46,8 @@ REMARKS = [
     '`durability="sync"`. CPU is that of the whole process, LangGraph\'s own work included: the mean of the '
     f"last {LAST_TURNS} turns. The others are medians of up to nine. Bytes of the file, or on PostgreSQL of the tables with "
     "their indexes; *added* counts the bytes since the size before.",
+    "*LangGraph alone*: a checkpointer that keeps the newest state as it is, in memory. It copies, compares and writes "
+    "nothing, so its turn is LangGraph's own part of every other.",
     "*restore*: ours moves the conversation back to a checkpoint in the middle. LangGraph has none: it copies that state "
     "(`__copy__`), which discards nothing.",
     f"“{STOPPED}”: not there after {PATIENCE:g} s of CPU. The rest was then added at once: a turn marked * is the "
@@ -60,11 +63,13 @@ class Saver:
     kind: Kind | None
     is_ours: bool = False
     deltas: bool = False
+    is_floor: bool = False  # keeps one state and writes nothing: only its turns are measured
 
 
 SAVERS = (
     Saver("Waymark", "SQLite", is_ours=True),
     Saver("Waymark", "PostgreSQL", is_ours=True),
+    Saver("LangGraph alone", None, is_floor=True),
     Saver("InMemorySaver", None),
     Saver("SqliteSaver", "SQLite"),
     Saver("PostgresSaver", "PostgreSQL"),
@@ -98,6 +103,8 @@ class Conversation:
             self._open.callback(database.close)
             self.store = Store(database)
             return WaymarkSaver(self.store)
+        if self.saver.is_floor:
+            return KeptState()
         if self.saver.kind is None:
             return InMemorySaver()
         kind: Any = SqliteSaver if self.saver.kind == "SQLite" else PostgresSaver
@@ -204,6 +211,8 @@ def _format(costs: dict[str, float], saver: Saver, row: str) -> str:
     value = costs.get(row)
     if row == "turn" and "filled turn" in costs:
         return f"{costs['filled turn']:,.2f}*"
+    if value is None and saver.is_floor:
+        return "–"
     if value is None:
         return "–" if row in ("bytes", "added") and saver.kind is None else STOPPED
     return f"{value:,.2f}"
@@ -235,11 +244,7 @@ def _measure(saver: Saver, fresh: Fresh, size: int) -> dict[str, float]:
         turns.append(_time(chat.run, time.process_time))
     if len(turns) == size:
         costs["turn"] = sum(turns[-LAST_TURNS:]) / LAST_TURNS
-        costs["plain"] = sum(len(json.dumps(message_to_dict(message)).encode()) for message in chat.read())
-        costs["list"] = _median(chat.list)
-        if saver.kind:
-            costs["stored"] = place.settled_bytes()
-        costs["restore"] = _median(chat.restore, chat.return_to_end)
+        costs |= {} if saver.is_floor else _measure_states(chat, place)
     else:
         chat.fill(int((size - len(turns) - FILLED_TURNS) * MESSAGES_A_TURN))
         costs["filled turn"] = sum(_time(chat.run, time.process_time) for _ in range(FILLED_TURNS)) / FILLED_TURNS
@@ -249,6 +254,14 @@ def _measure(saver: Saver, fresh: Fresh, size: int) -> dict[str, float]:
     del chat
     gc.collect()  # one checkpointer's garbage must not slow the next one down
     return costs
+
+
+def _measure_states(chat: Conversation, place: Place) -> dict[str, float]:
+    costs = {"plain": float(sum(len(json.dumps(message_to_dict(message)).encode()) for message in chat.read()))}
+    costs["list"] = _median(chat.list)
+    if chat.saver.kind:
+        costs["stored"] = float(place.settled_bytes())
+    return costs | {"restore": _median(chat.restore, chat.return_to_end)}
 
 
 def _time(work: Callable[[], None], clock: Callable[[], float]) -> float:

@@ -33,6 +33,13 @@ def test_tables_name_graphs_after_that_of_the_environment(tmp_path: Path) -> Non
         ("research", "research", ""),
         ("writer", "make_writer", "writes"),
     ]
+    toml.write_text('[graphs.research]\ncontext = {user = "Ada"}\n')
+    settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
+    assert [each.context for each in list_graphs(settings)] == [{"user": "Ada"}]
+    toml.write_text('[graphs.other]\ncontext = {user = "Ada"}\n')
+    settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
+    with pytest.raises(SettingsError, match=r"^\[graphs.other\] in waymark.toml has no path, and GRAPH no graph of that"):
+        list_graphs(settings)
     toml.write_text('[graphs.research]\npath = "agents.py:other"\n')
     settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
     with pytest.raises(SettingsError, match=r"^\[graphs.research\] in waymark.toml has the name of a graph of GRAPH"):
@@ -50,6 +57,7 @@ def test_a_project_of_langgraph_is_read_and_the_rest_is_named(tmp_path: Path, ca
         tmp_path,
         **{"$schema": "https://langgra.ph/schema.json", "dependencies": ["."], "python_version": "3.12", "env": ".env"},
         graphs={"agent": "./src/agent/graph.py:graph", "critic": {"path": "critic.py:make", "description": "finds faults"}},
+        store={"index": {"embed": "openai:small", "dims": 3}, "ttl": {"default_ttl": 60}},
     )
     (tmp_path / ".env").write_text("THEIR_KEY=secret\nTAKEN=theirs\n")
     environ = {"TAKEN": "ours"}
@@ -60,7 +68,8 @@ def test_a_project_of_langgraph_is_read_and_the_rest_is_named(tmp_path: Path, ca
         ("critic", tmp_path / "critic.py", "make", "finds faults"),
     ]
     assert environ == {"THEIR_KEY": "secret", "TAKEN": "ours"}
-    assert caplog.messages == [f"{path}: ignored are dependencies, python_version."]
+    assert [each.store_index for each in found] == 2 * [{"embed": "openai:small", "dims": 3}]
+    assert caplog.messages == [f"{path}: ignored are dependencies, python_version, store.ttl."]
 
 
 def test_its_environment_may_stand_in_it(tmp_path: Path) -> None:

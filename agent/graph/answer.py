@@ -174,11 +174,12 @@ async def _read_stream(
                 size += len(piece.text) + len(piece.thought) + _count_argument_chars(chunk)
                 if len(told) > room or size > limits.max_answer_chars:
                     raise AnswerTooLong(limits.max_answer_chars, "characters")
-                if len(chunks) > limits.max_answer_chars:  # they may be empty, and each starts the deadline anew
+                if len(chunks) > limits.max_answer_chars:  # they may be empty
                     raise AnswerTooLong(limits.max_answer_chars, "pieces")
                 is_more = bool(told or piece.thought or chunk.tool_call_chunks)
                 is_last = read_finish_reason(chunk.response_metadata) in _ENDING_REASONS
-                if is_more or not has_ended:  # some servers name a reason and go on
+                # An empty piece is no progress. Some servers name a reason and go on.
+                if is_more or (is_last and not has_ended):
                     has_ended = is_last
                     pause = min(limits.idle_seconds, MAX_GRACE_SECONDS) if has_ended else limits.idle_seconds
                     deadline.reschedule(loop.time() + pause)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage
@@ -92,7 +93,8 @@ class _BoundModels:
     def __init__(self) -> None:
         self._bound_models: dict[Hashable, tuple[Sequence[BaseTool], BoundModel]] = {}  # the last used one last
 
-    def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool]) -> BoundModel:
+    async def bind_tools(self, model: ChosenModel, tools: Sequence[BaseTool], recorder: Recorder) -> BoundModel:
+        """Return the model with these tools. They are described on a thread: large schemas take tens of milliseconds."""
         key = (
             model.spec,
             model.parameters,
@@ -101,7 +103,8 @@ class _BoundModels:
         known = self._bound_models.pop(key, None)
         # A server that comes back may have another tool of the same name.
         if known is None or any(one is not other for one, other in zip(known[0], tools, strict=True)):
-            known = tools, model.chat.bind_tools(tools) if tools else model.chat
+            bind = partial(model.chat.bind_tools, tools)
+            known = tools, await recorder.run_blocking(bind) if tools else model.chat
         self._bound_models[key] = known
         if len(self._bound_models) > MAX_BOUND_MODELS:
             del self._bound_models[next(iter(self._bound_models))]
@@ -177,7 +180,7 @@ class _ModelNode:
         context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
         with self.refused_files.track_refusals(model, messages):
             sent = restore_reasoning(sent, source, model.chat)
-            answer = await stream_answer(self.bound.bind_tools(model, offered), sent, context)
+            answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), sent, context)
         answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
         if model.spec in self.without_tools:

@@ -1,18 +1,18 @@
 """A guest graph on Waymark's saver: its messages are the conversation's, and all its channels move through time."""
 
-import copy
 from collections.abc import Collection
 from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langgraph._internal import _serde
-from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.store.base import BaseStore
 
 from agent.guests.definitions import MESSAGES_CHANNEL
 from agent.guests.opening import AnyGraph
+from checkpoints.graph_states.whole_channels import make_channels_whole
 
 
 def find_messages_channel(graph: AnyGraph) -> str | None:
@@ -20,12 +20,14 @@ def find_messages_channel(graph: AnyGraph) -> str | None:
     return MESSAGES_CHANNEL if MESSAGES_CHANNEL in graph.channels else None
 
 
-def adopt_graph(graph: AnyGraph, saver: BaseCheckpointSaver[Any]) -> AnyGraph:
-    """Return a copy of a graph that keeps its states with this saver, in the place of one of its own."""
-    adopted = copy.copy(graph)
+def adopt_graph(graph: AnyGraph, saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) -> AnyGraph:
+    """Return a copy of a graph that keeps its states with this saver, in the place of one of its own.
+
+    A graph without a `Store` gets this one.
+    """
+    adopted = make_channels_whole(graph)
     adopted.checkpointer = saver
-    # The saver shares values between states, so a whole value costs no more than a change of it, and can be shown.
-    adopted.channels = {name: _make_whole(channel) for name, channel in graph.channels.items()}
+    adopted.store = graph.store or store
     return adopted
 
 
@@ -43,20 +45,3 @@ def list_own_types(graph: AnyGraph) -> Collection[tuple[str, ...]]:
         builder = graph.builder
         schemas = [builder.state_schema, builder.input_schema, builder.output_schema]
     return _serde.build_serde_allowlist(schemas=schemas, channels=graph.channels)
-
-
-class _WholeChannel(DeltaChannel[Any]):
-    """A DeltaChannel with its value in every state. LangGraph leaves it out where a step has written nothing to it."""
-
-    def checkpoint(self) -> Any:
-        return _DeltaSnapshot(self.value) if self.is_available() else super().checkpoint()
-
-
-def _make_whole(channel: Any) -> Any:
-    """Return a DeltaChannel that writes its whole value each time; any other channel as it is."""
-    if not isinstance(channel, DeltaChannel):
-        return channel
-    is_own = type(channel) is not DeltaChannel  # the author's kind of it
-    whole = copy.copy(channel) if is_own else _WholeChannel(channel.reducer, channel.typ)
-    whole.key, whole.snapshot_frequency = channel.key, 1
-    return whole

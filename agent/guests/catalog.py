@@ -6,6 +6,7 @@ from typing import Self
 
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.guests.opening import GuestGraph, load_guest
+from agent.guests.surroundings import make_store
 from agent.settings import GraphOffer
 from checkpoints import StateError
 from checkpoints.sentence import sentence
@@ -33,9 +34,10 @@ class GuestCatalog:
     def load_graphs(cls, definitions: Sequence[GraphDefinition], default: str = "") -> Self:
         """Import the file of each graph. Raises `GraphLoadError`, whose text names the graph."""
         graphs: dict[str, GuestGraph] = {}
+        store = make_store(definitions)
         for each in definitions:
             try:
-                graphs[each.name] = load_guest(each)
+                graphs[each.name] = load_guest(each, store)
             except GraphLoadError as error:
                 raise GraphLoadError(f"The graph {each.name} cannot be loaded. {error}") from error
         return cls(graphs, GraphOffer(tuple(graphs), default))

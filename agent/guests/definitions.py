@@ -1,8 +1,9 @@
 """Where a guest graph is: the values that name it, and the errors of loading it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from checkpoints import StateError
 
@@ -22,3 +23,5 @@ class GraphDefinition:
     variable: str
     description: str = ""
     folders: Sequence[Path] = ()  # beside the file's own, whose modules the file may import
+    context: Mapping[str, Any] = field(default_factory=dict)  # `runtime.context` of its runs
+    store_index: Mapping[str, Any] | None = None  # of LangGraph's `Store`, as its langgraph.json has it

@@ -7,6 +7,7 @@ from functools import partial
 
 from agent.events import HeadMoved
 from agent.guests.catalog import GuestCatalog
+from agent.guests.delegated_work import DelegatedWork
 from agent.guests.guest_loop import ThreadExitError
 from agent.guests.guest_run import GraphFailedError, GuestResult, GuestRun, GuestTurn
 from agent.guests.interrupts import collect_questions
@@ -87,7 +88,8 @@ class GuestDriver:
         publish = partial(self.hub.publish, run.thread_id)
         reporter = Reporter(recorder, publish, MAX_ANSWER_CHARS)
         flush = travel.flush_checkpoints
-        states = StateRecorder(self.store, self.saver, recorder, reporter, publish, path.head_id, flush)
+        delegated = DelegatedWork(self.store, run.thread_id)
+        states = StateRecorder(self.store, self.saver, recorder, reporter, publish, path.head_id, flush, delegated)
         saver = RunSaver(
             self.saver,
             states,
@@ -96,7 +98,7 @@ class GuestDriver:
             keeps_answers=turn.keeps_answers,
             begins_anew=turn.is_after_move,
         )
-        work = GuestRun(self.store, guest, saver, turn.request, path, reporter, travel, run.id)
+        work = GuestRun(self.store, guest, saver, turn.request, path, reporter, travel, delegated, run.id)
         try:
             result = await guest.loop.run_work(work.answer)
         except ThreadExitError as error:
@@ -147,5 +149,4 @@ class GuestDriver:
         return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
 
     def _collect_questions(self, thread_id: str, *, keeps_answers: bool) -> list[GraphQuestion]:
-        found = self.saver.get_tuple({"configurable": {"thread_id": thread_id}})
-        return collect_questions(found, keeps_answers=keeps_answers)
+        return collect_questions(self.saver.read_pending_writes(thread_id), keeps_answers=keeps_answers)

@@ -11,6 +11,7 @@ from langgraph.types import Command
 
 from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types, read_messages
 from agent.guests.definitions import GraphDefinition
+from agent.guests.delegated_work import DelegatedWork
 from agent.guests.fields import format_output, read_input
 from agent.guests.importing import describe_error
 from agent.guests.opening import AnyGraph, GuestGraph
@@ -18,18 +19,30 @@ from agent.guests.path import GuestPath
 from agent.guests.reporter import Reporter
 from agent.guests.run_saver import RunSaver
 from agent.guests.streaming import STREAM_MODES, StreamReader
+from agent.guests.surroundings import choose_context, list_missing_context
 from agent.guests.travel import TRAVEL_KEY, GuestTravel
 from agent.run.outcome import OwnCodeError, locate_error
 from agent.run.requests import RunRequest
+from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, StateError, Store, UnfitMessageError
 from checkpoints.sentence import sentence
 
 
 class GraphFailedError(OwnCodeError):
-    """A node of a guest graph raised an error; the text names the last line of the author's files."""
+    """A node of a guest graph raised an error; the text names the last line of the author's files.
 
-    def __init__(self, definition: GraphDefinition, error: BaseException) -> None:
+    Names that its context lacks may be the reason.
+    """
+
+    def __init__(self, definition: GraphDefinition, error: BaseException, missing: Sequence[str] = ()) -> None:
         reason = describe_error(error, definition.path)
+        if missing:
+            reason = sentence(
+                "{reason} Its context has no {names}: waymark.toml can give it, under [graphs.{graph}] as context.",
+                reason=reason,
+                names=", ".join(missing),
+                graph=definition.name,
+            )
         text = sentence("The graph {name} failed. {reason}", name=definition.name, reason=reason)
         super().__init__(text, locate_error(error))
 
@@ -70,6 +83,7 @@ class GuestRun:
     path: GuestPath
     reporter: Reporter
     travel: GuestTravel
+    delegated: DelegatedWork
     run_id: str
 
     @property
@@ -79,22 +93,27 @@ class GuestRun:
     async def answer(self) -> GuestResult:
         place = {"thread_id": self.thread_id, TRAVEL_KEY: self.travel}
         config: RunnableConfig = {"configurable": place, "metadata": {"run_id": self.run_id}}
+        missing: list[str] = []
         try:
             async with self.guest.open_graph(config) as made:
-                graph = adopt_graph(made, self.saver.with_allowlist(list_own_types(made)))
+                missing = list_missing_context(made, self.guest.definition)
+                graph = adopt_graph(made, self.saver.with_allowlist(list_own_types(made)), self.guest.store)
                 return await self._stream(graph, config)
         except StateError:
             raise
         except Exception as error:  # foreign code
-            raise GraphFailedError(self.guest.definition, error) from error
+            raise GraphFailedError(self.guest.definition, error, missing) from error
 
     async def _stream(self, graph: AnyGraph, config: RunnableConfig) -> GuestResult:
         channel = find_messages_channel(graph)
-        known = await self._load_messages(channel) if channel else []
         is_at_rest = not (await graph.aget_state(config)).next
+        # Nothing refers to these messages afterwards: the graph gets the same copies of them.
+        known = await self._load_messages(channel) if channel else []
         given = self._choose_input(graph, channel, known, is_at_rest=is_at_rest)
-        reader = StreamReader(self.reporter)
+        del known
+        reader = StreamReader(self.reporter, self.delegated)
         options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "durability": "sync", "version": "v2"}
+        options["context"] = choose_context(graph, self.guest.definition)
         async for part in graph.astream(given, config, **options):
             reader.read_part(part)
         reached = await graph.aget_state(config)
@@ -111,8 +130,9 @@ class GuestRun:
 
     def _check_last_message(self, known: Sequence[BaseMessage]) -> None:
         """Refuse a message that the saver could not keep as one of the conversation. Raises `UnfitMessageError`."""
-        newest = self.store.list_messages(self.thread_id, last=1, agent=MAIN)
-        if known and (not newest or known[-1].id not in (newest[0].id, newest[0].body["data"].get("id"))):
+        turn = load_last_turn(self.store, self.thread_id) if known else []
+        newest = next((each for each in reversed(turn) if each.agent == MAIN), None)
+        if known and (newest is None or known[-1].id not in (newest.id, newest.body["data"].get("id"))):
             raise UnfitMessageError
 
     def _choose_input(self, graph: AnyGraph, channel: str | None, known: Sequence[BaseMessage], *, is_at_rest: bool) -> Any:

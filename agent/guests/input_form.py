@@ -22,7 +22,7 @@ def read_form(entry: Any) -> InputForm | None:
     builder = entry if isinstance(entry, StateGraph) else getattr(entry, "builder", None)
     if not isinstance(builder, StateGraph):
         return None
-    schema = _read_json_schema(builder.input_schema)
+    schema = read_json_schema(builder.input_schema)
     properties, required = schema.get("properties") or {}, schema.get("required") or ()
     fields = [
         _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, required=name in required)
@@ -35,7 +35,7 @@ def read_form(entry: Any) -> InputForm | None:
     return InputForm(fields, has_messages=MESSAGES_CHANNEL in properties, is_own=is_own)
 
 
-def _read_json_schema(kind: type[Any]) -> Mapping[str, Any]:
+def read_json_schema(kind: type[Any]) -> Mapping[str, Any]:
     """Return the JSON schema of the author's type, or that of each of its fields: one may have none."""
     with suppress(Exception):  # the author's types; of Python before 3.12, every `typing.TypedDict`
         return TypeAdapter(kind).json_schema()

@@ -1,9 +1,10 @@
 """The interrupts of a state that no answer has followed yet: they are on disk, whichever process or page shows them."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from langgraph.checkpoint.base import CheckpointTuple
+from langgraph.checkpoint.base import PendingWrite
 from langgraph.types import Interrupt
 
 from agent.run.questions import GraphQuestion
@@ -11,12 +12,11 @@ from agent.run.questions import GraphQuestion
 _CHANNEL = "__interrupt__"
 
 
-def collect_questions(state: CheckpointTuple | None, *, keeps_answers: bool) -> list[GraphQuestion]:
-    """Return the questions of the tasks that wait at a state. An interrupt of a subgraph is its node's as well.
+def collect_questions(written: Sequence[PendingWrite], *, keeps_answers: bool) -> list[GraphQuestion]:
+    """Return the questions of tasks, from what they have written. An interrupt of a subgraph is its node's as well.
 
     Without `keeps_answers`, a person went back to them: tasks that had an answer ask again.
     """
-    written = state.pending_writes or [] if state else []
     done = {task_id for task_id, channel, _ in written if keeps_answers and not channel.startswith("__")}
     written = [each for each in written if each[0] not in done]
     found = (each for _, channel, value in written if channel == _CHANNEL for each in _list_interrupts(value))

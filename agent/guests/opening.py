@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import StateGraph
 from langgraph.pregel import Pregel
+from langgraph.store.base import BaseStore
 from langgraph.store.memory import InMemoryStore
 
 from agent.guests.definitions import GraphDefinition, GraphLoadError
@@ -23,12 +24,16 @@ AnyGraph = Pregel[Any, Any, Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class GuestGraph:
-    """A graph whose file is imported. `entry` is a graph, or a factory that is called for each run."""
+    """A graph whose file is imported. `entry` is a graph, or a factory that is called for each run.
+
+    `store` is for one that brings none.
+    """
 
     definition: GraphDefinition
     entry: Any
     loop: GuestLoop
     form: InputForm | None = None
+    store: BaseStore | None = None
 
     @asynccontextmanager
     async def open_graph(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
@@ -48,7 +53,7 @@ class GuestGraph:
 
     async def _make(self, config: RunnableConfig, stack: AsyncExitStack) -> Any:
         try:
-            arguments = _choose_arguments(self.entry, config)
+            arguments = _choose_arguments(self.entry, config, self.store)
             # A plain function may block, for example while it lists the tools of a server.
             is_async = inspect.iscoroutinefunction(self.entry) or inspect.isasyncgenfunction(inspect.unwrap(self.entry))
             made = self.entry(**arguments) if is_async else await asyncio.to_thread(self.entry, **arguments)
@@ -66,10 +71,11 @@ class GuestGraph:
         return f"{path}{line}: {variable} {verb} {_describe_type(value)}, and not a graph of LangGraph."
 
 
-def load_guest(definition: GraphDefinition) -> GuestGraph:
+def load_guest(definition: GraphDefinition, store: BaseStore | None = None) -> GuestGraph:
     """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
     entry = import_variable(definition)
-    guest = GuestGraph(definition, entry, GuestLoop(definition.name), read_form(entry) if _is_graph(entry) else None)
+    form = read_form(entry) if _is_graph(entry) else None
+    guest = GuestGraph(definition, entry, GuestLoop(definition.name), form, store)
     if not _is_graph(guest.entry) and not callable(guest.entry):
         raise GraphLoadError(guest._describe_wrong_type(guest.entry, "is"))
     return guest
@@ -83,7 +89,7 @@ def _describe_type(value: object) -> str:
     return "None" if value is None else f"an object of the type {type(value).__name__}"
 
 
-def _choose_arguments(factory: Callable[..., Any], config: RunnableConfig) -> dict[str, Any]:
+def _choose_arguments(factory: Callable[..., Any], config: RunnableConfig, store: BaseStore | None) -> dict[str, Any]:
     """Return the arguments that a factory takes: a config, a runtime, both, or none."""
     function = inspect.unwrap(factory)
     hints = get_type_hints(function) if inspect.isroutine(function) else {}
@@ -93,12 +99,13 @@ def _choose_arguments(factory: Callable[..., Any], config: RunnableConfig) -> di
         if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             continue
         is_runtime = each.name == "runtime" or "Runtime" in str(hints.get(each.name, ""))
-        chosen[each.name] = _make_runtime() if is_runtime else config
+        chosen[each.name] = _make_runtime(store) if is_runtime else config
     return chosen
 
 
-def _make_runtime() -> Any:
+def _make_runtime(store: BaseStore | None) -> Any:
     """Return the runtime that LangGraph's server gives to a factory."""
     from langgraph_sdk.runtime import _ExecutionRuntime  # noqa: PLC0415  (the server's own class; few factories need it)
 
-    return _ExecutionRuntime(access_context="threads.create_run", store=InMemoryStore())
+    given = store or InMemoryStore()
+    return _ExecutionRuntime(access_context="threads.create_run", store=given)

@@ -8,9 +8,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agent.events import Event, HeadMoved
+from agent.guests.delegated_work import DelegatedWork
 from agent.guests.reporter import Reporter
 from agent.run.recorder import RunRecorder, WrittenMessage
-from checkpoints import Message, Store
+from checkpoints import Message, NewMessage, Store
+from checkpoints.graph_states.state_puts import OF_ATTEMPT
 
 MAX_NEW_MESSAGES = 50  # of one state that are shown one by one; after more, pages read the conversation anew
 
@@ -26,6 +28,7 @@ class StateRecorder:
     publish: Callable[[Event], None]
     head_id: str | None  # of the conversation, as the pages know it
     flush_checkpoints: Callable[[], None]  # those that the graph has asked for
+    work: DelegatedWork
     _config: RunnableConfig = field(init=False)
 
     @property
@@ -34,13 +37,16 @@ class StateRecorder:
 
     async def put_state(self, config: RunnableConfig, *state: Any) -> RunnableConfig:
         """Write a state, and publish the messages that it adds. Raises `RunEndedError` once the run has ended."""
-        is_root = not config["configurable"].get("checkpoint_ns")
+        namespace = config["configurable"].get("checkpoint_ns") or ""
+        is_root = not namespace
         self.reporter.deliver_all()  # text that came before
         before = self.head_id
 
         def write() -> Sequence[WrittenMessage]:
-            self._config = self.saver.put(config, *state)
-            written = self._read_new_messages() if is_root else []
+            self._config = self.saver.put(self._name_attempt(config), *state)
+            if not is_root:
+                return self._write_work(self.work.take_messages(namespace, state[0]["channel_values"]))
+            written = self._read_new_messages()
             if written:
                 self.flush_checkpoints()
             return written
@@ -52,14 +58,33 @@ class StateRecorder:
                 self.publish(HeadMoved(self.store.get_thread(self.thread_id).version))
         return self._config
 
-    async def put_writes(self, *writes: Any) -> None:
+    async def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], *task: str) -> None:
         """Write the results of a task."""
+        namespace = config["configurable"].get("checkpoint_ns") or ""
 
         def write() -> Sequence[WrittenMessage]:
-            self.saver.put_writes(*writes)
+            self.saver.put_writes(self._name_attempt(config), writes, *task)
+            if namespace:
+                self.work.note_writes(namespace, writes)
             return []
 
         await self.recorder.record_write(write)
+
+    def _write_work(self, messages: Sequence[NewMessage]) -> list[WrittenMessage]:
+        """Write the messages of a sub-agent onto the path, after the message where the conversation stands."""
+        written = []
+        for new in messages:
+            stored, version = self.recorder.writer.commit_message(new)
+            self.head_id = stored.id
+            written.append(WrittenMessage(stored, version, stored.langchain))
+        return written
+
+    def _name_attempt(self, config: RunnableConfig) -> RunnableConfig:
+        """Let the saver refuse what is written for a run that another process has taken."""
+        run = self.recorder.run
+        if run.worker is None:
+            return config
+        return {**config, "configurable": {**config["configurable"], OF_ATTEMPT: (run.id, run.attempt)}}
 
     def _read_new_messages(self) -> list[WrittenMessage]:
         """Return the messages after the head that was known; none if the head went elsewhere."""

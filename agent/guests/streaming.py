@@ -7,6 +7,7 @@ from typing import Any
 from langchain_core.messages import AIMessageChunk
 
 from agent.events import GraphProgress
+from agent.guests.delegated_work import DelegatedWork
 from agent.guests.reporter import Reporter
 from checkpoints.text import shorten_line
 
@@ -19,8 +20,9 @@ STREAM_MODES = ["messages", "tasks", "custom"]
 class StreamReader:
     """Reads the parts of one run's stream (LangGraph's version v2: `type`, `ns` and `data`)."""
 
-    def __init__(self, reporter: Reporter) -> None:
+    def __init__(self, reporter: Reporter, delegated: DelegatedWork) -> None:
         self._reporter = reporter
+        self._delegated = delegated
         self._nodes: dict[str, str] = {}  # at work, by task
         self._lines: deque[str] = deque(maxlen=MAX_SHOWN_LINES)
 
@@ -32,6 +34,7 @@ class StreamReader:
             if isinstance(message, AIMessageChunk) and (text := str(message.text)):
                 self._reporter.add_text(text)
         elif kind == "tasks":
+            self._delegated.note_task(data)
             self._note_task(namespace, data)
         elif kind == "custom":
             self._lines.append(shorten_line(format_line(data), MAX_LINE_CHARS))

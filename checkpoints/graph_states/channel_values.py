@@ -34,10 +34,14 @@ def _name_items(connection: sa.Connection, old: Reference, items: Sequence[Value
 
 def list_numbers(reference: Reference) -> list[int]:
     """Return the numbers of the stored values that a reference names, in order."""
+    return [number for first, last in list_runs(reference) for number in range(first, last + 1)]
+
+
+def list_runs(reference: Reference) -> list[tuple[int, int]]:
+    """Return the first and the last number of each run of stored values that a reference names, in order."""
     if read_kind(reference) == "v":
-        return [reference[1]]
-    runs = reference[1] if read_kind(reference) == "r" else []
-    return [number for first, last in runs for number in range(first, last + 1)]
+        return [(reference[1], reference[1])]
+    return [(first, last) for first, last in reference[1]] if read_kind(reference) == "r" else []
 
 
 def read_value(serde: SerializerProtocol, reference: Reference, stored: Mapping[int, tuple[str, bytes]]) -> Any:

@@ -36,8 +36,9 @@ _IN_TWO_PLACES = _IN_ONE_LIST + 1
 
 def count_leading(these: Sequence[object], those: Sequence[object]) -> int:
     """Count the first objects that are the same ones."""
-    are_same = list(map(is_, these, those))
-    return are_same.index(False) if False in are_same else len(are_same)
+    if all(map(is_, these, those)):
+        return min(len(these), len(those))
+    return list(map(is_, these, those)).index(False)
 
 
 class Loan:
@@ -87,6 +88,8 @@ class Loan:
 
     def compare_copies(self, known: Sequence[BaseMessage], values: Sequence[object]) -> tuple[int, int]:
         """Return how many of the values are copies of these messages, and how many of the first of them have not changed."""
+        if not values or not self._copies or values[0] is not self._copies[0]:
+            return 0, 0
         length = min(count_leading(self._originals, known), count_leading(self._copies, values))
         copies = self._copies[:length]
         columns = zip(_CONTENTS[:2], self._contents, strict=False)

@@ -15,7 +15,7 @@ from ..changes.transaction import Transaction
 from ..errors import TooManyAlternativesError, UnfitMessageError
 from ..history import Path
 from ..limits import describe_excess
-from ..model import NewMessage, Node
+from ..model import MAIN, NewMessage, Node
 from ..sentence import sentence
 from ..storage import message_rows, thread_rows
 from .message_copies import count_equal, duplicate_message
@@ -26,7 +26,10 @@ _MAX_KNOWN_MESSAGES = 50_000  # of all conversations
 
 @dataclass(frozen=True, slots=True)
 class MessagePath:
-    """The messages of a path with their places. Nobody else has these messages."""
+    """The main agent's messages of a path with their places. Nobody else has these messages.
+
+    The path may have messages of sub-agents between them, which a graph does not see.
+    """
 
     nodes: Sequence[Node] = ()
     messages: Sequence[BaseMessage] = ()
@@ -34,6 +37,15 @@ class MessagePath:
     @property
     def end(self) -> Node | None:
         return self.nodes[-1] if self.nodes else None
+
+    @property
+    def length(self) -> int:
+        """The number of messages up to the last one, those of sub-agents included."""
+        return self.nodes[-1].depth + 1 if self.nodes else 0
+
+    def count_up_to(self, length: int) -> int:
+        """Count the messages among the first ones of the path."""
+        return bisect.bisect_left(self.nodes, length, key=lambda node: node.depth)
 
     def cut_after(self, length: int) -> "MessagePath":
         return self if length == len(self.nodes) else MessagePath(self.nodes[:length], self.messages[:length])
@@ -67,20 +79,22 @@ class KnownPaths:
         known = self.get_path(thread_id)
         if message_id is None:
             return MessagePath()
-        if length <= len(known.nodes) and known.nodes[length - 1].id == message_id:
-            return known.cut_after(length)
+        count = known.count_up_to(length)
+        if count and known.nodes[count - 1].id == message_id:
+            return known.cut_after(count)
         node = thread_rows.select_node(connection, message_id, thread_id)
         path = thread_rows.load_path(connection, thread_id, message_id)
         assert node is not None
         shared = bisect.bisect_left(known.nodes, True, key=lambda each: each not in path)
-        found = known.cut_after(shared).extend(*_read_messages(connection, path, shared))
+        common = known.cut_after(shared)
+        found = common.extend(*_read_messages(connection, path, common.length))
         self.keep_path(thread_id, found)
         return found
 
 
 def _read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[list[Node], list[BaseMessage]]:
     nodes, messages = [], []
-    for message in message_rows.select_messages(connection, path, last=path.length - start):
+    for message in message_rows.select_messages(connection, path, last=path.length - start, agent=MAIN):
         parsed = message.langchain
         parsed.id = parsed.id or message.id  # without one, LangGraph would give it another id in each run
         nodes.append(Node(message.id, message.segment, message.depth))
@@ -100,14 +114,15 @@ def place_messages(
     if shared + len(messages) < len(value):
         raise UnfitMessageError(sentence("is of no class of LangChain's own"))
     path = old.cut_after(shared)
-    if shared == len(old.nodes):
-        path = path.extend(*_find_standing(change, path, messages))
+    parent = path.end
+    if shared == len(old.nodes) and messages:
+        path, parent = _find_standing(change, path, messages)
     messages = messages[len(path.nodes) - shared :]
     try:
         new = [NewMessage(serde.to_body(message)) for message in messages]
         if excess := next(filter(None, (describe_excess(each.body) for each in new)), None):
             raise UnfitMessageError(excess)
-        nodes = change.add_messages(path.end, new, run_id=run_id)
+        nodes = change.add_messages(parent, new, run_id=run_id)
     except (TypeError, ValueError) as error:
         raise UnfitMessageError from error
     except TooManyAlternativesError as error:
@@ -126,14 +141,18 @@ def _is_storable(message: object) -> TypeGuard[BaseMessage]:
 
 def _find_standing(
     change: Transaction, path: MessagePath, messages: Sequence[BaseMessage]
-) -> tuple[list[Node], list[BaseMessage]]:
-    """Return the messages that stand after a path already: the page writes a user's message before its run."""
+) -> tuple[MessagePath, Node | None]:
+    """Extend a path by the messages that stand after it already: the page writes a user's message before its run.
+
+    Return it with the message that the next one follows: where the conversation stands, unless the paths part before.
+    """
     end = path.end
-    if not messages or change.head is None or change.head == end:
-        return [], []
+    if change.head is None or change.head == end:
+        return path, end
     standing = change.trace_current_path()
     if end is not None and end not in standing:
-        return [], []
-    nodes, stored = _read_messages(change.connection, standing, len(path.nodes))
+        return path, end
+    nodes, stored = _read_messages(change.connection, standing, path.length)
     count = count_equal(stored, messages)
-    return nodes[:count], stored[:count]
+    path = path.extend(nodes[:count], stored[:count])
+    return path, change.head if count == len(stored) else path.end

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from langchain_core.runnables import RunnableConfig
@@ -16,6 +16,7 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    PendingWrite,
     get_checkpoint_id,
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -28,10 +29,11 @@ from ..store import Store
 from . import state_copies, state_removal
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
-from .state_puts import READ_AS_LATEST, StatePut, StateWriter
-from .state_reads import StateReader, mark_latest, select_latest_state, select_listed_state
+from .state_puts import OF_ATTEMPT, READ_AS_LATEST, StatePut, StateWriter, check_attempt
+from .state_reads import StateReader, mark_latest, select_latest_state, select_listed_state, select_standing_state
 
 Tuples = Iterator[CheckpointTuple]
+G = TypeVar("G", bound=Any)
 
 
 class WaymarkSaver(BaseCheckpointSaver[int]):
@@ -61,6 +63,14 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         """Open a SQLite file, or a database by its address; `close` it afterwards, or use it in a `with` block."""
         is_address = isinstance(place, str) and "://" in place
         return cls(Store(Database.open_url(str(place)) if is_address else Database.open_file(Path(place))), **options)
+
+    def attach(self, graph: G) -> G:
+        """Return a copy of a compiled LangGraph graph that keeps its states here, with whole values of its DeltaChannels."""
+        from .whole_channels import make_channels_whole  # noqa: PLC0415  (langgraph itself, which few programs need here)
+
+        attached = make_channels_whole(graph)
+        attached.checkpointer = self
+        return attached
 
     def close(self) -> None:
         self.store.database.close()
@@ -100,6 +110,8 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         if applied.filter_writes(key, new, is_resumed=is_resumed):
             # The lock of `put`: what comes after the next state is not needed any more.
             with self.store.database.begin_write(key.thread_id) as connection:
+                if (attempt := at.get(OF_ATTEMPT)) is not None:
+                    check_attempt(thread_rows.load_thread(connection, key.thread_id, include_deleted=True), attempt)
                 needed = applied.filter_writes(key, new, is_resumed=is_resumed)
                 write_rows.insert_writes(connection, key, task_id, needed, is_resumed=is_resumed)
 
@@ -112,6 +124,12 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
             self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
         return mark_latest(found, is_latest=not get_checkpoint_id(config))
+
+    def read_pending_writes(self, thread_id: str) -> Sequence[PendingWrite]:
+        """Return what tasks have written since the state where a conversation stands. No channel is read for it."""
+        with self.store.database.begin_read() as connection:
+            state = select_standing_state(connection, thread_id)
+            return self._reader.read_writes(connection, state) if state else []
 
     @retry_contended
     def place_latest(self, thread_id: str) -> None:

@@ -12,8 +12,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from .. import history
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
-from ..errors import RunActiveError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
-from ..graph_state import INPUT_CHANNEL, Reference, list_paths, unwrap_snapshot
+from ..errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
+from ..graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
 from ..model import UNTITLED, Json, Node
 from ..names import clean_name
 from ..operation import Caller, Operation, OperationKind
@@ -28,6 +28,7 @@ from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
+OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
 READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
 
 
@@ -42,6 +43,7 @@ class StatePut:
     new_versions: ChannelVersions
     begun_at: str | None  # the id of the state where the conversation stood when the run began
     is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
+    attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
 
     @classmethod
     def parse(
@@ -51,7 +53,8 @@ class StatePut:
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, at.get(READ_AS_LATEST), is_resumed)
+        begun_at, attempt = at.get(READ_AS_LATEST), at.get(OF_ATTEMPT)
+        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun_at, is_resumed, attempt)
 
     @property
     def is_root(self) -> bool:
@@ -94,6 +97,7 @@ class StateWriter:
     def _write_at_once(self, serde: SerializerProtocol, put: StatePut) -> tuple[MessagePath | None, LastStep | None]:
         with self._store.database.begin_write(put.key.thread_id) as connection:
             loaded = self._load_or_make_thread(connection, put.key.thread_id)
+            check_attempt(loaded, put.attempt)
             last = self._last_steps.find_step(loaded.thread, put.parent_id) if put.is_root else None
             parent = last.state if last else _select_parent(connection, put)
             run_id = put.choose_run_id(parent)
@@ -128,10 +132,11 @@ class StateWriter:
                 continue
             content = value.value if isinstance(value, _DeltaSnapshot) else value
             if channel == self._channel and path is not None:
-                reference: Reference = ["m", path.end.id if path.end else None, len(path.nodes)]
+                reference: Reference = ["m", path.end.id if path.end else None, path.length]
             else:
                 reference = name_value(change.connection, serde, unwrap_snapshot(old.get(channel)), content)
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
+        values |= _inherit_snapshots(put, parent)
         head = _find_head(change, values, path, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
         message = head if put.is_root else None
@@ -193,6 +198,12 @@ def _name_parent_key(put: StatePut) -> StateKey:
     return StateKey(put.key.thread_id, put.key.namespace, put.parent_id or "")
 
 
+def check_attempt(loaded: LoadedThread, attempt: tuple[str, int] | None) -> None:
+    """Refuse what is written for a run that another process has taken. Raises `RunTakenError`."""
+    if attempt is not None and attempt != (loaded.active_run_id, loaded.active_attempt):
+        raise RunTakenError(loaded.thread.id, attempt[0])
+
+
 def _check_writer(loaded: LoadedThread, put: StatePut, parent: StoredState | None, run_id: str) -> None:
     """Refuse a run that another one has overtaken. A run at a state that was chosen by its id is a fork."""
     thread = loaded.thread
@@ -203,6 +214,16 @@ def _check_writer(loaded: LoadedThread, put: StatePut, parent: StoredState | Non
     is_continued = put.parent_id is not None and (put.metadata.get("source") == "loop" or put.begun_at)
     if put.is_first_input or (is_continued and (parent is None or parent.number != thread.state_id)):
         raise StaleWriterError(thread.id)
+
+
+def _inherit_snapshots(put: StatePut, parent: StoredState | None) -> dict[str, Reference]:
+    """Return the snapshots of DeltaChannels before the step that it wrote nothing to: LangGraph hands over no value then."""
+    written, versions = put.checkpoint["channel_values"], put.checkpoint["channel_versions"]
+    return {
+        name: reference
+        for name, reference in (parent.body["values"].items() if parent else ())
+        if read_kind(reference) == "d" and name not in written and name in versions and _is_unchanged(put, parent, name)
+    }
 
 
 def _is_unchanged(put: StatePut, parent: StoredState | None, channel: str) -> bool:

@@ -1,6 +1,6 @@
 """Reading states: which one is meant, and its channels as new values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -121,6 +121,11 @@ class StateReader:
             }
             yield self._make_tuple(state, values, writes.get((state.namespace, state.checkpoint_id), []))
 
+    def read_writes(self, connection: sa.Connection, state: StoredState) -> list[PendingWrite]:
+        """Return what tasks have written since a state, in the order in which LangGraph applies it."""
+        found = write_rows.select_writes(connection, state.thread_id, state.namespace, [state.checkpoint_id])
+        return [self._read_write(each) for each in found.get(state.checkpoint_id, [])]
+
     def read_histories(
         self, connection: sa.Connection, state: StoredState | None, channels: Sequence[str]
     ) -> dict[str, DeltaChannelHistory]:
@@ -128,17 +133,27 @@ class StateReader:
         writes: dict[str, list[PendingWrite]] = {channel: [] for channel in channels}
         seeds: Json = {}
         for above in iterate_ancestors(connection, state):
-            (found,) = self.make_tuples(connection, [above])
-            for write in reversed(found.pending_writes or []):
-                if write[1] in writes and write[1] not in seeds:
-                    writes[write[1]].append(write)
-            seeds = {name: value for name, value in found.checkpoint["channel_values"].items() if name in writes} | seeds
+            key = above.thread_id, above.namespace
+            found = write_rows.select_writes(connection, *key, [above.checkpoint_id]).get(above.checkpoint_id, [])
+            for write in reversed(found):
+                if write.channel in writes and write.channel not in seeds:
+                    writes[write.channel].append(self._read_write(write))
+            seeds |= self._read_channels(connection, above, writes.keys() - seeds.keys())
             if len(seeds) == len(writes):
                 break
-        histories = {channel: DeltaChannelHistory(writes=found[::-1]) for channel, found in writes.items()}
+        histories = {channel: DeltaChannelHistory(writes=listed[::-1]) for channel, listed in writes.items()}
         for channel, seed in seeds.items():
             histories[channel]["seed"] = seed
         return histories
+
+    def _read_channels(self, connection: sa.Connection, state: StoredState, names: Collection[str]) -> Json:
+        """Return the values that a state has of some channels."""
+        references = {name: each for name, each in state.body["values"].items() if name in names}
+        stored = value_rows.select_values(connection, set(list_value_numbers(references)), state.thread_id)
+        return {name: self._read_channel(connection, state, each, stored, None) for name, each in references.items()}
+
+    def _read_write(self, write: Write) -> PendingWrite:
+        return write.task_id, write.channel, self._serde.loads_typed((write.type, write.data))
 
     def _read_channel(
         self,
@@ -176,7 +191,7 @@ class StateReader:
             versions_seen=body["seen"],
             updated_channels=body["updated"],
         )
-        pending = [(each.task_id, each.channel, self._serde.loads_typed((each.type, each.data))) for each in writes]
+        pending = [self._read_write(each) for each in writes]
         parent = make_config(state, state.parent_id) if state.parent_id else None
         return CheckpointTuple(make_config(state, state.checkpoint_id), checkpoint, body["metadata"], parent, pending)
 

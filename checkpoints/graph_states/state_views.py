@@ -1,6 +1,6 @@
 """The channels of any state as people read them: their names and sizes, which of them differ, and their values as JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,14 +8,15 @@ import sqlalchemy as sa
 
 from .. import serde
 from ..errors import DamagedStateError
-from ..graph_state import INPUT_CHANNEL, OWN_PREFIXES, Reference, read_kind, unwrap_snapshot, write_compact
+from ..graph_state import INPUT_CHANNEL, Reference, is_own_channel, read_kind, unwrap_snapshot, write_compact
 from ..storage import schema, state_rows, value_rows
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
-from .channel_values import list_numbers
+from .channel_values import list_numbers, list_runs
 from .plain_values import read_plain
 
 _value = schema.channel_value.c
+_MIN_LONG_RUN = 100  # numbers
 _size_query = sa.select(_value.number, _value.hash, sa.func.length(_value.bytes).label("size"))
 
 
@@ -51,20 +52,35 @@ def list_channels(database: Database, thread_id: str, state_id: int | None) -> d
         references = {
             name: unwrap_snapshot(reference)
             for name, reference in state.body["values"].items()
-            if name != INPUT_CHANNEL and not name.startswith(OWN_PREFIXES)
+            if name != INPUT_CHANNEL and not is_own_channel(name)
         }
-        numbers = {number for reference in references.values() for number in list_numbers(reference)}
-        sizes = {row.number: row for row in select_in_batches(connection, _size_query, _value.number, numbers)}
+        sizes = _select_sizes(connection, {run for reference in references.values() for run in list_runs(reference)})
+    numbers = {number for reference in references.values() for number in list_numbers(reference)}
     if missing := numbers - sizes.keys():
         raise DamagedStateError(thread_id, f"value {min(missing)}")
     return {name: _describe_channel(name, references[name], sizes) for name in sorted(references)}
 
 
-def _describe_channel(name: str, reference: Reference, sizes: Mapping[int, Any]) -> Channel:
-    numbers = list_numbers(reference)
+def _select_sizes(connection: sa.Connection, runs: Collection[tuple[int, int]]) -> dict[int, tuple[bytes, int]]:
+    """Return the hashes and the sizes of values by number. A long list is read by its ends, and not by its numbers."""
+    found = dict[int, tuple[bytes, int]]()
+    for first, last in (run for run in runs if _is_long(run)):
+        rows = connection.execute(_size_query.where(_value.number.between(first, last)))
+        found.update((row.number, (row.hash, row.size)) for row in rows)
+    others = {number for run in runs if not _is_long(run) for number in range(run[0], run[1] + 1)}
+    rest = select_in_batches(connection, _size_query, _value.number, others)
+    return found | {row.number: (row.hash, row.size) for row in rest}
+
+
+def _is_long(run: tuple[int, int]) -> bool:
+    return run[1] - run[0] >= _MIN_LONG_RUN
+
+
+def _describe_channel(name: str, reference: Reference, sizes: Mapping[int, tuple[bytes, int]]) -> Channel:
+    found = [sizes[number] for number in list_numbers(reference)]
     kind = read_kind(reference)
-    identity = (kind, [sizes[number].hash for number in numbers]) if kind in ("v", "r") else write_compact(reference)
-    return Channel(name, reference, identity, sum(sizes[number].size for number in numbers))
+    identity = (kind, [hash_ for hash_, _ in found]) if kind in ("v", "r") else write_compact(reference)
+    return Channel(name, reference, identity, sum(size for _, size in found))
 
 
 def read_plain_value(database: Database, thread_id: str, channel: Channel, max_items: int | None = None) -> Any:

@@ -55,6 +55,7 @@ def test_a_graph_answers_asks_and_is_restored_and_undone_with_its_values(start: 
     assert page.answer() == "2: other"
 
 
+@pytest.mark.slow
 def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path)))
     page.send("ask 7A")
@@ -144,6 +145,7 @@ def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit:
     assert "Oslo" not in page.answer()
 
 
+@pytest.mark.slow
 def test_other_inputs_go_with_the_next_message(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path, TALK)))
     page.tab.locator("summary", has_text="Inputs of the graph").click()

@@ -49,6 +49,7 @@ def channel(page: Page, name: str) -> Locator:
     return page.tab.get_by_test_id("channel").filter(has=page.tab.get_by_text(name, exact=True))
 
 
+@pytest.mark.slow
 def test_an_agent_of_langchain_calls_tools_asks_and_goes_back(
     start: Start, visit: Visit, tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import threading
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
@@ -248,12 +250,37 @@ def test_a_tool_that_took_anothers_place_is_offered_as_it_is_now() -> None:
         assert told == ["Does something.", "Is new."]
 
 
+def test_tools_are_described_to_a_model_once_and_not_on_the_event_loop() -> None:
+    threads: list[int] = []
+
+    class NotingModel(FakeListChatModel):
+        def bind_tools(self, *_: Any, **__: Any) -> Any:
+            threads.append(threading.get_ident())
+            return self
+
+    async def story() -> None:
+        bound, model = _BoundModels(), ChosenModel("noting", NotingModel(responses=[]))
+        for _ in range(2):
+            await bound.bind_tools(model, [calculator], Mock(run_blocking=asyncio.to_thread))
+
+    asyncio.run(story())
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()
+
+
 def test_bound_models_are_bounded_and_the_last_used_ones_stay() -> None:
     bound, chat = _BoundModels(), FakeListChatModel(responses=[])
     models = [ChosenModel(str(number), chat.model_copy()) for number in range(MAX_BOUND_MODELS + 1)]
-    for model in models[:-1]:
-        bound.bind_tools(model, [])
-    first = bound.bind_tools(models[0], [])
-    bound.bind_tools(models[-1], [])
-    assert len(bound._bound_models) == MAX_BOUND_MODELS
-    assert bound.bind_tools(ChosenModel("0", chat.model_copy()), []) is first
+
+    async def bind(model: ChosenModel) -> object:
+        return await bound.bind_tools(model, [], Mock())
+
+    async def story() -> None:
+        for model in models[:-1]:
+            await bind(model)
+        first = await bind(models[0])
+        await bind(models[-1])
+        assert len(bound._bound_models) == MAX_BOUND_MODELS
+        assert await bind(ChosenModel("0", chat.model_copy())) is first
+
+    asyncio.run(story())

@@ -62,13 +62,19 @@ graph = builder.compile()
 
 @asynccontextmanager
 async def hosting(
-    tmp_path: Path, text: str = AGENT, *, database: Database | None = None, thread_id: str | None = None, **limits: Any
+    tmp_path: Path,
+    text: str = AGENT,
+    *,
+    database: Database | None = None,
+    thread_id: str | None = None,
+    context: dict[str, Any] | None = None,
+    **limits: Any,
 ) -> AsyncIterator[Running]:
     """A conversation that the graph of this file answers."""
     path = tmp_path / "theirs.py"
     path.write_text(text)
     database = database or Database.in_memory()
-    catalog = GuestCatalog.load_graphs([GraphDefinition("graph", path, "graph")], "graph")
+    catalog = GuestCatalog.load_graphs([GraphDefinition("graph", path, "graph", context=context or {})], "graph")
     pool = ThreadPoolExecutor(4)
     saver = WaymarkSaver(Store(database), takes_unfit_messages=False)
     make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, saver, BlockingPool(pool))  # noqa: E731

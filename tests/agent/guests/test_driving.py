@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
 from checkpoints import Caller, Database, NewMessage, RunState
+from checkpoints.interchange import reading, transfer
 from tests.agent.guests.guests import AGENT, answer, hosting, one_node, read_channels
 from tests.agent.guests.stacks import read_identities
 from tests.agent.running import Running
@@ -322,5 +323,10 @@ def graph(given, *, previous=None):
         chat.store.undo(chat.thread_id)
         await chat.say('{"n": 1}')
         assert '"output": 6' in chat.said()[-1][2]
+        document = reading.read_document(transfer.export(chat.store, chat.thread_id))
+        chat.thread_id = str(transfer.import_thread(chat.store, document, graphs=["graph"]).result)
+        await chat.send('{"n": 5}')
+        await chat.until(lambda: not chat.runs.list_running_threads())
+        assert '"output": 16' in chat.said()[-1][2]
 
     play(tmp_path, story, text)

@@ -8,9 +8,11 @@ import pytest
 
 from agent.events import Event, GraphProgress
 from agent.guests import reporter
+from agent.guests.delegated_work import DelegatedWork
 from agent.guests.reporter import Reporter
 from agent.guests.streaming import MAX_LINE_CHARS, MAX_SHOWN_LINES, MAX_SHOWN_NODES, StreamReader
 from agent.run.recorder import RunEndedError
+from checkpoints import Database, Store
 
 
 def test_a_flood_waits_for_the_next_delivery_and_the_newest_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +61,7 @@ class Unprintable:
 def test_lines_and_nodes_are_bounded_whatever_a_graph_streams() -> None:
     shown: list[GraphProgress] = []
     carried: Any = SimpleNamespace(show_progress=shown.append, add_text=None)
-    reader = StreamReader(carried)
+    reader = StreamReader(carried, DelegatedWork(Store(Database.in_memory()), "t"))
     for number in range(100):
         reader.read_part(
             {"type": "tasks", "ns": ("outer:1",), "data": {"id": str(number), "name": f"n{number}", "input": None}}

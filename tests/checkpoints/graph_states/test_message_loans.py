@@ -125,6 +125,7 @@ def test_a_turn_copies_as_many_messages_however_long_the_conversation_is(
         return duplicate(message)
 
     monkeypatch.setattr(message_loans, "duplicate_message", count_copy)
+    gc.freeze()  # the collections below are to look through this test's objects alone
     for number in range(20):
         copies.append(0)
         found = ask(graph, "t", f"question {number}")

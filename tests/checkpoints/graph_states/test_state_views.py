@@ -5,14 +5,18 @@ import pytest
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.func import entrypoint
 
 from checkpoints import Database, Store
 from checkpoints.errors import DamagedStateError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.plain_values import read_plain
 from checkpoints.graph_states.state_views import Channel, list_channels, read_plain_value
+from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema
-from tests.checkpoints.graph_states.graphs import ask, make_graph
+from tests.checkpoints import shapes
+from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph
+from tests.statements import record_statements
 
 
 @pytest.fixture
@@ -80,3 +84,29 @@ def test_the_values_that_langgraph_stores_as_extensions_are_plain() -> None:
 def test_a_text_that_no_page_can_take_is_shown_with_a_mark_in_its_place(store: Store) -> None:
     channel = Channel("word", "bad \ud800 text", "", 1)
     assert read_plain_value(store.database, "t", channel) == "bad \ufffd text"
+
+
+def test_a_list_of_ten_times_as_many_values_is_described_by_as_many_statements(store: Store) -> None:
+    counts = []
+    for values in (300, 3_000):
+        document = reading.read_document(shapes.stateful(1, values=values))
+        thread_id = transfer.import_thread(store, document).result
+        state_id = store.get_thread(thread_id).state_id
+        with record_statements(store.database) as statements:
+            channels = list_channels(store.database, thread_id, state_id)
+        assert channels["list"].item_count == values
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+
+
+def test_what_a_function_with_entrypoint_has_saved_is_shown(store: Store) -> None:
+    @entrypoint(checkpointer=WaymarkSaver(store))
+    def count(step: int, *, previous: int | None = None) -> entrypoint.final[int, int]:
+        total = (previous or 0) + step
+        return entrypoint.final(value=total, save=total)
+
+    for step in (2, 3):
+        count.invoke(step, make_config("t"))
+    channels = list_channels(store.database, "t", store.get_thread("t").state_id)
+    assert list(channels) == ["__previous__"]
+    assert read_plain_value(store.database, "t", channels["__previous__"]) == 5

@@ -1,0 +1,201 @@
+"""Runs that two processes drive, each followed at the other one, over PostgreSQL's notifications.
+
+The tokens are made up: what is measured is the wire. Each has the time in it at which it was published.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import psutil
+
+from agent.events import Event, RunStarted, TextDelta
+from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
+from agent.run.live_runs import LiveRun
+from agent.run.postgresql_wire import PostgresqlWire
+from benchmarks.databases import Place, places
+from benchmarks.measuring import Bar, Report, Samples, Section
+from benchmarks.streams import RATE, Process
+from checkpoints import Database
+from checkpoints.storage.notifications import Notifications
+
+COUNTS = (25, 200, 800)  # runs
+BARS = {25: (250.0, 0.2), 800: (None, 0.1)}  # ms, and s for 1,000 tokens
+MAX_LAST_SECONDS = 120  # until the last token has come
+SETTLING = 2.5  # s, until a process knows whether it is alone
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measurements of one number of runs. The processor's seconds are for 1,000 tokens."""
+
+    delays: Samples
+    processor: float
+    of_database: float  # PostgreSQL's part of `processor`
+    lost: int
+    loads: int  # how often a follower subscribed again
+
+
+def measure(report: Report, folder: Path, *, quick: bool) -> None:
+    """Add the bars and the table of the wire to the report."""
+    seconds = 4 if quick else 10
+    section = Section(
+        f"Runs of two processes, each followed at the other one, {RATE} tokens a second each",
+        ["runs", "p50 (ms)", "p99 (ms)", "CPU (s for 1,000 tokens)", "of it PostgreSQL", "tokens lost", "followed anew"],
+    )
+    with places(folder) as fresh:
+        place = fresh("PostgreSQL")
+        place.open().close()  # its tables
+        for count in COUNTS:
+            found = _measure_runs(place, count, seconds)
+            late = (f"{found.delays.median:.0f}", f"{found.delays.percentile(99):.0f}")
+            costs = (f"{found.processor:.3f}", f"{found.of_database:.3f}")
+            section.rows.append((str(count), *late, *costs, str(found.lost), str(found.loads)))
+            report.bars += _make_bars(count, found)
+            report.note_load()
+        processor, of_database = _measure_alone(place, COUNTS[0], seconds)
+        section.rows.append(
+            (f"{COUNTS[0]}, one process alone", "–", "–", f"{processor:.3f}", f"{of_database:.3f}", "–", "–")
+        )
+    section.remarks = [
+        "From a token's publication to its follower in the other process. The CPU is that of both processes and of "
+        "PostgreSQL, with the made-up runs and their followers, and without models, pages and formatting."
+    ]
+    report.sections.append(section)
+
+
+def _make_bars(count: int, found: Measured) -> Iterator[Bar]:
+    what = f"{count} runs of two processes at {RATE} tokens/s"
+    max_delay, max_processor = BARS.get(count, (None, None))
+    if max_delay is not None:
+        yield Bar(f"{what}: a token's delay over the wire, p99", found.delays.percentile(99), max_delay, "ms")
+    if max_processor is not None:
+        yield Bar(f"{what}: CPU of all processes for 1,000 tokens", found.processor, max_processor, "s")
+    yield Bar(f"{what}: tokens lost", found.lost, 0, "tokens")
+
+
+def _measure_runs(place: Place, count: int, seconds: int) -> Measured:
+    halves = [(0, count // 2), (count // 2, count)]
+    with (
+        Process(serve, place.address, *halves[0], *halves[1]) as one,
+        Process(serve, place.address, *halves[1], *halves[0]) as two,
+    ):
+        pipes = (one.pipe, two.pipe)
+        assert [pipe.recv() for pipe in pipes] == ["ready", "ready"]
+        database = _Database(place)
+        for pipe in pipes:
+            pipe.send(seconds)
+        results = [pipe.recv() for pipe in pipes]
+        for pipe in pipes:
+            pipe.send("end")
+        of_database = database.read_seconds()
+    tokens = count * seconds * RATE
+    delays = Samples(tuple(delay for found, *_ in results for delay in found))
+    processor = (sum(used for *_, used in results) + of_database) / tokens * 1000
+    lost, loads = tokens - sum(each[1] for each in results), sum(each[2] for each in results)
+    return Measured(delays, processor, of_database / tokens * 1000, lost, loads)
+
+
+def _measure_alone(place: Place, count: int, seconds: int) -> tuple[float, float]:
+    with Process(serve, place.address, 0, count, 0, 0) as one:
+        assert one.pipe.recv() == "ready"
+        database = _Database(place)
+        one.pipe.send(seconds)
+        *_, used = one.pipe.recv()
+        one.pipe.send("end")
+        of_database = database.read_seconds()
+    tokens = count * seconds * RATE
+    return (used + of_database) / tokens * 1000, of_database / tokens * 1000
+
+
+class _Database:
+    """The processor's seconds of PostgreSQL, from now on."""
+
+    def __init__(self, place: Place) -> None:
+        pid = int((Path(place.folder).parent / "postmaster.pid").read_text().splitlines()[0])
+        server = psutil.Process(pid)
+        self._before = {each: sum(each.cpu_times()[:2]) for each in (server, *server.children())}
+
+    def read_seconds(self) -> float:
+        return float(sum(sum(each.cpu_times()[:2]) - before for each, before in self._before.items() if each.is_running()))
+
+
+def serve(pipe: Connection, address: str, first: int, end: int, first_followed: int, end_followed: int) -> None:
+    """Drive some runs and follow others, for as many seconds as the pipe says. Runs in a separate process."""
+    asyncio.run(_serve(pipe, address, range(first, end), range(first_followed, end_followed)))
+
+
+async def _serve(pipe: Connection, address: str, driven: range, followed: range) -> None:
+    database, hub = Database.open_url(address.replace("postgresql://", "postgresql+psycopg://", 1)), RunHub()
+    wire = PostgresqlWire(hub, Notifications(database.engine), _Rows())
+    wire.start()
+    await asyncio.sleep(SETTLING)
+    for number in driven:
+        hub.publish(f"t{number}", RunStarted(f"r{number}", 1, None))
+    far, near = _Page(), _Page()
+    pages = [
+        asyncio.create_task(_follow(hub, f"t{number}", page))
+        for page, runs in ((far, followed), (near, driven))
+        for number in runs
+    ]
+    pipe.send("ready")
+    seconds: int = await asyncio.to_thread(pipe.recv)
+    before = time.process_time()
+    step = 1 / RATE / max(1, len(driven))
+    begin = time.perf_counter()
+    for place in range(seconds * RATE * len(driven)):
+        await asyncio.sleep(max(0.0, begin + place * step - time.perf_counter()))
+        hub.publish(f"t{driven[place % len(driven)]}", TextDelta(f"{time.perf_counter_ns() // 1000}.{place} "))
+    with suppress(TimeoutError):
+        async with asyncio.timeout(MAX_LAST_SECONDS):
+            while len(far.tokens) < seconds * RATE * len(followed):  # noqa: ASYNC110  (the last tokens are on the way)
+                await asyncio.sleep(0.1)
+    pipe.send((far.delays, len(far.tokens), far.loads, time.process_time() - before))
+    await asyncio.to_thread(pipe.recv)  # the other process may wait for the last batch of this one
+    for task in pages:
+        task.cancel()
+    await wire.close()
+    database.close()
+
+
+async def _follow(hub: RunHub, thread_id: str, page: "_Page") -> None:
+    """Read every token, as a page does: it subscribes again when the wire has begun anew."""
+    while True:
+        with suppress(SubscriberLagged):
+            async with hub.subscribe(thread_id) as following:
+                page.add(following.live_run.text if following.live_run else "", is_new=False)
+                while True:
+                    for event in await following.receive():
+                        if isinstance(event, TextDelta):
+                            page.add(event.text, is_new=True)
+        page.loads += 1
+
+
+@dataclass
+class _Page:
+    """All tokens of the followed runs, and the delays of those that came by themselves."""
+
+    tokens: set[str] = field(default_factory=set)
+    delays: list[float] = field(default_factory=list)
+    loads: int = 0
+
+    def add(self, text: str, *, is_new: bool) -> None:
+        now = time.perf_counter_ns() // 1000
+        new = [token for token in text.split() if token not in self.tokens]
+        self.tokens.update(new)
+        if is_new:
+            self.delays += [(now - int(token.partition(".")[0])) / 1000 for token in new]
+
+
+class _Rows:
+    """Runs that are always in progress: the benchmark stores none."""
+
+    async def read_running(self, thread_id: str) -> LiveRun | None:
+        return LiveRun(f"r{thread_id[1:]}", "")
+
+    async def load_event(self, _: str, __: StoredEvent) -> Event:
+        raise AssertionError("no messages are sent")

@@ -1,0 +1,38 @@
+"""Graphs whose DeltaChannels have their whole value in every state. It needs `langgraph`, which nothing else here imports.
+
+LangGraph leaves the value of a DeltaChannel out of most states, and rebuilds it by the graph's own code. The store shares
+values between states, so a whole value costs no more than a change of it, and what has no graph can show it.
+"""
+
+import copy
+from typing import Any, TypeVar
+
+from langgraph.channels.delta import DeltaChannel
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.pregel import Pregel
+
+G = TypeVar("G", bound=Pregel[Any, Any, Any, Any])
+
+
+class _WholeChannel(DeltaChannel[Any]):
+    """A DeltaChannel with its value in every state. LangGraph leaves it out where a step has written nothing to it."""
+
+    def checkpoint(self) -> Any:
+        return _DeltaSnapshot(self.value) if self.is_available() else super().checkpoint()
+
+
+def make_channels_whole(graph: G) -> G:
+    """Return a copy of a compiled graph that writes whole values of its DeltaChannels."""
+    whole = copy.copy(graph)
+    whole.channels = {name: _make_whole(channel) for name, channel in graph.channels.items()}
+    return whole
+
+
+def _make_whole(channel: Any) -> Any:
+    """Return a DeltaChannel that writes its whole value each time; any other channel as it is."""
+    if not isinstance(channel, DeltaChannel):
+        return channel
+    is_own = type(channel) is not DeltaChannel  # the author's kind of it
+    whole = copy.copy(channel) if is_own else _WholeChannel(channel.reducer, channel.typ)
+    whole.key, whole.snapshot_frequency = channel.key, 1
+    return whole
