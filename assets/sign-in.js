@@ -2,8 +2,9 @@
 (function () {
   "use strict";
   try {
-    localStorage.setItem("waymark.page-key", document.currentScript.dataset.pageKey);
-    location.replace("/");
+    var given = document.currentScript.dataset;
+    localStorage.setItem("waymark.page-key", given.pageKey);
+    location.replace(given.next);
   } catch (error) {
     document.documentElement.textContent = "Waymark needs this site's storage. Allow it, and open a new link.";
   }

@@ -1,11 +1,21 @@
 """The people of one server: the layer in which each request acts for its person, and names in memory for each of them.
 
-The guard has recognized the person (see server.trusted_proxy).
+The guard has recognized the person (see server.trusted_proxy, and server.session_door).
 """
+
+from contextvars import ContextVar
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import NOBODY, act_for, get_acting_owner
+
+ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.accounts
+_acting_role: ContextVar[str | None] = ContextVar("acting_role", default=None)
+
+
+def get_acting_role() -> str | None:
+    """Return the role of the person who acts; None where nobody has one."""
+    return _acting_role.get()
 
 
 class PersonLayer:
@@ -15,8 +25,14 @@ class PersonLayer:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with act_for(scope.get("state", {}).get("person", NOBODY)):
-            await self._app(scope, receive, send)
+        state = scope.get("state", {})
+        role = state.get("role")
+        token = _acting_role.set(role)
+        try:
+            with act_for(state.get("person", NOBODY), only_reads=role == READER):
+                await self._app(scope, receive, send)
+        finally:
+            _acting_role.reset(token)
 
 
 def name_for_owner(name: str) -> str:

@@ -29,7 +29,7 @@ from server.headers import (
 from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
 from server.request_rate import RequestRate
-from server.sign_in import SIGN_IN_PATH, SOCKET_PROTOCOL, SignIn
+from server.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor
 from server.trusted_proxy import TrustedProxy
 from words import _, set_language
 from words.requests import choose_language
@@ -48,6 +48,7 @@ class AllowedRoutes:
     prefixes: tuple[str, ...] = ()
     page_prefixes: tuple[str, ...] = ()  # of the page's frame, which holds no data; it is at "/" as well
     public_paths: frozenset[str] = frozenset({"/healthz", "/readyz", "/metrics"})  # open without a cookie
+    public_prefixes: tuple[str, ...] = ()  # of static files that the page of the sign-in needs
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
     immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
     user_file_prefixes: tuple[str, ...] = ()  # of users' files: nothing in them may act
@@ -59,6 +60,9 @@ class AllowedRoutes:
             or path in self.public_paths
             or path.startswith(self.prefixes + self.page_prefixes + self.static_prefixes + self.user_file_prefixes)
         )
+
+    def is_public(self, path: str) -> bool:
+        return path in self.public_paths or path.startswith(self.public_prefixes)
 
     def holds_data(self, path: str) -> bool:
         return path != "/" and not path.startswith(self.page_prefixes + self.static_prefixes)
@@ -81,7 +85,7 @@ class Guard:
         app: ASGIApp,
         *,
         hosts: frozenset[str],
-        sign_in: SignIn | None,
+        sign_in: SessionDoor | None,
         proxy: TrustedProxy | None = None,
         public_url: str | None = None,
         content_security_policy: Callable[[], str],
@@ -171,7 +175,7 @@ class Guard:
         is_command = is_socket or scope["method"] == "POST"
         if is_command and headers.getlist("origin") != [self._find_origin(scope, host[0])]:
             return build_text(HTTPStatus.FORBIDDEN, _("Only the page itself may do this."))
-        is_public = scope["path"] in self._routes.public_paths
+        is_public = self._routes.is_public(scope["path"])
         if self._proxy is not None:
             return self._proxy.recognize(scope, is_public=is_public)
         if self._sign_in is None or is_public:
@@ -188,7 +192,7 @@ class Guard:
     def _refuse_surplus(self, scope: Scope) -> Response | None:
         """Refuse a request for data of a session that sends too many. Sockets are limited by their handshakes."""
         path = scope["path"]
-        if path in self._routes.public_paths or not self._routes.holds_data(path):
+        if self._routes.is_public(path) or not self._routes.holds_data(path):
             return None
         state = scope.get("state", {})
         sender = state["session"].id if "session" in state else state.get("person", "")

@@ -12,7 +12,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from server.handshakes import HandshakeQueue
-from server.sign_in import COOKIE_PREFIX
+from server.session_door import COOKIE_PREFIX
 
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers

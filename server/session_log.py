@@ -29,7 +29,8 @@ class SessionLog:
 
     def _write(self, text: str, session: Session, *values: str) -> None:
         if self._limiter.admit_line():
-            _log.info(text, f"{session.short_name} ({session.browser})", *values)
+            person = f"{session.person!r}, " if session.person else ""
+            _log.info(text, f"{session.short_name} ({person}{session.browser})", *values)
 
 
 def _report_changes(suppressed: int) -> None:

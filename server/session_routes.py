@@ -8,8 +8,8 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from server.session_door import SessionDoor
 from server.sessions import Session
-from server.sign_in import SignIn
 from words import _
 
 SESSIONS_PATH = "/api/sessions"
@@ -17,7 +17,7 @@ MAX_WATCHING_PAGES = 500  # that wait for the end of their session
 CLOSE_TRY_AGAIN = 1013
 
 
-def add_routes(server: FastAPI, sign_in: SignIn | None) -> None:
+def add_routes(server: FastAPI, sign_in: SessionDoor | None) -> None:
     """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
     watching = set[WebSocket]()
 
@@ -43,19 +43,22 @@ def add_routes(server: FastAPI, sign_in: SignIn | None) -> None:
     @server.post(f"{SESSIONS_PATH}/end-others")
     async def end_others(request: Request) -> Response:
         current = _find_current(request)
-        ids = [session.id for session in sign_in.sessions.list_open()] if sign_in else []
+        ids = [session.id for session in _list_own(sign_in, request)]
         return await _end_sessions(sign_in, request, [each for each in ids if current and each != current.id])
 
     @server.post(f"{SESSIONS_PATH}/{{session_id}}/end")
     async def end_session(request: Request, session_id: str) -> Response:
-        return await _end_sessions(sign_in, request, [session_id])
+        current = _find_current(request)
+        is_own = session_id == "current" and current is not None
+        return await _end_sessions(sign_in, request, [current.id if is_own and current else session_id])
 
 
-async def _end_sessions(sign_in: SignIn | None, request: Request, session_ids: list[str]) -> Response:
+async def _end_sessions(sign_in: SessionDoor | None, request: Request, session_ids: list[str]) -> Response:
     if sign_in is None:
         return PlainTextResponse(_("Nobody signs in here.\n"), 404)
     current = _find_current(request)
-    for session_id in session_ids:
+    own = {session.id for session in _list_own(sign_in, request)}
+    for session_id in own.intersection(session_ids):
         if ended := sign_in.sessions.end(session_id):
             sign_in.log.note_sign_out(request.scope, ended, current)
     try:
@@ -73,7 +76,13 @@ def _find_current(request: Request) -> Session | None:
     return getattr(request.state, "session", None)
 
 
-def _describe_sessions(sign_in: SignIn | None, request: Request) -> list[dict[str, Any]]:
+def _list_own(sign_in: SessionDoor | None, request: Request) -> list[Session]:
+    """List the open sessions of the person who asks."""
+    current = _find_current(request)
+    return sign_in.sessions.list_open(current.person if current else "") if sign_in else []
+
+
+def _describe_sessions(sign_in: SessionDoor | None, request: Request) -> list[dict[str, Any]]:
     current = _find_current(request)
     return [
         {
@@ -83,5 +92,5 @@ def _describe_sessions(sign_in: SignIn | None, request: Request) -> list[dict[st
             "seen_at": session.seen_at,
             "is_current": current is not None and session.id == current.id,
         }
-        for session in (sign_in.sessions.list_open() if sign_in else [])
+        for session in _list_own(sign_in, request)
     ]

@@ -37,6 +37,8 @@ class Session:
     browser: str
     signed_in_at: float
     seen_at: float
+    person: str = ""  # empty where one person signs in, by a link
+    role: str = ""
 
     def count_seconds_left(self, now: float) -> float:
         """Return the seconds until it ends; a moment in the future ends nothing: the clock was stepped back since."""
@@ -62,24 +64,27 @@ class NewSession:
 
 
 class Sessions:
-    """The open sessions of one server. All methods but `save` belong to the event loop's thread."""
+    """The open sessions of one server, either of people with names or of browsers that opened a link.
 
-    def __init__(self, path: Path, *, read_clock: Callable[[], float] = time.time) -> None:
+    All methods but `save` belong to the event loop's thread.
+    """
+
+    def __init__(self, path: Path, *, names_people: bool = False, read_clock: Callable[[], float] = time.time) -> None:
         self._path = path
         self._read_clock = read_clock
         self._saving = threading.Lock()
         self._saved_at = read_clock()
         self._endings: dict[str, asyncio.Event] = {}
-        self._sessions = {session.cookie_hash: session for session in _load(path)}
+        self._sessions = {each.cookie_hash: each for each in _load(path) if bool(each.person) == names_people}
 
-    def begin(self, user_agent: str) -> NewSession:
+    def begin(self, user_agent: str, person: str = "", role: str = "") -> NewSession:
         """Begin a session. It is not on disk before `save`."""
         cookie, page_key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         now = self._read_clock()
         hashes = _hash(cookie), _hash(page_key)
-        session = Session(secrets.token_hex(8), *hashes, describe_browser(user_agent), now, now)
+        session = Session(secrets.token_hex(8), *hashes, describe_browser(user_agent), now, now, person, role)
         self._sessions[session.cookie_hash] = session
-        surplus = tuple(self.list_open()[MAX_SESSIONS:])
+        surplus = tuple(self.list_open(person)[MAX_SESSIONS:])
         for oldest in surplus:
             self.end(oldest.id)
         return NewSession(session, cookie, page_key, surplus)
@@ -89,10 +94,14 @@ class Sessions:
         session = self._sessions.get(_hash(cookie))
         return session if session and session.count_seconds_left(self._read_clock()) > 0 else None
 
-    def list_open(self) -> list[Session]:
-        """List the open sessions, the last seen first."""
+    def list_open(self, person: str | None = "") -> list[Session]:
+        """List the open sessions of a person, or with None of all, the last seen first."""
         now = self._read_clock()
-        found = [session for session in self._sessions.values() if session.count_seconds_left(now) > 0]
+        found = [
+            session
+            for session in self._sessions.values()
+            if person in (None, session.person) and session.count_seconds_left(now) > 0
+        ]
         return sorted(found, key=lambda session: session.seen_at, reverse=True)
 
     def note_use(self, session: Session) -> bool:
@@ -127,7 +136,7 @@ class Sessions:
     def save(self) -> None:
         """Write the open sessions, never half of them. Raises `OSError`."""
         with self._saving:
-            content = {"sessions": [asdict(session) for session in self.list_open()]}
+            content = {"sessions": [asdict(session) for session in self.list_open(None)]}
             new = self._path.with_suffix(".new")
             new.unlink(missing_ok=True)
             with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
@@ -137,7 +146,7 @@ class Sessions:
             new.replace(self._path)
 
 
-def load_sessions(folder: Path, port: int) -> Sessions:
+def load_sessions(folder: Path, port: int, *, names_people: bool = False) -> Sessions:
     """Load the sessions of the server at a port: browsers share cookies between ports, and pages share nothing.
 
     A file that is damaged is replaced by an empty one, which signs everybody out. Raises `OSError` when the folder cannot
@@ -145,7 +154,7 @@ def load_sessions(folder: Path, port: int) -> Sessions:
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder / "session.key").unlink(missing_ok=True)  # until 2026-11 it signed cookies that nobody could end
-    sessions = Sessions(folder / f"sessions-{port}.json")
+    sessions = Sessions(folder / f"sessions-{port}.json", names_people=names_people)
     sessions.save()
     return sessions
 
@@ -170,9 +179,10 @@ def _load(path: Path) -> list[Session]:
 def _parse(stored: dict[str, object]) -> Session:
     """Check the types of a stored session. Raises `TypeError` or `KeyError`."""
     types: dict[str, type] = {field.name: float if field.name.endswith("_at") else str for field in fields(Session)}
-    if not all(isinstance(stored[name], kind) for name, kind in types.items()):
+    given = {"person": "", "role": "", **stored}
+    if not all(isinstance(given[name], kind) for name, kind in types.items()):
         raise TypeError
-    return Session(**{name: stored[name] for name in types})  # type: ignore[arg-type]  # checked
+    return Session(**{name: given[name] for name in types})  # type: ignore[arg-type]  # checked
 
 
 def _hash(value: str) -> str:

@@ -1,9 +1,9 @@
 """The sentences about what an import leaves out or changes."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .. import limits
-from ..graph_state import OWN_PREFIXES, Reference, read_kind, unwrap_snapshot
+from ..graph_state import Reference, is_own_channel, read_kind, unwrap_snapshot
 from ..model import Json, MessageStatus
 from ..sentence import plural_sentence, sentence
 from .image_parts import OMITTED_IMAGES
@@ -13,27 +13,48 @@ _MAX_SHOWN_NAMES = 8  # of channels
 _MAX_SHOWN_NAME_CHARS = 40
 
 
-def list_warnings(doc: Document) -> list[str]:
-    """Return a sentence for each thing in a document that its import leaves out or changes."""
+def find_offered_graph(doc: Document, graphs: Collection[str]) -> str:
+    """Return the graph that answered a conversation, if it is among these; empty otherwise."""
+    named = doc.thread.settings.get("graph")
+    return named if isinstance(named, str) and named in graphs else ""
+
+
+def list_warnings(doc: Document, graphs: Collection[str] = ()) -> list[str]:
+    """Return a sentence for each thing in a document that its import leaves out or changes. `graphs` are offered here."""
     found = _list_changes(doc)
     if doc.left_out.messages or doc.left_out.checkpoints:
         found.append(_describe_left_out(doc.left_out))
     if doc.thread.without_states:
         found.append(sentence("The states of its graph are not in it: a graph begins anew there."))
-    if names := sorted({name for part in doc.states for name in part.left_out}):
+    if names := sorted({_name_channel(part.namespace, name) for part in doc.states for name in part.left_out}):
         found.append(
             sentence("Values of its graph that are not plain JSON are not in it: {names}.", names=_join_names(names))
         )
     if names := sorted({name for part in doc.states for name, value in part.values.items() if _is_own(name, value)}):
         found.append(sentence("Its graph goes on with the values in it: {names}.", names=_join_names(names)))
-    if doc.thread.settings:
+    if graph := find_offered_graph(doc, graphs):
+        found.append(sentence("As a new conversation, the graph {name} answers it.", name=graph))
+    elif named := doc.thread.settings.get("graph"):
+        name = str(named)[:_MAX_SHOWN_NAME_CHARS]
+        found.append(
+            sentence(
+                "Its graph {name} is not offered here: as a new conversation, the built-in agent answers it.", name=name
+            )
+        )
+    if doc.thread.settings.keys() - {"graph"}:
         found.append(sentence("The settings in it are not taken over."))
     return found
 
 
+def _name_channel(namespace: str, name: str) -> str:
+    """Return the name of a channel, behind the nodes of the subgraphs that it is in."""
+    nodes = [each.partition(":")[0] for each in namespace.split("|") if each]
+    return " › ".join([*nodes, name])
+
+
 def _is_own(name: str, reference: Reference) -> bool:
     """Return whether a channel is the author's, and not the messages or one of LangGraph's."""
-    return read_kind(unwrap_snapshot(reference)) != "m" and not name.startswith(OWN_PREFIXES)
+    return read_kind(unwrap_snapshot(reference)) != "m" and not is_own_channel(name)
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -34,8 +34,12 @@ _CHAT: dict[str, Shape] = {"title": BYTES, "history": {"currentId": BYTES, "mess
 _ENTRY: Shape = {"chat": _CHAT, "created_at": BYTES, **_CHAT}
 
 
-def read_chats(reader: MemberReader) -> list[Any]:
-    """Read a list of chats, whose parts stay canonical JSON. Raises `InvalidDocumentError`."""
+def read_chats(reader: MemberReader, raw: bytes) -> list[Any]:
+    """Read a list of chats, whose parts stay canonical JSON. Raises `InvalidDocumentError`.
+
+    Too many messages are refused before one is parsed. Each has a member `parentId`, and a quote within a text is escaped.
+    """
+    ByteBudget().require_messages(raw.count(b'"parentId"'))
     found = list[Any]()
     for chat in reader.iterate_items(_ENTRY):
         found.append(chat if len(found) < MAX_CONVERSATIONS else None)
@@ -54,17 +58,17 @@ def read_chats(reader: MemberReader) -> list[Any]:
 def convert_open_webui(chats: Sequence[Json], texts: LongTexts) -> list[RawDocument]:
     """Convert each chat to a document. Raises `InvalidDocumentError`."""
     budget = ByteBudget()
-    return [_convert_chat(entry, f"[{index}]", TreeBuilder(texts, budget), texts) for index, entry in enumerate(chats)]
+    return [_convert_chat(entry, f"[{index}]", budget, texts) for index, entry in enumerate(chats)]
 
 
-def _convert_chat(entry: Json, field: str, tree: TreeBuilder, texts: LongTexts) -> RawDocument:
-    chat = entry
+def _convert_chat(entry: Json, field: str, budget: ByteBudget, texts: LongTexts) -> RawDocument:
+    chat, tree = entry, TreeBuilder(texts, budget)
     if "chat" in entry:
         chat, field = entry["chat"], f"{field}.chat"
     history = require_field(chat, "history", dict, field)
     messages = require_field(history, "messages", dict, f"{field}.history")
     field = f"{field}.history"
-    tree.require_room(len(messages))
+    budget.require_messages(len(messages))
     children = _list_children(messages, f"{field}.messages")
     start = _parse_timestamp(_parse_member(entry, "created_at"), _NO_TIME)
     places = _build_tree(tree, messages, children, start, texts, f"{field}.messages")

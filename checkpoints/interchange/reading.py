@@ -45,7 +45,7 @@ def _read_raw_documents(texts: LongTexts) -> list[RawDocument]:
     if reader.is_at("{"):
         return [_read_object(reader, texts)]
     if reader.is_at("["):
-        chats = open_webui.read_chats(reader)
+        chats = open_webui.read_chats(reader, texts.rest)
         reader.require_end()
         if chats and all(isinstance(chat, dict) for chat in chats):
             return open_webui.convert_open_webui(chats, texts)

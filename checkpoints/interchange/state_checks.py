@@ -5,7 +5,7 @@ from itertools import accumulate
 from typing import Any
 
 from ..errors import InvalidDocumentError
-from ..graph_state import Reference, read_kind, unwrap_snapshot
+from ..graph_state import ENTRYPOINT_CHANNELS, Reference, read_kind, unwrap_snapshot
 from ..limits import (
     MAX_DOCUMENT_STATES,
     MAX_DOCUMENT_VALUES,
@@ -70,7 +70,7 @@ def _check_reference(name: str, reference: Reference, field: str, count: int, me
             is_known = message_id in messages
         case _:
             is_known = False
-    if not is_known or name.startswith(OWN_PREFIX):
+    if not is_known or (name.startswith(OWN_PREFIX) and name not in ENTRYPOINT_CHANNELS):
         raise InvalidDocumentError(sentence("names something that is not in the file"), field)
 
 

@@ -5,7 +5,7 @@ without something that it needs.
 """
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
@@ -17,11 +17,11 @@ from pydantic_core import to_json
 from .. import serde
 from ..errors import DamagedStateError
 from ..graph_state import (
+    ENTRYPOINT_CHANNELS,
     INPUT_CHANNEL,
     Reference,
-    join_runs,
     list_paths,
-    list_value_numbers,
+    list_value_runs,
     read_kind,
     unwrap_snapshot,
 )
@@ -81,7 +81,8 @@ class StateExport:
         choice = choose_states(outline, self.message_ids, named)
         found = [state for state in state_rows.select_states(connection, self.thread_id) if self._is_wanted(state, choice)]
         states = _select_without_gaps(found, {*choice.messages, *named})
-        numbers = {number for state in states for number in list_value_numbers(_list_own_values(state))}
+        runs = {run for state in states for run in list_value_runs(_list_own_values(state))}  # states share most of them
+        numbers = {number for first, last in runs for number in range(first, last + 1)}
         try:
             self._read_values(connection, numbers)
         except DamagedStateError:
@@ -125,7 +126,7 @@ class StateExport:
             "values": {name: reference for name, reference in values.items() if reference is not _LOST},
             "left_out": left_out,
         }
-        if any(name.startswith(OWN_PREFIX) for name in values):
+        if any(name.startswith(OWN_PREFIX) and name not in ENTRYPOINT_CHANNELS for name in values):
             return
         try:
             _STATE.validate_json(to_json(part))
@@ -143,20 +144,30 @@ class StateExport:
             case "m":
                 return ["m", reference[1]]
             case "v":
-                (place,) = self._find_places([(reference[1], reference[1])])
-                return _LOST if place is None else ["v", place]
+                place = self._find_run(reference[1], reference[1])
+                return _LOST if place is None else ["v", place[0]]
             case "r":
-                places = [*self._find_places(reference[1])]
-                return _LOST if None in places else ["r", join_runs(place for place in places if place is not None)]
+                places = [self._find_run(first, last) for first, last in reference[1]]
+                return _LOST if None in places else ["r", _join_places([place for place in places if place is not None])]
         return reference if _is_json_scalar(reference) else _LOST
 
-    def _find_places(self, runs: Collection[Any]) -> Iterator[int | None]:
-        for first, last in runs:
-            start = bisect_left(self._numbers, first)
-            for offset, number in enumerate(range(first, last + 1)):
-                place = start + offset
-                is_there = place < len(self._numbers) and self._numbers[place] == number
-                yield place if is_there else None
+    def _find_run(self, first: int, last: int) -> tuple[int, int] | None:
+        """Return the first and the last place of a run of values; None where one of them is not in the document."""
+        start = bisect_left(self._numbers, first)
+        end = start + last - first
+        is_there = end < len(self._numbers) and (self._numbers[start], self._numbers[end]) == (first, last)
+        return (start, end) if is_there else None
+
+
+def _join_places(runs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """Return runs of places, with those joined that follow one another."""
+    joined: list[list[int]] = []
+    for first, last in runs:
+        if joined and joined[-1][1] + 1 == first:
+            joined[-1][1] = last
+        else:
+            joined.append([first, last])
+    return joined
 
 
 def _select_without_gaps(states: Sequence[StoredState], roots: set[int]) -> list[StoredState]:

@@ -9,6 +9,7 @@ from ..changes.transaction import Transaction
 from ..graph_state import Reference, join_runs, list_paths, read_kind
 from ..model import Json, Node
 from ..storage import state_rows, value_rows
+from ..storage.state_batches import StateBatch
 from ..storage.state_rows import StateDraft, StoredState
 from ..storage.value_rows import Value
 from .state_values import StoredValue, can_convert, parse_text
@@ -42,20 +43,27 @@ class StateWriting:
         new = [Value.of(*value) for value in values]
         self._numbers = value_rows.insert_many_values(self.transaction.connection, new)
         self._breaks = [*accumulate((after != before + 1 for before, after in pairwise(self._numbers)), initial=0)]
+        batch = StateBatch.reserve(self.transaction.connection, len(doc.states))
+        stored = self._read_stored_states(doc)
         for part in doc.states:
-            self._write_state(part)
+            self._add_state(part, stored.get((part.namespace, part.id)), batch)
+        batch.write()
 
-    def _write_state(self, part: StatePart) -> None:
-        connection, thread_id = self.transaction.connection, self.transaction.thread.id
+    def _read_stored_states(self, doc: Document) -> Mapping[tuple[str, str], StoredState]:
+        """Return the states of the document that the conversation has, by namespace and id."""
+        if not self.transaction.loaded.has_states:
+            return {}
+        ids = {part.id for part in doc.states}
+        return state_rows.select_named_states(self.transaction.connection, self.transaction.thread.id, ids)
+
+    def _add_state(self, part: StatePart, stored: StoredState | None, batch: StateBatch) -> None:
         references = {name: self._translate(reference) for name, reference in part.values.items()}
-        message = self.nodes[part.message] if part.message else None
-        has_states = self.transaction.loaded.has_states
-        stored = state_rows.select_state(connection, thread_id, part.namespace, part.id) if has_states else None
         if stored is None:
+            message = self.nodes[part.message] if part.message else None
             parent = self._written.get((part.namespace, part.parent or ""))
-            parent_id = None if parent else part.parent
-            draft = StateDraft(thread_id, part.namespace, part.id, parent, parent_id, part.run_id, message, is_input=False)
-            stored = state_rows.insert_state(connection, draft, _make_state_body(part, references))
+            place = (self.transaction.thread.id, part.namespace, part.id)
+            draft = StateDraft(*place, parent, None if parent else part.parent, part.run_id, message, is_input=False)
+            stored = batch.add_state(draft, _make_state_body(part, references))
         elif {*list_paths(stored.body["values"])} != {*list_paths(references)}:
             return
         self._written[part.namespace, part.id] = stored

@@ -5,6 +5,7 @@ makes a new conversation, adds to one, or (through `CheckpointManager`) replaces
 """
 
 import base64
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from .. import files, limits
@@ -20,7 +21,7 @@ from .document_redaction import leave_out_parts
 from .export_options import WHOLE_EXPORT, ExportOptions
 from .import_limits import describe_exceeded_limit
 from .import_plan import NothingNewError
-from .import_warnings import list_warnings
+from .import_warnings import find_offered_graph, list_warnings
 from .importing import make_merge, make_new_thread, make_replacement
 from .redaction import Redaction
 from .state_export import StateExport, leave_out_states
@@ -195,8 +196,11 @@ def _export_checkpoint(checkpoint: Checkpoint) -> Json:
     }
 
 
-def preview_import(store: Store, doc: Document, thread_id: str | None = None) -> ImportPreview:
-    """Count the effect of an import: as a new conversation, or into this thread. Raises `ThreadNotFoundError`."""
+def preview_import(store: Store, doc: Document, thread_id: str | None = None, graphs: Collection[str] = ()) -> ImportPreview:
+    """Count the effect of an import: as a new conversation, or into this thread. Raises `ThreadNotFoundError`.
+
+    `graphs` are the names of those that are offered here.
+    """
     known, is_empty = set[str](), False
     if thread_id:
         with store.database.begin_read() as connection:
@@ -212,13 +216,25 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None) ->
         is_target_empty=is_empty,
         known_messages=sum(message.hash in known for message in doc.messages),
         existing_thread=store.find_import(doc.sha256),
-        warnings=tuple(list_warnings(doc)),
+        warnings=tuple(list_warnings(doc, graphs)),
     )
 
 
-def import_thread(store: Store, doc: Document, *, caller: Caller = USER, report: Report = ignore_progress) -> Receipt:
-    """Make a conversation from a document; the result is its id. The same document again returns the same conversation."""
-    return store.import_thread(doc.thread.title, doc.sha256, make_new_thread(doc, report), caller=caller)
+def import_thread(
+    store: Store,
+    doc: Document,
+    *,
+    graphs: Collection[str] = (),
+    caller: Caller = USER,
+    report: Report = ignore_progress,
+) -> Receipt:
+    """Make a conversation from a document; the result is its id. The same document again returns the same conversation.
+
+    The graph that answered it goes on, if it is among `graphs`; no other setting of the document is applied.
+    """
+    graph = find_offered_graph(doc, graphs)
+    fill, settings = make_new_thread(doc, report), {"graph": graph} if graph else {}
+    return store.import_thread(doc.thread.title, doc.sha256, fill, settings=settings, caller=caller)
 
 
 def merge_document(

@@ -40,6 +40,10 @@ class ByteBudget:
                 sentence("As conversations of Waymark, the file is larger than {limit} MB.", limit=limit)
             )
 
+    def require_messages(self, count: int) -> None:
+        """Refuse so many messages before the first of them is converted."""
+        self.require(count * _MIN_MESSAGE_BYTES)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -58,10 +62,6 @@ class TreeBuilder:
         self._document = RawDocument({}, {"messages": [], "branches": [], "checkpoints": []}, texts)
         self._budget = budget
         self._places: dict[str, Place] = {}
-
-    def require_room(self, messages: int) -> None:
-        """Refuse so many messages before the first of them is converted."""
-        self._budget.require(messages * _MIN_MESSAGE_BYTES)
 
     def add_message(self, body: Json, parent: Place | None, time: str, status: MessageStatus = MessageStatus.DONE) -> Place:
         pieces = self._document.iterate_pieces(strict_json.to_canonical_bytes(body).decode())

@@ -104,29 +104,54 @@ def erase(
 ) -> ErasePlan:
     """Erase the rows that `plan_erasure` counts, irrevocably, and return their counts. Requires exclusive use."""
     with database.begin_write() as connection:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("PRAGMA secure_delete = ON")
-        for name, columns in _INDEXES.items():
-            connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
-        lost_files = _select_orphan_files(connection, erasures)
-        messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
-        for erasure in erasures:
-            _erase_rows(connection, erasure, messages)
-        if any(erasure.states for erasure in erasures):
-            state_erasure.erase_unnamed_values(connection)
         lost_tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
-        tag_rows.delete_unreferenced(connection, keep_removed=keep_undo or thread_id is not None)
-        for hash_ in lost_files:
-            connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
-        search_index.merge_words(connection)
-        for name in _INDEXES:
-            connection.exec_driver_sql(f"DROP INDEX {name}")
+        lost_files = _run_erasures(connection, erasures, report, keep_tags=keep_undo or thread_id is not None)
         if connection.dialect.name == "sqlite":
             report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
     if database.engine.dialect.name == "sqlite":
         sqlite.vacuum_file(database.engine)
     return _sum_up(erasures, lost_files, lost_tags)
+
+
+def plan_owner(connection: sa.Connection, owner: str) -> ErasePlan:
+    """Count the conversations of an owner, deleted ones among them. Raises `RunActiveError`."""
+    erasures = _plan_threads_of(connection, owner)
+    return _sum_up(erasures, _select_orphan_files(connection, erasures), 0)
+
+
+def erase_owner(connection: sa.Connection, owner: str) -> ErasePlan:
+    """Erase the conversations of an owner, and return their counts. Raises `RunActiveError`."""
+    erasures = _plan_threads_of(connection, owner)
+    return _sum_up(erasures, _run_erasures(connection, erasures, ignore_progress, keep_tags=True), 0)
+
+
+def _plan_threads_of(connection: sa.Connection, owner: str) -> list[_ThreadErasure]:
+    ids = connection.scalars(sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)).all()
+    return [each for thread_id in ids for each in _plan_threads(connection, thread_id, True, ignore_progress)]
+
+
+def _run_erasures(
+    connection: sa.Connection, erasures: Sequence[_ThreadErasure], report: Report, *, keep_tags: bool
+) -> Sequence[str]:
+    """Return the hashes of the files that were erased with the rows."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("PRAGMA secure_delete = ON")
+    for name, columns in _INDEXES.items():
+        connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
+    lost_files = _select_orphan_files(connection, erasures)
+    messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
+    for erasure in erasures:
+        _erase_rows(connection, erasure, messages)
+    if any(erasure.states for erasure in erasures):
+        state_erasure.erase_unnamed_values(connection)
+    tag_rows.delete_unreferenced(connection, keep_removed=keep_tags)
+    for hash_ in lost_files:
+        connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
+    search_index.merge_words(connection)
+    for name in _INDEXES:
+        connection.exec_driver_sql(f"DROP INDEX {name}")
+    return lost_files
 
 
 def _plan_threads(

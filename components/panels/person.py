@@ -1,4 +1,7 @@
-"""The person who is signed in, in the bar's menu, with the way out. Where nobody is told apart, it is hidden."""
+"""The person who is signed in, in the bar's menu, with the way out and what a person may do about people.
+
+Where nobody is told apart, it is hidden.
+"""
 
 from enum import StrEnum
 from typing import Any
@@ -9,7 +12,9 @@ from dash.development.base_component import Component
 from checkpoints import get_acting_owner
 from components.page_state import PageLocation
 from components.panel import Panel
+from components.people import ADMIN, READER, get_acting_role
 from components.services import Services
+from components.widgets import build_menu_item
 from words import _
 
 
@@ -17,22 +22,46 @@ class Ids(StrEnum):
     LINE = "person"
     NAME = "person-name"
     SIGN_OUT = "sign-out"
+    SESSIONS = "sessions"  # the item of the menu: a proxy's sessions are not Waymark's
+    LEAVE = "leave"
+    PASSWORD = "change-password"  # noqa: S105  (an id)
+    PEOPLE = "people"
 
 
 def build_line() -> Component:
-    """Build the last line of the menu. The frame has no data, so it is hidden there."""
-    leave = html.A(_("Sign out"), id=Ids.SIGN_OUT, hidden=True)
-    return html.Div([html.Span(id=Ids.NAME), leave], id=Ids.LINE, hidden=True)
+    """Build the last lines of the menu. The frame has no data, so they are hidden there."""
+    items = [
+        build_menu_item("people", _("People"), Ids.PEOPLE, hidden=True),
+        build_menu_item("key", _("Password"), Ids.PASSWORD, hidden=True),
+    ]
+    leave = html.A(_("Sign out"), id=Ids.SIGN_OUT, hidden=True)  # to the proxy
+    end = html.Button(_("Sign out"), id=Ids.LEAVE, hidden=True)
+    return html.Div([*items, html.Span(id=Ids.NAME), leave, end], id=Ids.LINE, hidden=True)
 
 
-SHOWN = ((Ids.LINE, "hidden"), (Ids.NAME, "children"), (Ids.SIGN_OUT, "href"), (Ids.SIGN_OUT, "hidden"))
+SHOWN = (
+    *((Ids.LINE, "hidden"), (Ids.NAME, "children"), (Ids.SIGN_OUT, "href"), (Ids.SIGN_OUT, "hidden")),
+    (Ids.SESSIONS, "hidden"),
+    (Ids.LEAVE, "hidden"),
+    (Ids.PASSWORD, "hidden"),
+    (Ids.PEOPLE, "hidden"),
+)
 
 
 def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
     if not services.store.database.separates_owners:
-        return True, "", "", True
-    address = services.sign_out_url
-    return False, _("Signed in as {name}", name=get_acting_owner()), address or "", address is None
+        return True, "", "", True, False, True, True, True
+    role = get_acting_role()
+    address = None if role else services.sign_out_url
+    is_of_proxy = role is None
+    own = (is_of_proxy, is_of_proxy, is_of_proxy, role != ADMIN)
+    return False, _describe_person(role), address or "", address is None, *own
+
+
+def _describe_person(role: str | None) -> str:
+    if role == READER:
+        return _("Signed in as {name}, to read", name=get_acting_owner())
+    return _("Signed in as {name}", name=get_acting_owner())
 
 
 PANEL = Panel(shown=SHOWN, show=show)

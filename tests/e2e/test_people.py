@@ -47,6 +47,7 @@ def people(tmp_path: Path, browser: Browser) -> Iterator[tuple[Page, Page]]:
         yield pages[0], pages[1]
 
 
+@pytest.mark.slow
 def test_two_people_talk_and_see_nothing_of_one_another(people: tuple[Page, Page]) -> None:
     ann, bob = people
     ann.say("The heron nests at the lake")
@@ -69,6 +70,7 @@ def test_the_menu_names_the_person_and_the_way_out(people: tuple[Page, Page]) ->
     _, bob = people
     bob.tab.get_by_role("button", name="Conversation menu").click()
     expect(bob.tab.get_by_text("Signed in as bob")).to_be_visible()
+    expect(bob.tab.get_by_role("button", name="Sessions")).to_be_hidden()  # they are the proxy's
     expect_accessible(bob, "the menu with the person")
     bob.tab.get_by_role("link", name="Sign out").click()
     expect(bob.tab).to_have_url(re.compile("/healthz$"))

@@ -74,12 +74,13 @@ def test_a_page_without_a_conversation_is_left_when_its_session_ends(page: Page,
 
 
 def test_signing_out_leaves_nothing_that_opens_the_door(page: Page) -> None:
-    page.expected.append("401")
     cookies = page.tab.context.cookies()
     page.press_in_menu("Sessions")
     page.dialog.get_by_role("button", name="Sign out").click()
     expect_signed_out(page.tab)
+    assert page.complaints == []
     assert page.tab.context.cookies() == []
+    page.expected.append("401")
     page.tab.context.add_cookies(cookies)  # type: ignore[arg-type]
     page.tab.goto(page.server.origin)
     expect_signed_out(page.tab)

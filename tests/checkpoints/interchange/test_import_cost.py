@@ -1,5 +1,6 @@
 """An import writes in bulk, and prepares its rows before the lock: statements are counted, not the time."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -31,6 +32,23 @@ def test_two_hundred_branches_take_as_many_statements_as_twenty(
             act(store, thread_id, doc)
         counts.append(len(statements))
     assert counts[1] <= counts[0] + 1  # ids are looked up in portions of 200
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["new", "known"])
+def test_ten_times_as_many_states_take_as_many_statements(store: Store, is_known: bool) -> None:
+    counts = []
+    for states in (20, 200):
+        thread_id, doc = talked(store, "x", "y"), reading.read_document(shapes.stateful(states))
+        if is_known:
+            transfer.merge_document(store, thread_id, doc)
+            doc = reading.read_document(shapes.stateful(2 * states, turns=2))
+        with record_statements(store.database) as statements:
+            transfer.merge_document(store, thread_id, doc)
+            copy_id = store.fork_thread(thread_id, store.list_branches(thread_id)[-1][0].head_id).result
+        counts.append(len(statements))
+    assert counts[1] <= counts[0] + 2  # ids are looked up in portions of 200
+    assert len(json.loads(transfer.export(store, copy_id))["states"]) == len(doc.states)
+    assert len(json.loads(transfer.export(store, thread_id))["states"]) == len(doc.states)
 
 
 def test_no_body_is_serialized_while_the_lock_is_held(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

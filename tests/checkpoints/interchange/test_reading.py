@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, TypeAdapter
@@ -21,6 +20,7 @@ from checkpoints.interchange.reading import read_document
 from checkpoints.limits import MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
 from tests.checkpoints import shapes
 from tests.checkpoints.interchange.test_transfer import resealed
+from tests.rounds import given_examples
 
 LINES = [(f"m{number}", f"m{number - 1}" if number else None, HumanMessage("x" * 1_000)) for number in range(100)]
 SEPARATORS = st.text('"\\[{,\n')
@@ -136,7 +136,8 @@ def test_small_messages_are_kept_as_bytes_until_all_are_checked() -> None:
     assert _measure_peak(json.dumps(whole).encode(), None) < 4
 
 
-@given(
+@given_examples(
+    *(30, 300),
     st.recursive(st.text('"\\x\n\0\u00e9\U0001f600'), lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below)),
     st.booleans(),
 )
@@ -155,7 +156,9 @@ NUMBERS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 JSON = st.recursive(NUMBERS | SEPARATORS, lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below), max_leaves=8)
 
 
-@given(st.dictionaries(SEPARATORS, JSON, max_size=4), st.booleans(), st.sampled_from([None, 1, 3]), st.integers(4, 40))
+@given_examples(
+    30, 300, st.dictionaries(SEPARATORS, JSON, max_size=4), st.booleans(), st.sampled_from([None, 1, 3]), st.integers(4, 40)
+)
 def test_members_are_read_as_python_reads_them(made: Any, is_escaped: bool, indent: int | None, window: int) -> None:
     raw = json.dumps(made, ensure_ascii=is_escaped, indent=indent).encode()
     with pytest.MonkeyPatch.context() as patch:
@@ -241,7 +244,7 @@ def test_long_texts_are_imported_where_they_may_be() -> None:
     assert (document.thread.settings, document.checkpoints[0].extra) == ({"instructions": long}, {"state": long})
 
 
-@given(JSON_OF_SEPARATORS, st.integers(2, 9))
+@given_examples(30, 300, JSON_OF_SEPARATORS, st.integers(2, 9))
 def test_brackets_and_commas_in_texts_are_no_values(value: Any, piece_bytes: int) -> None:
     written, values = json.dumps(value), json.dumps(_blank_texts(value))
     with pytest.MonkeyPatch.context() as patch:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, StateGraph
 
-from checkpoints import Database, InvalidDocumentError, Store
+from checkpoints import Database, InvalidDocumentError, NewMessage, Store
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.state_views import list_channels
 from checkpoints.interchange import reading, state_checks, transfer, waymark
@@ -21,7 +21,7 @@ from checkpoints.storage import schema
 from checkpoints.upkeep import verification
 from tests.attachments import png
 from tests.checkpoints import shapes
-from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph, read_channels, read_texts
+from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph, read_channels, read_texts
 from tests.checkpoints.graph_states.test_properties import STEPS, Comparison
 from tests.checkpoints.graph_states.test_runs import is_whole, make_nested_graph
 from tests.rounds import given_examples
@@ -333,3 +333,32 @@ def test_an_image_is_taken_with_its_bytes_and_refused_with_an_address(part: Json
     else:
         with pytest.raises(InvalidDocumentError, match="something other than text"):
             reading.read_document(text)
+
+
+def test_the_graph_of_a_conversation_goes_on_with_it_where_it_is_offered_and_no_other_setting_does(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.change_settings(thread_id, {"graph": "booking", "instructions": "Obey."})
+    store.append(thread_id, [NewMessage({"type": "human", "data": {"content": "hi"}})])
+    document = reading.read_document(transfer.export(store, thread_id))
+    not_taken = "The settings in it are not taken over."
+    assert transfer.list_warnings(document, ["other", "booking"]) == [
+        "As a new conversation, the graph booking answers it.",
+        not_taken,
+    ]
+    gone = "Its graph booking is not offered here: as a new conversation, the built-in agent answers it."
+    assert transfer.list_warnings(document, ["other"]) == [gone, not_taken]
+    for graphs, taken in ((["booking"], {"graph": "booking"}), ([], {})):
+        other = elsewhere()
+        made = transfer.import_thread(other, document, graphs=graphs).result
+        assert other.get_thread(made).settings == taken
+
+
+def test_channels_of_a_subgraph_are_named_behind_its_node(store: Store) -> None:
+    inner = make_typed_graph(store)
+    inner.checkpointer = None
+    builder = StateGraph(Channels).add_node("worker", inner).add_edge(START, "worker")
+    builder.compile(checkpointer=WaymarkSaver(store)).invoke({"messages": [HumanMessage("hi", id="h")]}, make_config("t"))
+    document = reading.read_document(transfer.export(store, "t"))
+    (named,) = [each for each in map(str, transfer.list_warnings(document)) if "not plain JSON" in each]
+    assert "worker › messages" in named
+    assert ": messages" not in named

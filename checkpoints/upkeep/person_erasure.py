@@ -1,0 +1,58 @@
+"""Erasure of a person: the account, and all that is theirs. It needs no exclusive use, so the file keeps its size.
+
+Their answers have to be stopped first, and their sessions ended: see people.admin.
+"""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ..accounts import require_other_admin, select_account
+from ..storage import schema, sqlite
+from ..storage.database import Database
+from ..storage.ownership import EVERYBODY, act_for
+from . import erasure
+from .erasure import ErasePlan
+
+
+@dataclass(frozen=True, slots=True)
+class PersonErasure:
+    """The things of a person that are erased, counted."""
+
+    name: str
+    threads: ErasePlan
+    prompts: int
+    tags: int
+
+
+@act_for(EVERYBODY)
+def plan_person_erasure(database: Database, name: str) -> PersonErasure:
+    """Count what `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
+    with database.begin_read() as connection:
+        owner = select_account(connection, name).name
+        return PersonErasure(owner, erasure.plan_owner(connection, owner), *_count_names(connection, owner))
+
+
+@act_for(EVERYBODY)
+def erase_person(database: Database, name: str) -> PersonErasure:
+    """Erase a person for good, and return the counts. Raises `InvalidAccountError`, and `RunActiveError`."""
+    with database.begin_write("person") as connection:
+        account = select_account(connection, name)
+        require_other_admin(connection, account)
+        names = _count_names(connection, account.name)
+        erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name), *names)
+        for table in (schema.tag, schema.saved_prompt):
+            connection.execute(sa.delete(table).where(table.c.owner == account.name))
+        connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))
+    if database.kind == "sqlite":
+        sqlite.empty_log(database.engine)
+    return erased
+
+
+def _count_names(connection: sa.Connection, owner: str) -> tuple[int, int]:
+    """Count the saved prompts and the tags of an owner."""
+    prompts, tags = (
+        connection.scalar(sa.select(sa.func.count()).select_from(table).where(table.c.owner == owner)) or 0
+        for table in (schema.saved_prompt, schema.tag)
+    )
+    return prompts, tags

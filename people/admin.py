@@ -1,0 +1,185 @@
+"""The requests of admins about people: who there is, links for new ones, roles, and erasure. To others they do not exist."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Literal, NotRequired
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from typing_extensions import TypedDict
+
+from checkpoints import RunActiveError, act_for
+from checkpoints.accounts import MAX_INVITATION_DAYS, THE_COMMAND_LINE, Account, InvalidAccountError, Role
+from checkpoints.sentence import sentence
+from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
+from components.services import Services
+from components.shapes import Count, check_shape
+from people.door import PasswordDoor, create_token
+from people.forms import read_json
+from server.sessions import Session
+from words import _, ngettext, say
+
+PEOPLE_PATH = "/api/people"
+RoleName = Literal["admin", "member", "reader"]
+Answer = Callable[[Request], Awaitable[Response]]
+_log = logging.getLogger("waymark.people")
+
+
+class _Link(TypedDict):
+    role: NotRequired[RoleName]
+    days: NotRequired[Count]
+    person: NotRequired[str]
+
+
+class _Ended(TypedDict):
+    id: str
+
+
+class _Named(TypedDict):
+    name: str
+
+
+class _Roled(TypedDict):
+    name: str
+    role: RoleName
+
+
+class _Erased(TypedDict):
+    name: str
+    confirmed: str
+
+
+@dataclass(frozen=True)
+class People:
+    """The door, and the parts that an admin's requests need."""
+
+    door: PasswordDoor
+    services: Services
+
+    async def describe(self, current: Session) -> dict[str, Any]:
+        """Describe the people and the open links."""
+        run, accounts = self.services.run_blocking, self.door.accounts
+        return {
+            "people": [self._describe_account(each, current) for each in await run(accounts.list_accounts)],
+            "links": [
+                {
+                    "id": each.id,
+                    "role": each.role,
+                    "person": each.person,
+                    "made_by": _("the command line") if each.made_by == THE_COMMAND_LINE else each.made_by,
+                    "expires_at": each.expires_at.isoformat(),
+                }
+                for each in await run(accounts.list_invitations)
+            ],
+            "max_days": MAX_INVITATION_DAYS,
+        }
+
+    def _describe_account(self, account: Account, current: Session) -> dict[str, Any]:
+        browsers = len(self.door.sessions.list_open(account.name))
+        is_self = account.name == current.person
+        return {"name": account.name, "role": account.role, "browsers": browsers, "is_self": is_self}
+
+    async def make_link(self, current: Session, fields: _Link) -> str:
+        """Make a link that works once. Raises `InvalidAccountError`."""
+        token, role = create_token(), Role(fields.get("role", Role.MEMBER))
+        made = await self.services.run_blocking(
+            self.door.accounts.invite,
+            token,
+            role,
+            made_by=current.person,
+            days=fields.get("days", 7),
+            person=fields.get("person"),
+        )
+        _note(current, "made a link %s for %s", made.id, repr(made.person) if made.person else f"a new {made.role}")
+        return self.door.build_link(token)
+
+    async def end_link(self, current: Session, link_id: str) -> None:
+        await self.services.run_blocking(self.door.accounts.revoke_invitation, link_id)
+        _note(current, "ended the link %r", link_id)
+
+    async def change_role(self, current: Session, name: str, role: Role) -> None:
+        """Change a role, and end the person's sessions, which have the former one. Raises `InvalidAccountError`."""
+        await self.services.run_blocking(self.door.accounts.change_role, name, role)
+        self.door.end_sessions(name)
+        await self.door.save()
+        _note(current, "made %r a %s", name, role)
+
+    async def erase(self, current: Session, name: str) -> PersonErasure:
+        """Stop the answers of a person, and erase all that is theirs. Raises `InvalidAccountError`."""
+        await self.services.run_blocking(self.door.accounts.check_erasable, name)
+        self.door.end_sessions(name)
+        with act_for(name):
+            for thread_id in await self.services.run_blocking(self.services.runs.list_running_threads):
+                await self.services.runner.stop(thread_id)
+        erased = await self.services.run_blocking(erase_person, self.services.store.database, name)
+        self.door.end_sessions(name)  # of who signed in meanwhile
+        await self.door.save()
+        _note(current, "erased %r", name)
+        return erased
+
+
+def add_routes(server: FastAPI, people: People) -> None:
+    def for_admins(path: str, answer: Callable[[Session, Any], Awaitable[dict[str, Any]]], shape: Any) -> None:
+        async def answer_request(request: Request) -> Response:
+            session: Session = request.state.session
+            if session.role != Role.ADMIN:
+                return PlainTextResponse(HTTPStatus.NOT_FOUND.phrase + "\n", HTTPStatus.NOT_FOUND)
+            fields = check_shape(shape, read_json(await request.body()), "body")
+            try:
+                more = await answer(session, fields)
+            except (InvalidAccountError, RunActiveError) as error:
+                return JSONResponse({"problem": say(error)})
+            return JSONResponse({"problem": None, **await people.describe(session), **more})
+
+        server.post(path)(answer_request)
+
+    async def describe(_session: Session, _fields: Any) -> dict[str, Any]:
+        return {}
+
+    async def make_link(session: Session, fields: _Link) -> dict[str, Any]:
+        return {"link": await people.make_link(session, fields)}
+
+    async def end_link(session: Session, fields: _Ended) -> dict[str, Any]:
+        await people.end_link(session, fields["id"])
+        return {}
+
+    async def change_role(session: Session, fields: _Roled) -> dict[str, Any]:
+        await people.change_role(session, fields["name"], Role(fields["role"]))
+        return {}
+
+    async def count(_session: Session, fields: _Named) -> dict[str, Any]:
+        plan = await people.services.run_blocking(plan_person_erasure, people.services.store.database, fields["name"])
+        return {"things": describe_things(plan)}
+
+    async def erase(session: Session, fields: _Erased) -> dict[str, Any]:
+        if fields["confirmed"] != fields["name"]:
+            raise InvalidAccountError(sentence("Write the person's name to confirm."))
+        return {"erased": describe_things(await people.erase(session, fields["name"]))}
+
+    for_admins(PEOPLE_PATH, describe, dict)
+    for_admins(f"{PEOPLE_PATH}/links", make_link, _Link)
+    for_admins(f"{PEOPLE_PATH}/links/end", end_link, _Ended)
+    for_admins(f"{PEOPLE_PATH}/role", change_role, _Roled)
+    for_admins(f"{PEOPLE_PATH}/count", count, _Named)
+    for_admins(f"{PEOPLE_PATH}/erase", erase, _Erased)
+
+
+def describe_things(found: PersonErasure) -> list[str]:
+    """Describe the things of a person, counted: "3 conversations", "12 messages"."""
+    threads = found.threads
+    parts = [
+        (len(threads.threads), ngettext("{count} conversation", "{count} conversations", len(threads.threads))),
+        (threads.messages, ngettext("{count:,} message", "{count:,} messages", threads.messages)),
+        (threads.checkpoints, ngettext("{count:,} checkpoint", "{count:,} checkpoints", threads.checkpoints)),
+        (threads.files, ngettext("{count:,} attached file", "{count:,} attached files", threads.files)),
+        (found.tags, ngettext("{count} tag", "{count} tags", found.tags)),
+        (found.prompts, ngettext("{count} saved prompt", "{count} saved prompts", found.prompts)),
+    ]
+    return [text for number, text in parts if number] or [_("nothing yet")]
+
+
+def _note(current: Session, text: str, *values: object) -> None:
+    _log.info("%s (session %s) " + text, repr(current.person), current.short_name, *values)

@@ -1,0 +1,44 @@
+"""The forms of the pages before the sign-in: their fields, and where a browser goes on afterwards."""
+
+import json
+import re
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.types import Scope
+
+from components.shapes import MalformedRequestError
+
+MAX_FIELDS = 10
+_OWN_ADDRESS = re.compile(r"/(t/[\w%.~:@!$&'()*+,;=/-]*)?(\?[\w%.~:@!$&'()*+,;=/?-]*)?", re.ASCII)
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Return the fields of a form, each once. Answers 400 for anything else."""
+    try:
+        found = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise HTTPException(HTTPStatus.BAD_REQUEST) from None
+    return {name: values[0] for name, values in found.items()}
+
+
+def read_json(body: bytes) -> Any:
+    """Raises `MalformedRequestError`."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedRequestError("body") from None
+
+
+def clean_next_path(address: str) -> str:
+    """Return an address of a page of ours; the start page instead of any other, such as one of another host."""
+    return address if _OWN_ADDRESS.fullmatch(address) else "/"
+
+
+def read_next_path(scope: Scope) -> str:
+    """Return the address that a browser wanted before it was asked to sign in."""
+    query = scope["query_string"].decode("latin-1")
+    return clean_next_path(quote(scope["path"], safe="/%") + (f"?{query}" if query else ""))

@@ -1,0 +1,76 @@
+"""The requests of the sign-in: its pages and forms, which are public, and the change of a password."""
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from checkpoints.accounts import InvalidInvitationError
+from components.shapes import check_shape
+from people import admin
+from people.admin import PEOPLE_PATH, People
+from people.door import JOIN_PATH, PasswordDoor
+from people.forms import clean_next_path, read_form, read_json
+from people.passwords import TooBusyError
+from server.session_door import SIGN_IN_PATH
+from server.sign_in import read_token
+from words import _, say
+
+PASSWORD_PATH = "/api/password"  # noqa: S105  (an address)
+PUBLIC_PATHS = frozenset({SIGN_IN_PATH, JOIN_PATH})
+PATHS = frozenset({PASSWORD_PATH, PEOPLE_PATH})
+PREFIXES = (f"{PEOPLE_PATH}/",)
+MAX_FORM_BYTES = 10_000
+
+
+class _Passwords(TypedDict):
+    former: str
+    new: str
+
+
+def add_routes(server: FastAPI, people: People) -> None:
+    door = people.door
+
+    @server.get(SIGN_IN_PATH)
+    async def show_sign_in(request: Request) -> Response:
+        came_from = urlsplit(request.headers.get("referer", "")).path  # a page whose session has ended
+        return door.pages.build_sign_in(next_path=clean_next_path(came_from))
+
+    @server.post(SIGN_IN_PATH)
+    async def sign_in(request: Request) -> Response:
+        return await door.sign_in(request.scope, await read_form(request))
+
+    @server.get(JOIN_PATH)
+    async def show_invitation(request: Request) -> Response:
+        token = read_token(request.scope) or ""
+        try:
+            invitation = await people.services.run_blocking(door.accounts.find_invitation, token)
+        except InvalidInvitationError as error:
+            return _refuse_link(door, error)
+        return door.pages.build_invitation(token, invitation.person)
+
+    @server.post(JOIN_PATH)
+    async def join(request: Request) -> Response:
+        fields = await read_form(request)
+        try:
+            return await door.join(request.scope, *(fields.get(name, "") for name in ("token", "name", "password")))
+        except InvalidInvitationError as error:
+            return _refuse_link(door, error)
+
+    @server.post(PASSWORD_PATH)
+    async def change_password(request: Request) -> Response:
+        fields: _Passwords = check_shape(_Passwords, read_json(await request.body()), "body")
+        try:
+            problem = await door.change_password(request.scope, request.state.session, fields["former"], fields["new"])
+        except TooBusyError:
+            problem = _("Many people are signing in right now. Try again in a moment.")
+        return JSONResponse({"problem": problem or None})
+
+    admin.add_routes(server, people)
+
+
+def _refuse_link(door: PasswordDoor, error: InvalidInvitationError) -> Response:
+    return door.pages.build_notice(_("This link no longer works"), say(error), HTTPStatus.GONE)

@@ -1,0 +1,562 @@
+"""People who sign in with a password: how they come in, what keeps others out, and what each of them may do."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from argon2 import PasswordHasher
+from fastapi import FastAPI
+
+import page_server
+from app import App, create_app
+from checkpoints import act_for
+from checkpoints.accounts import Accounts, InvalidAccountError, Role
+from config import Settings
+from people import passwords, tries
+from people.door import PasswordDoor
+from server import request_rate
+from tests import walk
+from tests.page_key import read_page_key
+from tests.people import NOTHING
+from tests.test_people import Office, ask
+
+URL = "https://waymark.example"
+GOOD = "four plain words in a row"
+CHEAP = partial(PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
+
+
+class CountingHasher(PasswordHasher):
+    """Counts the hashes that it makes and checks."""
+
+    calls = 0
+
+    def verify(self, *values: Any) -> bool:  # type: ignore[override]
+        type(self).calls += 1
+        return super().verify(*values)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Team(Office):
+    """An app whose people have passwords."""
+
+    app: App
+    server: FastAPI
+
+    @property
+    def door(self) -> PasswordDoor:
+        assert isinstance(self.app.sign_in, PasswordDoor)
+        return self.app.sign_in
+
+    @property
+    def accounts(self) -> Accounts:
+        return self.door.accounts
+
+    async def list_requests(self) -> Iterator[walk.Request]:
+        async with self.browser("ann") as browser:
+            return walk.list_requests(self.server, (await browser.get("/_dash-dependencies")).json())
+
+    def add(self, name: str, role: Role = Role.MEMBER, password: str = GOOD) -> None:
+        token = f"link for {name}"
+        self.accounts.invite(token, role, made_by="", days=1)
+        self.accounts.accept_invitation(token, name, CHEAP().hash(password))
+
+    def stranger(self, client: tuple[str, int] = ("10.0.3.7", 1), **headers: str) -> httpx.AsyncClient:
+        """A browser that nobody has used."""
+        transport = httpx.ASGITransport(self.app.asgi, client=client)
+        return httpx.AsyncClient(transport=transport, base_url=URL, headers={"origin": URL, **headers})
+
+    def browser(self, person: str | None, client: tuple[str, int] = ("10.0.3.7", 1), **headers: str) -> httpx.AsyncClient:
+        """A browser in which somebody is signed in."""
+        account = self.accounts.find_account(person or "")
+        if account is None:
+            return self.stranger(client, **headers)
+        created = self.door.sessions.begin("", account.name, account.role)
+        both = {"cookie": f"waymark_8050={created.cookie}", "x-waymark-page-key": created.page_key}
+        return self.stranger(client, **both, **headers)
+
+
+@pytest.fixture
+def hire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    made: list[FastAPI] = []
+
+    def make_server(**options: Any) -> FastAPI:
+        made.append(FastAPI(**options))
+        return made[-1]
+
+    monkeypatch.setattr(page_server, "FastAPI", make_server)
+    monkeypatch.setattr(request_rate, "MAX_BURST_REQUESTS", 10**9)
+    monkeypatch.setattr(CountingHasher, "calls", 0)
+    monkeypatch.setattr(passwords, "PasswordHasher", partial(CountingHasher, time_cost=1, memory_cost=8, parallelism=1))
+
+    @asynccontextmanager
+    async def open_team(**settings: Any) -> AsyncIterator[Team]:
+        given: dict[str, Any] = {"model": "demo", "titles": "off", "auth": "password", "public_url": URL}
+        given |= {"demo_seconds_per_token": 0, "data_dir": tmp_path / "data"} | settings
+        app = create_app(Settings(**given), port=8050)
+        try:
+            yield Team(app, made[-1])
+        finally:
+            await app.close()
+
+    return open_team
+
+
+async def sign_in(browser: httpx.AsyncClient, name: str, password: str = GOOD, **fields: str) -> httpx.Response:
+    reply = await browser.post("/sign-in", data={"name": name, "password": password, **fields})
+    browser.headers["x-waymark-page-key"] = read_page_key(reply.text) or ""
+    return reply
+
+
+async def is_in(browser: httpx.AsyncClient) -> bool:
+    return (await browser.get("/api/threads")).status_code == 200
+
+
+def test_the_first_admin_comes_by_the_printed_link_and_invites_the_others(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            former, link = team.app.create_link(), team.app.create_link()
+            async with team.stranger() as ann, team.stranger() as bob:
+                assert (await ann.get(former)).status_code == 410
+                assert "Welcome to Waymark" in (await ann.get(link)).text
+                token = link.partition("token=")[2]
+                reply = await ann.post("/join", data={"token": token, "name": "Ann", "password": GOOD})
+                ann.headers["x-waymark-page-key"] = read_page_key(reply.text) or ""
+                assert await is_in(ann)
+                assert team.app.create_link() == f"{URL}/"
+                made = (await ann.post("/api/people/links", json={"role": "reader", "days": 2})).json()
+                fields = {"token": made["link"].partition("token=")[2], "name": "bob", "password": GOOD}
+                assert (await bob.post("/join", data=fields)).status_code == 200
+                listed = (await ann.post("/api/people", json={})).json()
+                assert [(each["name"], each["role"]) for each in listed["people"]] == [("Ann", "admin"), ("bob", "reader")]
+                assert listed["links"] == []
+
+    asyncio.run(story())
+
+
+def test_a_link_that_ended_makes_nobody(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            made = {
+                how: team.accounts.invite(how, Role.MEMBER, made_by="ann", days=1) for how in ("used", "revoked", "late")
+            }
+            team.accounts.accept_invitation("used", "bob", "x")
+            team.accounts.revoke_invitation(made["revoked"].id)
+            team.accounts._store.now = lambda: made["late"].expires_at
+            async with team.stranger() as thief:
+                for token in (*made, "guessed"):
+                    assert (await thief.get(f"/join?token={token}")).status_code == 410
+                    reply = await thief.post("/join", data={"token": token, "name": "eve", "password": GOOD})
+                    assert (reply.status_code, reply.headers.get("set-cookie")) == (410, None)
+            assert team.accounts.find_account("eve") is None
+
+    asyncio.run(story())
+
+
+IMPOSSIBLE = [("eve", "short"), ("eve", "aaaaaaaaaaaaaaaa"), ("evelyn-waymark", "Evelyn-Waymark1"), ("eve", "x" * 501)]
+IMPOSSIBLE += [(name, GOOD) for name in ("LOCAL", "", "a,b", "BOB", "ｂｏｂ", "left", "x" * 81, "\u202e")]
+
+
+def test_a_name_or_a_password_that_cannot_be_leaves_the_link_as_it_was(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            team.fill("left")  # things of somebody who never had a password
+            team.accounts.invite("token", Role.MEMBER, made_by="ann", days=1)
+            async with team.stranger() as browser:
+                for name, password in IMPOSSIBLE:
+                    fields = {"token": "token", "name": name, "password": password}
+                    reply = await browser.post("/join", data=fields)
+                    assert (reply.status_code, 'role="alert"' in reply.text) == (400, True), name
+            assert len(team.accounts.list_invitations()) == 1
+            assert [each.name for each in team.accounts.list_accounts()] == ["bob"]
+
+    asyncio.run(story())
+
+
+def test_the_right_password_begins_a_new_session_and_ends_the_former(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            async with team.stranger(cookie="waymark_8050=chosen-by-eve") as browser:
+                reply = await sign_in(browser, "BOB", next="/t/1?x=2")
+                assert 'data-next="/t/1?x=2"' in reply.text
+                first, known = reply.headers.get_list("set-cookie")
+                assert "chosen-by-eve" not in first
+                assert all(part in cookie for cookie in (first, known) for part in ("HttpOnly", "SameSite=strict", "Secure"))
+                del browser.headers["cookie"]
+                browser.cookies.clear()
+                browser.headers["cookie"] = first.partition(";")[0]
+                assert await is_in(browser)
+                former = dict(browser.headers)
+                again = await sign_in(browser, "bob")
+                assert again.headers.get_list("set-cookie")[0] != first
+                assert len(team.door.sessions.list_open("bob")) == 1
+                async with team.stranger(
+                    cookie=former["cookie"], **{"x-waymark-page-key": former["x-waymark-page-key"]}
+                ) as old:
+                    assert not await is_in(old)
+
+    asyncio.run(story())
+
+
+NEXT = [
+    "//evil.example",
+    "https://evil.example",
+    "/\\evil.example",
+    "/t/\\evil",
+    "javascript:alert(1)",
+    "/x",
+    "/t/\n",
+    "",
+    "/t/ä",
+]
+
+
+def test_the_sign_in_leads_to_this_host_alone(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            async with team.stranger() as browser:
+                for address in NEXT:
+                    assert 'data-next="/"' in (await sign_in(browser, "bob", next=address)).text, address
+            async with team.stranger() as browser:
+                for path in ("//evil.example/", "/\\evil.example/"):
+                    text = (await browser.get(f"{URL}{path}", headers={"accept": "text/html"})).text
+                    assert 'name="next" value="/"' in text
+
+    asyncio.run(story())
+
+
+def test_only_the_page_itself_sends_the_forms(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            for origin in ("https://evil.example", "null", ""):
+                for path in ("/sign-in", "/join"):
+                    async with team.stranger(origin=origin) as browser:
+                        reply = await browser.post(path, data={"name": "bob", "password": GOOD})
+                        assert (reply.status_code, reply.headers.get("set-cookie")) == (403, None)
+            async with team.stranger() as browser:
+                for method in ("PUT", "DELETE", "HEAD"):
+                    assert (await browser.request(method, "/sign-in", data={"name": "bob"})).status_code == 405
+
+    asyncio.run(story())
+
+
+def test_nothing_tells_whether_a_name_exists(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            told = []
+            for name in ("bob", "eve"):
+                async with team.stranger((f"10.0.4.{len(told)}", 1)) as browser:
+                    CountingHasher.calls = 0
+                    replies = [await sign_in(browser, name, "a wrong password") for _ in range(7)]
+                    told.append(
+                        [(each.status_code, each.text.replace(name, "NAME")) for each in replies] + [CountingHasher.calls]
+                    )
+            assert told[0] == told[1]
+            assert [status for status, _ in told[0][:-1]] == [401] * 5 + [429] * 2
+            assert told[0][-1] == 5
+            assert re.search(r"Try again in \d minute", told[0][5][1])
+
+    asyncio.run(story())
+
+
+def test_ten_thousand_guesses_are_few_and_lock_nobody_out(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            team.door._limits = tries.TryLimits(clock := Clock())
+            async with team.stranger() as bob:
+                await sign_in(bob, "bob")
+                known = bob.headers
+                CountingHasher.calls = 0
+                for number in range(10_000):  # within a day, from 256 addresses
+                    clock.now += 8.64
+                    counters = team.door._list_counters(
+                        {"type": "http", "headers": [], "client": (f"10.1.1.{number % 256}", 1)}, "bob", None
+                    )
+                    CountingHasher.calls += team.door._limits.take(counters) == 0
+                assert CountingHasher.calls <= tries.BY_NAME.tries + 24 * 60
+                assert (await sign_in(bob, "bob", "wrong")).status_code == 401
+                assert (await sign_in(bob, "bob")).status_code == 200
+                assert known
+            async with team.stranger(("10.1.1.9", 1)) as eve:
+                assert (await sign_in(eve, "bob")).status_code == 429
+
+    asyncio.run(story())
+
+
+def test_a_new_password_ends_the_other_sessions_and_makes_all_browsers_strangers(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            async with team.browser("bob") as bob, team.browser("bob") as other, team.stranger() as stranger:
+                for former, new, problem in (
+                    ("a wrong password", "another five words in a row", "The present password is wrong."),
+                    (GOOD, "short", "A password has at least 12 characters."),
+                    (GOOD, "another five words in a row", None),
+                ):
+                    reply = await bob.post("/api/password", json={"former": former, "new": new})
+                    assert reply.json() == {"problem": problem}
+                assert (await is_in(bob), await is_in(other)) == (True, False)
+                assert (await sign_in(stranger, "bob")).status_code == 401
+                assert (await sign_in(stranger, "bob", "another five words in a row")).status_code == 200
+
+    asyncio.run(story())
+
+
+def test_a_person_sees_and_ends_their_own_sessions_alone(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann")
+            team.add("bob")
+            async with team.browser("ann") as ann, team.browser("bob") as bob, team.browser("bob") as other:
+                [of_ann] = (await ann.get("/api/sessions")).json()["sessions"]
+                assert len((await bob.get("/api/sessions")).json()["sessions"]) == 2
+                await bob.post(f"/api/sessions/{of_ann['id']}/end")
+                await bob.post("/api/sessions/end-others")
+                assert [await is_in(each) for each in (ann, bob, other)] == [True, True, False]
+                await bob.post("/api/sessions/current/end")
+                assert [await is_in(each) for each in (ann, bob)] == [True, False]
+
+    asyncio.run(story())
+
+
+def test_a_new_role_ends_the_sessions_and_the_last_admin_stays(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            async with team.browser("ann") as ann, team.browser("bob") as bob:
+                await ann.post("/api/people/role", json={"name": "bob", "role": "reader"})
+                assert not await is_in(bob)
+                reply = await ann.post("/api/people/role", json={"name": "ann", "role": "member"})
+                assert reply.json()["problem"] == "ann is the only admin. Make another one first."
+                assert (await ann.post("/api/people/erase", json={"name": "ann", "confirmed": "ann"})).json()["problem"]
+                assert await is_in(ann)
+
+    asyncio.run(story())
+
+
+def test_who_is_erased_leaves_nothing(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            of_ann, of_bob = team.fill("ann"), team.fill("bob")
+            before = team.read_all("ann", of_ann.thread)
+            async with team.browser("ann") as ann, team.browser("bob") as bob:
+                counted = (await ann.post("/api/people/count", json={"name": "bob"})).json()["things"]
+                assert counted[0] == "1 conversation"
+                assert counted[-2:] == ["1 tag", "1 saved prompt"]
+                assert (await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bo"})).json()["problem"]
+                erased = (await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bob"})).json()
+                assert erased["erased"] == counted
+                assert not await is_in(bob)
+            assert team.accounts.find_account("bob") is None
+            assert not any(team.read_all("bob", of_bob.thread))
+            assert team.read_all("ann", of_ann.thread) == before
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_a_reader_changes_nothing_by_any_request(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob", Role.READER)
+            bob = team.fill("bob")
+            before = (team.read_all("bob", bob.thread), team.accounts.list_accounts())
+            requests = list(await team.list_requests())
+            told = [(each, *await ask(team, "bob", walk.fill_in(each, bob), bob)) for each in requests]
+            assert (team.read_all("bob", bob.thread), team.accounts.list_accounts()) == before
+            assert max(status for _, status, _ in told) < 500
+            refused = sum("You may read here, and change nothing." in text for _, _, text in told)
+            assert refused > 40
+            shown = [text for request, status, text in told if request.path.endswith("/export") and status == 200]
+            assert any("the heron of bob" in text for text in shown)
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_every_request_of_a_member_with_anothers_ids_is_answered_as_if_they_never_were(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            ann = team.fill("ann")
+            before = team.read_all("ann", ann.thread)
+            for request in list(await team.list_requests()):
+                unknown = await ask(team, "bob", walk.fill_in(request, NOTHING), NOTHING)
+                told = await ask(team, "bob", walk.fill_in(request, ann), ann)
+                if "/api/sessions" not in request.path:  # each answer has the sessions
+                    assert told == unknown, request
+                assert "of ann" not in told[1], request
+                if request.path.startswith("/api/people"):
+                    assert told[0] == 404, request
+            assert team.read_all("ann", ann.thread) == before
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_without_a_session_every_address_but_the_public_ones_is_closed(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            ann, requests = team.fill("ann"), list(await team.list_requests())
+            of_ann, of_bob, ended = (team.door.sessions.begin("", name, "member") for name in ("ann", "bob", "ann"))
+            team.door.sessions.end(ended.session.id)
+            public = {*page_server.ALLOWED_ROUTES.public_paths, "/sign-in", "/join"}
+            for cookie, key in (
+                ("", ""),
+                (ended.cookie, ended.page_key),
+                (of_ann.cookie, ""),
+                (of_ann.cookie, of_bob.page_key),
+            ):
+                headers = {"cookie": f"waymark_8050={cookie}"}
+                async with team.stranger(**headers, **{"x-waymark-page-key": key}) as stranger:
+                    for request in requests:
+                        is_frame = request.path == "/" or request.path.startswith("/t/")
+                        if request.path not in public and not is_frame:
+                            assert (await walk.send(stranger, walk.fill_in(request, ann))).status_code == 401, request
+                headers |= {"host": "waymark.example", "origin": URL, "sec-websocket-protocol": f"waymark, {key}"}
+                for request in walk.list_sockets(team.server):
+                    sent = await walk.follow(team.app.asgi, walk.fill_in(request, ann), headers, ("10.0.3.7", 1))
+                    assert [each["type"] for each in sent] == ["websocket.close"]
+
+    asyncio.run(story())
+
+
+def test_the_socket_of_a_session_ends_with_it(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            created = team.door.sessions.begin("", "bob", "member")
+            headers = {"host": "waymark.example", "origin": URL, "cookie": f"waymark_8050={created.cookie}"}
+            headers |= {"sec-websocket-protocol": f"waymark, {created.page_key}"}
+            request = walk.Request("WEBSOCKET", "/api/sessions/end")
+            following = asyncio.ensure_future(walk.follow(team.app.asgi, request, headers, ("10.0.3.7", 1)))
+            while not team.door.sessions._endings:  # noqa: ASYNC110  (it follows the session with no event)
+                await asyncio.sleep(0)
+            team.door.end_sessions("bob")
+            assert (await following)[-1] == {"type": "websocket.close", "code": 4401}
+
+    asyncio.run(story())
+
+
+def test_sessions_of_other_ways_in_open_nothing(hire: Any, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob", Role.READER)
+            sessions = team.door.sessions
+            created = [
+                sessions.begin("", "bob", "reader"),
+                sessions.begin("", "bob", "admin"),
+                sessions.begin("", "eve", "member"),
+            ]
+            sessions.save()
+        async with hire() as team:
+            assert [team.door.sessions.find(each.cookie) is not None for each in created] == [True, False, False]
+        app = create_app(Settings(model="demo", data_dir=tmp_path / "data"), port=8050)
+        assert app.sign_in
+        assert app.sign_in.sessions.find(created[0].cookie) is None
+        await app.close()
+
+    asyncio.run(story())
+
+
+def test_the_page_tells_each_what_they_may_do(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            for name, role in (("ann", Role.ADMIN), ("bob", Role.MEMBER), ("cy", Role.READER)):
+                team.add(name, role)
+            told = {}
+            for name in ("ann", "bob", "cy"):
+                async with team.browser(name) as browser:
+                    layout = (await browser.get("/_dash-layout", headers={"referer": f"{URL}/"})).text
+                    hidden = re.findall(r'"id":"(people|change-password|leave|sign-out)"[^{}]*"hidden":(true|false)', layout)
+                    shown = re.search(r'Signed in as [^"]*', layout)
+                    told[name] = (shown and shown[0], {each for each, is_hidden in hidden if is_hidden == "false"})
+            assert told == {
+                "ann": ("Signed in as ann", {"people", "change-password", "leave"}),
+                "bob": ("Signed in as bob", {"change-password", "leave"}),
+                "cy": ("Signed in as cy, to read", {"change-password", "leave"}),
+            }
+
+    asyncio.run(story())
+
+
+def test_a_reader_stops_no_answer_and_uploads_nothing(hire: Any) -> None:
+    async def story() -> None:
+        async with hire(demo_seconds_per_token=5) as team:
+            team.add("bob")
+            async with team.browser("bob") as bob:
+                request_id = "a0a0a0a0-0000-4000-8000-a0a0a0a0a0a0"
+                action = {"type": "send", "op": request_id, "text": "Hello"}
+                await bob.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
+            team.accounts.change_role("bob", Role.READER)
+            async with team.browser("bob") as bob:
+                place, stop = f"/t/{request_id}", {"type": "stop", "op": "y"}
+                await bob.post("/api/actions/composer-panel", json={"pathname": place, "action": stop})
+                assert (await bob.get("/api/runs")).json() == {"running": [request_id]}
+                assert (await bob.post("/api/uploads/file", content=b"x")).status_code == 403
+                assert request_id in (await bob.get("/_dash-layout", headers={"referer": f"{URL}{place}"})).text
+            with act_for("bob"):
+                await team.app.services.runner.stop(request_id)
+
+    asyncio.run(story())
+
+
+def test_two_that_use_one_link_at_once_are_one(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.accounts.invite("token", Role.MEMBER, made_by="ann", days=1)
+            async with team.stranger() as one, team.stranger() as other:
+                fields = [{"token": "token", "name": name, "password": GOOD} for name in ("bob", "eve")]
+                replies = await asyncio.gather(one.post("/join", data=fields[0]), other.post("/join", data=fields[1]))
+            assert sorted(each.status_code for each in replies) == [200, 410]
+            assert len(team.accounts.list_accounts()) == 1
+
+    asyncio.run(story())
+
+
+def test_a_person_keeps_what_is_theirs_over_a_new_password(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            bob = team.fill("bob")
+            async with team.browser("ann") as ann, team.browser("bob") as former, team.stranger() as browser:
+                made = (await ann.post("/api/people/links", json={"person": "bob", "days": 1})).json()
+                token = made["link"].partition("token=")[2]
+                assert 'value="bob"' in (await browser.get(f"/join?token={token}")).text
+                fields = {"token": token, "name": "eve", "password": "another five words in a row"}
+                assert (await browser.post("/join", data=fields)).status_code == 200
+                assert not await is_in(former)
+            assert [each.role for each in team.accounts.list_accounts()] == [Role.ADMIN, Role.MEMBER]
+            with act_for("bob"):
+                assert team.app.services.store.get_thread(bob.thread).owner == "bob"
+            with pytest.raises(InvalidAccountError):
+                team.accounts.invite("x", Role.MEMBER, made_by="ann", days=1, person="eve")
+
+    asyncio.run(story())
