@@ -220,10 +220,14 @@ class McpServerDefinition(_TableModel):
 
 
 class GraphTable(_TableModel):
-    """A LangGraph graph: a Python file and a variable in it, and its description for people."""
+    """A LangGraph graph: a Python file and a variable in it, its description for people, and the context of its runs.
 
-    path: str = Field(pattern=GRAPH_PATH, description=GRAPH_RULE)
+    Without a path, it adds a context to a graph of `GRAPH`.
+    """
+
+    path: str | None = Field(None, pattern=GRAPH_PATH, description=GRAPH_RULE)
     description: str = Field("", description="a text")
+    context: dict[str, Any] = Field({}, description="a table")
 
 
 class PriceDefinition(_TableModel):
@@ -306,7 +310,7 @@ class Settings(BaseSettings):
     limits_branch_seconds: Seconds = 600.0
     limits_tool_seconds: Seconds = 60.0
     limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
-    graphs: dict[Name, GraphTable] = Field({}, description="a table with a path")
+    graphs: dict[Name, GraphTable] = Field({}, description="a table with a path, or with the context of a graph of GRAPH")
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
     prices: dict[str, PriceDefinition] = Field(
@@ -317,11 +321,13 @@ class Settings(BaseSettings):
         None,
         description="sqlite:/// and the path of a file, or postgresql+psycopg://USER:PASSWORD@HOST/NAME",
     )
+    worker_runs: Count = 100  # that one process writes at once, on PostgreSQL
+    waiting_runs: Count = 1_000  # of all processes, that wait for one with room
     host: Annotated[str, AfterValidator(_check_host)] = Field(
         "127.0.0.1", description="an IP address of this machine, such as 127.0.0.1, or localhost"
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
-    auth: Literal["token", "none", "proxy"] = Field("token", description="token, none or proxy")
+    auth: Literal["token", "none", "proxy", "password"] = Field("token", description="token, none, proxy or password")
     public_url: Annotated[str | None, AfterValidator(_clean_origin)] = Field(
         None,
         pattern=r"^https?://[^\s/?#@]+/?$",

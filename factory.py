@@ -24,18 +24,19 @@ from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import LOCAL_OWNER, MAIN, Database, Runs, Store, StoreUnavailableError
+from checkpoints import LOCAL_OWNER, MAIN, Database, Runs, Store
 from config import Settings, SettingsError
 from graph_files import list_graphs
 from loading import LoadedAgent
+from server.session_door import PAGE_KEY_HEADER
 from server.sessions import Sessions, load_sessions
-from server.sign_in import PAGE_KEY_HEADER
 from server.trusted_proxy import SECRET_HEADER, TrustedProxy
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
     from agent.guests.catalog import GuestCatalog
+    from agent.run.postgresql_wire import PostgresqlWire
     from agent.tools.mcp import McpServer
 
 
@@ -72,19 +73,24 @@ def build_models(settings: Settings, prepare: Callable[[], object] = lambda: Non
 
 
 def open_store(settings: Settings) -> Store:
-    """Open the database and claim it for this server alone."""
-    database = Database.open_url(settings.connection_url)
-    try:
-        database.claim()
-    except StoreUnavailableError:
-        database.close()
-        raise
-    return Store(database)
+    """Open the database. A file is locked for this process alone."""
+    return Store(Database.open_url(settings.connection_url))
 
 
-def open_sessions(folder: Path, port: int) -> Sessions:
+def build_wire(store: Store, hub: RunHub, blocking: BlockingPool) -> "PostgresqlWire | None":
+    """Return the wire to other processes; None for a database that only one process can serve."""
+    if store.database.kind != "postgresql":
+        return None
+    from agent.run.followed_rows import FollowedRows  # noqa: PLC0415
+    from agent.run.postgresql_wire import PostgresqlWire  # noqa: PLC0415
+    from checkpoints.storage.notifications import Notifications  # noqa: PLC0415  (psycopg)
+
+    return PostgresqlWire(hub, Notifications(store.database.engine), FollowedRows(store, Runs(store), blocking))
+
+
+def open_sessions(folder: Path, port: int, *, names_people: bool = False) -> Sessions:
     try:
-        return load_sessions(folder, port)
+        return load_sessions(folder, port, names_people=names_people)
     except OSError as error:
         raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
 
@@ -98,10 +104,17 @@ def check_access(settings: Settings) -> None:
                 raise SettingsError(f"AUTH=proxy needs {field.upper()}: see docs/operations.md.")
         if settings.proxy_user_header.lower() in (SECRET_HEADER, PAGE_KEY_HEADER):
             raise SettingsError(f"PROXY_USER_HEADER cannot be {settings.proxy_user_header}: it names another thing.")
+    elif not is_loopback and settings.auth == "password":
+        if not (settings.public_url or "").startswith("https://"):
+            raise SettingsError(
+                f"HOST {settings.host} can be reached from other machines, and Waymark speaks no TLS: passwords would be "
+                "readable on the way. Set PUBLIC_URL to the https:// address of a proxy that adds TLS, or leave HOST at "
+                "127.0.0.1."
+            )
     elif not is_loopback:
         raise SettingsError(
             f"HOST {settings.host} can be reached from other machines, and AUTH={settings.auth} is for one person on this "
-            "one. Set AUTH=proxy, behind a proxy that signs people in, or leave HOST at 127.0.0.1."
+            "one. Set AUTH=proxy, behind a proxy that signs people in, or AUTH=password, or leave HOST at 127.0.0.1."
         )
 
 
@@ -232,6 +245,8 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     The settings were checked before (see `create_app`).
     """
     switch_off_library_tracing()
+    from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: PLC0415
+
     from agent.graph.graph import build_graph  # noqa: PLC0415
     from agent.tools.mcp import McpServers  # noqa: PLC0415
     from agent.tools.registry import select_graph_tools  # noqa: PLC0415
@@ -240,6 +255,8 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     mcp = McpServers(_build_mcp_servers(settings), tools, approval)
     graph_tools = select_graph_tools(settings.tools_enabled, numbers)
     models.load_offered_models()
+    for tool in (*tools, *graph_tools):
+        convert_to_openai_tool(tool)  # LangChain keeps the schema: the first message would wait for it
     return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
 
 

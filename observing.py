@@ -3,6 +3,7 @@
 import logging
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from prometheus_client import Counter, Histogram
@@ -11,11 +12,14 @@ from agent.events import CandidateProgress, Event, GraphProgress, ReasoningDelta
 from components.services import Services
 from server.metrics import SHORT_BUCKETS, Metrics
 
+if TYPE_CHECKING:
+    from agent.run.postgresql_wire import PostgresqlWire
+
 LONG_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)  # seconds
 
 
 def build_metrics(key: str, services: Services) -> Metrics:
-    """Build metrics that count the app's runs, the statements of its database, and the records of the log."""
+    """Build metrics of the app's runs, the statements of its database, its wire, and the records of the log."""
     metrics = Metrics(key)
     logging.getLogger().addHandler(metrics)
     metrics.add_gauge("waymark_runs", "Runs in progress.", lambda: services.hub.active_run_count)
@@ -28,7 +32,21 @@ def build_metrics(key: str, services: Services) -> Metrics:
     )
     _time_statements(database.engine, statements)
     services.hub.observe(RunMetrics(metrics).note)
+    if services.wire is not None:
+        _watch_wire(services.wire, metrics)
     return metrics
+
+
+def _watch_wire(wire: "PostgresqlWire", metrics: Metrics) -> None:
+    delays = Histogram(
+        "waymark_wire_delay_seconds",
+        "From an event, for example a token, until it arrives at the processes of this Waymark.",
+        buckets=SHORT_BUCKETS,
+        registry=metrics.registry,
+    )
+    wire.delay_observers.append(delays.observe)
+    reconnects = "Reconnections of the wire to other processes since the start."
+    metrics.add_gauge("waymark_wire_reconnects", reconnects, lambda: wire.reconnect_count)
 
 
 def _time_statements(engine: sa.Engine, times: Histogram) -> None:

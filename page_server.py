@@ -44,13 +44,14 @@ from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackC
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy, hash_script
 from server.layers import serve_page_at
-from server.sign_in import SignIn
+from server.session_door import SessionDoor
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.trusted_proxy import TrustedProxy
 from words import get_language
 
 if TYPE_CHECKING:
+    from people.admin import People
     from server.metrics import Metrics
 
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
@@ -117,16 +118,24 @@ def build_guard(
     services: Services,
     host: str,
     port: int,
-    sign_in: SignIn | None,
+    sign_in: SessionDoor | None,
     metrics: "Metrics | None" = None,
     *,
     proxy: TrustedProxy | None = None,
     public_url: str | None = None,
+    people: "People | None" = None,
 ) -> Guard:
-    """Build the page's server, and the guard before it. `host` and `port` are those that it listens on."""
+    """Build the page's server, and the guard before it. `host` and `port` are those that it listens on.
+
+    Where `people` sign in with passwords, and a proxy adds TLS, no other address but this machine's is served.
+    """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page_files = load_page_files()
     session_routes.add_routes(server, sign_in)
+    allowed = replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",))
+    if people is not None:
+        allowed = _add_people(server, people, allowed)
+        host = "127.0.0.1" if public_url else host
     if metrics is not None:
         metrics.add_route(server)
     dash = _build_dash(server, services, page_files)
@@ -134,13 +143,28 @@ def build_guard(
     page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
     served = LongRequestLayer(page, services.long_requests)
     return Guard(
-        serve_static_files(PersonLayer(served) if proxy else served, page_files),
+        serve_static_files(PersonLayer(served) if services.store.database.separates_owners else served, page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
         sign_in=sign_in,
         proxy=proxy,
         public_url=public_url,
         content_security_policy=lambda: policy,
-        routes=replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",)),
+        routes=allowed,
+    )
+
+
+def _add_people(server: FastAPI, people: "People", allowed: AllowedRoutes) -> AllowedRoutes:
+    """Serve the sign-in with a password, and return the routes with its own."""
+    from people import routes  # noqa: PLC0415  imports argon2
+
+    routes.add_routes(server, people)
+    return replace(
+        allowed,
+        paths=allowed.paths | routes.PATHS,
+        prefixes=allowed.prefixes + routes.PREFIXES,
+        public_paths=allowed.public_paths | routes.PUBLIC_PATHS,
+        public_prefixes=(ASSETS_PREFIX,),
+        max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(routes.PUBLIC_PATHS, routes.MAX_FORM_BYTES)},
     )
 
 

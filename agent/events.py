@@ -12,6 +12,7 @@ class RunStarted:
     version: int
     message: Message | None  # the user's, when the run began with a message
     candidates: Sequence[Candidate] = ()  # where several models answer
+    attempt: int = 0  # of the processes that drive the run one after the other; 0 where only one can
 
     def find_end(self, candidate: Candidate) -> "RunFinished | None":
         """Return the end of a candidate that is not written in this run; None for one that is."""
@@ -106,6 +107,11 @@ class DraftsFailed:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class UpdatesDelayed:
+    """Events of other processes do not arrive for now. Followers subscribe again when they do."""
+
+
 # The events of an answer while it is written, and its end.
 AnswerEvent = AnswerBegun | TextDelta | ReasoningDelta | TextWithdrawn | MessageAdded | ToolStarted | WorkEnded | RunFinished
 
@@ -133,4 +139,5 @@ Event = (
     | HeadMoved
     | RerunEnded
     | DraftsFailed
+    | UpdatesDelayed
 )

@@ -21,8 +21,9 @@ from agent.events import MessageAdded, RunFinished
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
+from agent.run.building import build_runner
 from agent.run.hub import RunHub
-from agent.run.runner import Runner, build_runner
+from agent.run.runner import Runner
 from agent.settings import ModelCatalog
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.calculator import calculator

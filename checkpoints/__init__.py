@@ -19,6 +19,7 @@ from .errors import (
     NothingToUndoError,
     RequestReusedError,
     RunActiveError,
+    RunTakenError,
     StateError,
     StoreBusyError,
     StoreInUseError,
@@ -45,11 +46,20 @@ from .model import (
 )
 from .operation import Caller, Operation, OperationKind, Receipt
 from .operation_detail import LONG_SETTINGS, OperationDetail
-from .run import Candidate, CandidateKey, Draft, Rerun, RerunStep, Run, RunState
+from .run import Candidate, CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
 from .run_ends import CandidateEnd
 from .runs import Runs
 from .storage.database import Database
-from .storage.ownership import EVERYBODY, LOCAL_OWNER, NOBODY, UnownedStatementError, act_for, get_acting_owner, make_context
+from .storage.ownership import (
+    EVERYBODY,
+    LOCAL_OWNER,
+    NOBODY,
+    UnownedStatementError,
+    act_for,
+    get_acting_owner,
+    make_context,
+    require_writer,
+)
 from .storage.run_rows import RunEnd
 from .store import Store, new_id
 from .text import pluralize
@@ -79,6 +89,7 @@ __all__ = [
     "Database",
     "Difference",
     "Draft",
+    "Handover",
     "InvalidDocumentError",
     "ListPlace",
     "Message",
@@ -100,6 +111,7 @@ __all__ = [
     "RunActiveError",
     "RunEnd",
     "RunState",
+    "RunTakenError",
     "Runs",
     "State",
     "StateError",
@@ -118,4 +130,5 @@ __all__ = [
     "make_partial_messages",
     "new_id",
     "pluralize",
+    "require_writer",
 ]

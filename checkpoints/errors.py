@@ -11,6 +11,7 @@ StateError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
 │   ├── RequestReusedError   the request was used for another text before; nothing was done
+│   ├── RunTakenError        another process has taken the run over, or ended it; nothing was done
 │   └── StaleWriterError     a graph went on from a state that another run has left; nothing was done
 ├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
@@ -21,6 +22,7 @@ StateError
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── DamagedStateError        a stored state of a graph, or a value of it, does not fit its hash
 ├── InvalidPromptError       a prompt that cannot be saved
+├── ReadOnlyError            a change by somebody who only reads
 ├── InvalidTagError          a tag without a name, or one too many
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
@@ -95,6 +97,15 @@ class RunActiveError(ConflictError):
 
     def __init__(self, thread_id: str, run_id: str) -> None:
         StateError.__init__(self, sentence("An answer is being written in this conversation. Stop it or wait for it first."))
+        self.thread_id = thread_id
+        self.run_id = run_id
+
+
+class RunTakenError(ConflictError):
+    """Another process has taken the run over, or has ended it."""
+
+    def __init__(self, thread_id: str, run_id: str) -> None:
+        StateError.__init__(self, sentence("Another server goes on with this answer."))
         self.thread_id = thread_id
         self.run_id = run_id
 
@@ -194,6 +205,13 @@ class NothingToRetryError(StateError):
         super().__init__(
             sentence("This answer cannot be tried again: the conversation has gone on since, or it has an answer.")
         )
+
+
+class ReadOnlyError(StateError):
+    """Somebody who only reads would change something."""
+
+    def __init__(self) -> None:
+        super().__init__(sentence("You may read here, and change nothing."))
 
 
 class InvalidPromptError(StateError):

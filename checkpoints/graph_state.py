@@ -17,12 +17,15 @@ from .packed_numbers import pack_numbers, unpack_numbers
 
 Reference = Any  # JSON: see above
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
-OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
+_OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
+_PREVIOUS_CHANNEL = "__previous__"  # of a function with `@entrypoint`: what it has saved
+ENTRYPOINT_CHANNELS = ("__end__", _PREVIOUS_CHANNEL)  # and what it has returned: values like others
 ReferenceKind = Literal["v", "r", "m", "d"]
 _VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
 _OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
 _NAMES_MESSAGE = "names_message"
 _OWN_PATH: Json = {}  # stands for the path to the message that the state's row names: no reference is an object
+_COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))  # made once: an import writes thousands of states
 _HASH_BYTES = 16  # of SHA-256: there is a hash for each step
 
 
@@ -37,7 +40,7 @@ class RowValues:
 
 def write_compact(value: Any) -> str:
     """Serialize JSON in its one form. Unlike a message's, it is ASCII: half of a surrogate pair can be a key."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def split_body(body: Json, row: RowValues) -> tuple[str, bytes]:
@@ -152,14 +155,24 @@ def join_runs(numbers: Iterable[int]) -> list[list[int]]:
     return runs
 
 
+def is_own_channel(name: str) -> bool:
+    """Return whether a channel is LangGraph's, and not the author's."""
+    return name.startswith(_OWN_PREFIXES) and name != _PREVIOUS_CHANNEL
+
+
 def list_value_numbers(references: Mapping[str, Reference]) -> Iterator[int]:
     """Yield the numbers of all stored values that a state names."""
+    for first, last in list_value_runs(references):
+        yield from range(first, last + 1)
+
+
+def list_value_runs(references: Mapping[str, Reference]) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last number of each run of stored values that a state names."""
     for reference in map(unwrap_snapshot, references.values()):
         if read_kind(reference) == "v":
-            yield reference[1]
+            yield reference[1], reference[1]
         elif read_kind(reference) == "r":
-            for first, last in reference[1]:
-                yield from range(first, last + 1)
+            yield from ((first, last) for first, last in reference[1])
 
 
 def list_paths(references: Mapping[str, Reference]) -> Iterator[tuple[str | None, int]]:

@@ -60,6 +60,18 @@ class Run:
     rerun: RerunStep | None = None
     candidates: int = 0  # answers of several models; 0: one model answers
     head_id: str | None = None  # where the thread stood when the run came to rest
+    worker: int | None = None  # the process that drives it, where there may be several
+    stop_wanted: bool = False  # by a person, at another process than that
+    job: str | None = None  # how another worker drives it, as its agent wrote it
+    attempt: int = 0  # each worker that takes it counts one: writes of an earlier attempt are refused
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """How another worker can drive a new run, and whether it waits for one: this process drives none, or enough."""
+
+    job: str
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, order=True)

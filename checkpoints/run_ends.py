@@ -10,7 +10,7 @@ from .changes.append import HEAD, make_append
 from .changes.candidates import switch_to_candidate
 from .changes.run_changes import make_partial_messages
 from .changes.transaction import Transaction
-from .errors import ConflictError
+from .errors import ConflictError, RunTakenError
 from .model import NewMessage
 from .operation import Caller, OperationKind, Receipt
 from .reasoning import Reasoning
@@ -51,7 +51,7 @@ class RunEnds(RunReader):
     ) -> int:
         """Release the thread, and write the run's last messages in the same transaction. Ending twice does nothing.
 
-        `candidates` end with it. Return the thread's version.
+        `candidates` end with it. Return the thread's version. Raises `RunTakenError` where another process has taken it.
         """
         with self._store.database.begin_write() as connection:
             return self._close_run(connection, run, RunEnd(state, error, details, usage), last_messages, candidates)
@@ -66,32 +66,49 @@ class RunEnds(RunReader):
             return self._close_candidate(connection, run, self._require_active(connection, run), end)
 
     @act_for(EVERYBODY)
-    def interrupt_orphans(self, thread_id: str | None = None) -> list[Run]:
+    def interrupt_orphans(self, thread_id: str | None = None, *, only_own: bool = False) -> list[Run]:
         """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
         the former process, later that of one thread whose end could not be written.
+
+        Those of other processes that live are no orphans; with `only_own`, nor are those of processes that do not.
         """
-        query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING)
+        query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING, *self._is_orphan(only_own=only_own))
         query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
         with self._store.database.begin_read() as connection:
             orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
         # A transaction each: one that locks several threads waits for others while they wait for it.
         return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
 
+    def _is_orphan(self, *, only_own: bool = False) -> list[sa.ColumnElement[bool]]:
+        """Return the conditions of a running run that this process may end."""
+        if self.worker_id is None:
+            return []
+        from .storage.worker_rows import is_orphan  # noqa: PLC0415  (for several processes)
+
+        return [is_orphan(self.worker_id, only_own=only_own)]
+
+    def _is_still_orphan(self, connection: sa.Connection, run: Run) -> bool:
+        conditions = self._is_orphan()
+        query = sa.select(_run_table.c.id).where(_run_table.c.id == run.id, *conditions)
+        return not conditions or connection.execute(query).first() is not None
+
     @retry_contended
     def _interrupt_run(self, orphan: Run) -> Run | None:
-        """Mark a run as interrupted. Return it with its last draft, or None if it has ended meanwhile."""
+        """Mark a run as interrupted. Return it with its last draft, or None if it has ended or is driven meanwhile."""
         with self._store.database.begin_write() as connection:
             loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
             run = run_rows.select_run(connection, orphan.id)
-            if run is None or loaded.active_run_id != run.id:
+            if run is None or loaded.active_run_id != run.id or not self._is_still_orphan(connection, run):
                 return None
-            end = RunEnd(RunState.INTERRUPTED)
+            if run.worker != self.worker_id:
+                run = run_rows.count_attempt(connection, run, self.worker_id)
+            end = RunEnd(RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED)
             candidates = [
-                CandidateEnd(each, end, _make_messages(each.draft))
+                CandidateEnd(each, end, make_draft_messages(each.draft))
                 for each in candidate_rows.select_candidates(connection, run.id)
                 if each.state is RunState.RUNNING
             ]
-            self._close_run(connection, run, end, _make_messages(run.draft), candidates)
+            self._close_run(connection, run, end, make_draft_messages(run.draft), candidates)
             return run
 
     @retry_contended
@@ -112,7 +129,10 @@ class RunEnds(RunReader):
         """Release the thread, if the run still holds it. Return the thread's version."""
         loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         if loaded.active_run_id != run.id:
+            self._check_attempt(connection, run)
             return loaded.thread.version
+        if loaded.active_attempt != run.attempt:
+            raise RunTakenError(run.thread_id, run.id)
         for each in candidates:
             self._close_candidate(connection, run, loaded, each)
             loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
@@ -154,8 +174,17 @@ class RunEnds(RunReader):
         """Return the thread of a run that still holds it. Raises `ConflictError`."""
         loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         if loaded.active_run_id != run.id:
+            self._check_attempt(connection, run)
             raise ConflictError(run.thread_id, loaded.thread.version, loaded.thread.version)
+        if loaded.active_attempt != run.attempt:
+            raise RunTakenError(run.thread_id, run.id)
         return loaded
+
+    def _check_attempt(self, connection: sa.Connection, run: Run) -> None:
+        """Raise `RunTakenError` for a run that another process has ended."""
+        found = None if self.worker_id is None else run_rows.select_run(connection, run.id)
+        if found is not None and found.attempt != run.attempt:
+            raise RunTakenError(run.thread_id, run.id)
 
     def _append_messages(
         self, connection: sa.Connection, loaded: thread_rows.LoadedThread, run: Run, messages: Sequence[NewMessage]
@@ -167,5 +196,6 @@ class RunEnds(RunReader):
         return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)
 
 
-def _make_messages(draft: Draft) -> list[NewMessage]:
+def make_draft_messages(draft: Draft) -> list[NewMessage]:
+    """Make the partial messages that a draft becomes."""
     return make_partial_messages(draft.text, Reasoning(draft.reasoning))

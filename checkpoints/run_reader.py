@@ -17,6 +17,11 @@ class RunReader:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    @property
+    def worker_id(self) -> int | None:
+        """Return this process among several that drive runs; None where it is the only one."""
+        return self._store.database.worker_id
+
     def get_latest_run(self, thread_id: str) -> Run | None:
         """Return the run that is at work in the thread, or else the newest one that ended at the head.
 

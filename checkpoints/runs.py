@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from .changes import candidates, run_changes, titles
+from .changes import candidates, checkpoint_edits, run_changes, titles
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
@@ -16,14 +16,14 @@ from .model import Message, NewMessage
 from .names import clean_name
 from .operation import USER, Caller, OperationKind, Receipt
 from .operation_detail import OperationDetail
-from .run import CandidateKey, Draft, Rerun, RerunStep, Run, RunState
-from .run_ends import RunEnds
+from .run import CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
+from .run_handovers import RunHandovers
 from .storage import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
 
 
-class Runs(RunEnds):
+class Runs(RunHandovers):
     """The runs of a store's threads."""
 
     @retry_contended
@@ -40,6 +40,7 @@ class Runs(RunEnds):
         compacts: bool = False,
         rerun: RerunStep | None = None,
         models: Sequence[str] = (),
+        handover: Handover | None = None,
     ) -> Run:
         """Lock the thread for a run and write the user's message, in one transaction; without a thread, make one that has
         these `settings`. Its id is the request's where that is a UUID: the page can follow it before the reply.
@@ -60,6 +61,7 @@ class Runs(RunEnds):
                 new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
                 loaded = thread_rows.insert_thread(connection, new, self._store.now())
             kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
+            kind |= self._choose_worker(handover)
             run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
@@ -71,7 +73,16 @@ class Runs(RunEnds):
         return run
 
     @retry_contended
-    def begin_rerun(self, rerun: Rerun, first: NewMessage, *, after: str | None, name: str, caller: Caller = USER) -> Run:
+    def begin_rerun(
+        self,
+        rerun: Rerun,
+        first: NewMessage,
+        *,
+        after: str | None,
+        name: str,
+        caller: Caller = USER,
+        handover: Handover | None = None,
+    ) -> Run:
         """Open a branch after a message, write the first question there and lock the thread, in one transaction.
 
         The branch is undone with the question. Raises and repeats as `begin_run`.
@@ -83,7 +94,8 @@ class Runs(RunEnds):
             loaded = thread_rows.load_thread(connection, rerun.thread_id)
             check_caller(connection, loaded, caller, while_running=False)
             rerun_rows.insert_rerun(connection, rerun)
-            run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), rerun=RerunStep(rerun.id, 1))
+            kind: dict[str, Any] = {"rerun": RerunStep(rerun.id, 1), **self._choose_worker(handover)}
+            run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), **kind)
             change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
             body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
             change.run_body(OperationKind.FORK, body)
@@ -91,7 +103,13 @@ class Runs(RunEnds):
 
     @retry_contended
     def retry_candidate(
-        self, thread_id: str, key: CandidateKey, *, caller: Caller = USER, while_running: bool = False
+        self,
+        thread_id: str,
+        key: CandidateKey,
+        *,
+        caller: Caller = USER,
+        while_running: bool = False,
+        handover: Handover | None = None,
     ) -> Run:
         """Let a candidate without a whole answer be written once more, from the question. Its run holds the thread again.
 
@@ -112,19 +130,24 @@ class Runs(RunEnds):
             change = self._open_transaction(connection, on_branch, replace(caller, undo_group=run.id))
             change.run_body(OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question))
             run_rows.reopen_run(connection, run.id)
+            if self.worker_id is not None and not while_running:
+                run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))
             return replace(run, state=RunState.RUNNING)
 
     @retry_contended
     @act_for(EVERYBODY)
     def save_drafts(
-        self, drafts: Mapping[str, Draft], candidate_drafts: Mapping[CandidateKey, Draft] = MappingProxyType({})
+        self,
+        drafts: Mapping[str, Draft],
+        candidate_drafts: Mapping[CandidateKey, Draft] = MappingProxyType({}),
+        attempts: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """Store the answers so far: the runs' by their ids, and those of candidates."""
+        """Store the answers so far: the runs' by their ids, and those of candidates. `attempts` are those of the runs."""
         with self._store.database.begin_write() as connection:
             for run_id in sorted(drafts):
-                run_rows.write_draft(connection, run_id, drafts[run_id])
+                run_rows.write_draft(connection, run_id, drafts[run_id], attempts.get(run_id, 0))
             for key in sorted(candidate_drafts):
-                candidate_rows.write_draft(connection, key, candidate_drafts[key])
+                candidate_rows.write_draft(connection, key, candidate_drafts[key], attempts.get(key.run_id, 0))
 
     @retry_contended
     def commit_message(
@@ -143,7 +166,7 @@ class Runs(RunEnds):
             if candidate is not None:
                 candidate_rows.write_head(connection, candidate, receipt.result)
             else:
-                run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT)
+                run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT, run.attempt)
             return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
 
     @retry_contended
@@ -206,11 +229,15 @@ class Runs(RunEnds):
         with self._begin_change(run) as change:
             return made, change.run_body(OperationKind.FORK, add_branches).version
 
+    @retry_contended
     def save_checkpoint(self, run: Run, name: str, description: str, tokens: int | None = None) -> Receipt:
-        """Bookmark the head, as the agent. It is not undone with the run's messages: what is saved stays saved."""
-        return self._store.save(
-            run.thread_id, name=name, description=description, tokens=tokens, caller=Caller(actor="agent")
-        )
+        """Bookmark the head, as the agent. It is not undone with the run's messages: what is saved stays saved.
+
+        Raises `ConflictError` for a run that has ended.
+        """
+        new = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
+        with self._begin_change(run, Caller(actor="agent")) as change:
+            return change.run_body(OperationKind.SAVE, lambda change: checkpoint_edits.save_head(change, new, None))
 
     @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
@@ -246,8 +273,8 @@ class Runs(RunEnds):
             return change.run_body(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
 
     @contextmanager
-    def _begin_change(self, run: Run) -> Iterator[Transaction]:
+    def _begin_change(self, run: Run, caller: Caller | None = None) -> Iterator[Transaction]:
         """Open a change of a run that holds its thread. Raises `ConflictError`."""
         with self._store.database.begin_write() as connection:
             loaded = self._require_active(connection, run)
-            yield self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
+            yield self._open_transaction(connection, loaded, caller or Caller(actor="agent", undo_group=run.id))

@@ -298,7 +298,7 @@ class Store(Reader):
     def change_settings(
         self, thread_id: str, values: Mapping[str, str], *, expected: Mapping[str, str] | None = None, caller: Caller = USER
     ) -> Receipt:
-        """Set settings of this conversation. Settings in an imported file are never applied.
+        """Set settings of this conversation. Of those in an imported file, only an offered graph is applied.
 
         `expected` holds the values that the caller saw. Raises `ConflictError` if one of them has changed since.
         """
@@ -329,7 +329,15 @@ class Store(Reader):
         return (self.redo if is_undo else self.undo)(thread_id, caller=caller)
 
     @retry_contended
-    def import_thread(self, title: str, source_hash: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
+    def import_thread(
+        self,
+        title: str,
+        source_hash: str,
+        fill: ChangeBody,
+        *,
+        settings: Mapping[str, str] | None = None,
+        caller: Caller = USER,
+    ) -> Receipt:
         """Make a conversation, filled by `fill` (see transfer). Undo takes it out of the list.
 
         `source_hash` is the document's: while a conversation imported from it is in the list, nothing is made.
@@ -341,7 +349,7 @@ class Store(Reader):
             transaction.record_insert("thread", transaction.thread.id)
             return transaction.thread.id
 
-        new = self.prepare_thread(title, source_hash=source_hash)
+        new = self.prepare_thread(title, source_hash=source_hash, settings=settings)
         with self.database.begin_write(source_hash) as connection:
             if (existing := thread_rows.find_import(connection, source_hash, new.owner)) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]

@@ -9,7 +9,7 @@ from checkpoints.text import find_plain_line
 MAX_TITLE_WORDS = 6
 _OPENING = re.compile(
     r"\A(?:(?:hi|hello|hey)\b[\s,!.]+)?(?:please\s+)?(?:(?:can|could|would) you\s+)?(?:please\s+)?"
-    r"(?:tell me(?: more)? about|(?:what|who|where|how|why)(?:'s| is| are| was| were| do i| does| can i)|explain|i want to)"
+    r"(?:tell me(?: more)? about|(?:what|who|where|how|why)(?:'s| is| are| was| were)|explain|i want to)"
     r"\s+"
     r"(?:the\s+|an?\s+)?(?=\S)",
     re.IGNORECASE,

@@ -77,9 +77,10 @@ class _PacedConnection(httpcore2.AsyncNetworkStream):
     A piece at hand, such as the second of two records of TLS, is returned at once, so a stream cannot fall behind.
     """
 
-    def __init__(self, stream: httpcore2.AsyncNetworkStream, pacer: StreamPacer) -> None:
+    def __init__(self, stream: httpcore2.AsyncNetworkStream, pacer: StreamPacer, *, gives_records: bool = False) -> None:
         self._stream = stream
         self._pacer = pacer
+        self._gives_records = gives_records  # one by one, as TLS does: a short read says nothing of what else is at hand
         self._reads = 0  # since the last write: of one answer
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109  as the library has it
@@ -101,6 +102,8 @@ class _PacedConnection(httpcore2.AsyncNetworkStream):
             while max_bytes > 0 and (part := await self._stream.read(max_bytes, MAX_READY_SECONDS)):
                 parts.append(part)
                 max_bytes -= len(part)
+                if not self._gives_records:
+                    break  # a further read would end by its time: a third of the cost of a moment
         return b"".join(parts)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109  as the library has it
@@ -113,7 +116,8 @@ class _PacedConnection(httpcore2.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109  as the library has it
     ) -> httpcore2.AsyncNetworkStream:
-        return _PacedConnection(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._pacer)
+        stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        return _PacedConnection(stream, self._pacer, gives_records=True)
 
     async def aclose(self) -> None:
         await self._stream.aclose()

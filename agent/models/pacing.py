@@ -10,10 +10,10 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
-PAUSE_SECONDS_PER_STREAM = 0.008  # s between two reads, for each other stream
+PAUSE_SECONDS_PER_STREAM = 0.0066  # s between two reads, for each other stream
 UNDER_WAY_PAUSE_SECONDS = 0.05  # s between two reads of an answer after its first ones: a page gets a frame every 40 ms
 UNDER_WAY_PAUSE_SECONDS_PER_STREAM = 0.0125  # s more for each other stream
-MAX_UNDER_WAY_PAUSE_SECONDS = 0.19  # s; from 25 streams on, the pause of all reads is longer
+MAX_UNDER_WAY_PAUSE_SECONDS = 0.16  # s; from 25 streams on, the pause of all reads is longer
 MAX_READ_PAUSE_SECONDS = 0.3  # s
 FIRST_READS = 8  # of an answer, before it counts as under way: its first words, and all of a short one
 MAX_END_BYTES = 64  # of a line that may be the end
@@ -26,6 +26,8 @@ class StreamPacer:
 
     def __init__(self) -> None:
         self._stream_count = 0
+        # That streams wait for, by their loop and its time. A loop may end, and another one begin, within one pause.
+        self._moments: dict[tuple[asyncio.AbstractEventLoop, float], asyncio.Event] = {}
 
     @property
     def pause_seconds(self) -> float:
@@ -49,8 +51,20 @@ class StreamPacer:
         return max(self.pause_seconds, min(longer, MAX_UNDER_WAY_PAUSE_SECONDS))
 
     async def wait_for_moment(self, pause: float) -> None:
-        """Wait until the next moment that all streams with this pause share."""
-        await asyncio.sleep(pause - asyncio.get_running_loop().time() % pause)
+        """Wait until the next moment that all streams with this pause share. They have one timer, and wake up together.
+
+        Beside a thread at work, each timer of its own would wait for Python's lock, half a millisecond.
+        """
+        loop = asyncio.get_running_loop()
+        moment = (loop.time() // pause + 1) * pause
+        key = loop, moment
+        if key not in self._moments:
+            self._moments[key] = asyncio.Event()
+            loop.call_at(moment, self._wake_streams, key)
+        await self._moments[key].wait()
+
+    def _wake_streams(self, key: tuple[asyncio.AbstractEventLoop, float]) -> None:
+        self._moments.pop(key).set()
 
 
 async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> AsyncIterator[bytes]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
 from agent.run.run_ids import working_for
-from checkpoints import Run, Runs, RunState, StateError, StoreUnavailableError
+from checkpoints import Run, Runs, RunState, RunTakenError, StateError, StoreUnavailableError
 from checkpoints.sentence import sentence
 
 DELAYED_END_TEXT = sentence("The end of this answer is not saved yet, and will be when the database answers. {reason}")
@@ -32,6 +32,7 @@ class ActiveRun:
     recorder: RunRecorder
     stopping: asyncio.Future[None]  # done when the run's end was requested
     tried: asyncio.Future[None]  # done when the database did not take the end at the first try
+    handing_over: asyncio.Event  # set when another process is to drive it on
 
     async def stop(self, max_seconds: float | None = None) -> None:
         """Cancel the work, and wait until the end is written, or is known to be delayed by the database."""
@@ -41,6 +42,19 @@ class ActiveRun:
             if self.work.done():  # its end is being written, and nothing more may come of it for a while
                 self.recorder.end_work(RunState.STOPPED)
         await asyncio.wait({self.end, self.tried}, timeout=max_seconds, return_when=asyncio.FIRST_COMPLETED)
+
+    async def hand_over(self) -> None:
+        """Cancel the work, and let another process drive the run on."""
+        if not self.stopping.done():
+            self.handing_over.set()
+        await self.stop()
+
+    def let_go(self) -> None:
+        """Cancel the work, and write and publish nothing more: another process has taken the run."""
+        self.recorder.let_go()
+        self.work.cancel()
+        if not self.stopping.done():
+            self.stopping.set_result(None)
 
 
 @dataclass(slots=True)
@@ -55,12 +69,19 @@ class ActiveRuns:
     stop_seconds: float  # that work has to come to rest
     retry_seconds: float  # between two tries to write an end that the database does not take
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
+    is_trusted: Callable[[], bool] = lambda: True  # whether the other processes take this one for alive
+    max_runs: int | None = None  # that this process drives at once, where others drive the rest; None: all
     abandoned: set[asyncio.Task[None]] = field(
         default_factory=set
     )  # work that did not stop: the loop holds tasks only weakly
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     # A run that has begun on disk and has no task yet looks like one that a crash left behind: nothing may look then.
     begin_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def has_room(self) -> bool:
+        """Return whether this process may drive one more run."""
+        return not self.closing.is_set() and (self.max_runs is None or len(self.by_thread) < self.max_runs)
 
     def start(self, prepared: PreparedRun) -> None:
         """Start the work of a run that has begun on disk, and the task that writes its end."""
@@ -70,13 +91,14 @@ class ActiveRuns:
         recorder = RunRecorder(run, RunWriter(run, self.runs, self.hub), self.blocking)
         # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
+        recorder.is_trusted = self.is_trusted
         loop = asyncio.get_running_loop()
-        stopping, tried = loop.create_future(), loop.create_future()
+        stopping, tried, handing_over = loop.create_future(), loop.create_future(), asyncio.Event()
         with working_for(run):
             work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
-            finishing = self._finish_run(recorder, prepared, work, stopping, tried)
+            finishing = self._finish_run(recorder, prepared, work, stopping, tried, handing_over)
             end = asyncio.create_task(finishing, name=f"end of run {run.id}")
-        active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping, tried)
+        active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping, tried, handing_over)
         end.add_done_callback(lambda _: self._forget_run(run, active))
 
     async def _finish_run(
@@ -86,6 +108,7 @@ class ActiveRuns:
         work: asyncio.Task[None],
         stopping: asyncio.Future[None],
         tried: asyncio.Future[None],
+        handing_over: asyncio.Event,
     ) -> None:
         """Write how the work ended. This is a run's outer edge: every failure becomes a sentence for the user.
 
@@ -97,20 +120,35 @@ class ActiveRuns:
         if not work.done():
             self._abandon_work(run, work)
         outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.closing.is_set())
+        is_taken = False
         try:
+            if handing_over.is_set() and await self._give_back(recorder, outcome):
+                return
             if stopping.done():
                 recorder.end_work(outcome.state)  # at once: the database may be locked
             usage = write_usage(prepared.usage) if outcome.state is RunState.WAITING else None
             await self._write_end(recorder, outcome, usage, tried)
+        except RunTakenError:
+            is_taken = True
+            _log.warning("run %s: another process has taken it, and nothing more is written here", run.id)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)
         except Exception as error:  # noqa: BLE001  the watchdog releases the thread later
             _log.error("run %s could not be written to its end: %s", run.id, locate_error(error))
         finally:
             trace.on_end(outcome.state, outcome.error)
-        if outcome.state is RunState.DONE:
+        if outcome.state is RunState.DONE and not is_taken:
             for follower in self.followers:
                 follower.consider(run)
+
+    async def _give_back(self, recorder: RunRecorder, outcome: RunOutcome) -> bool:
+        """Let another process drive a run on. Return whether that can be: its work may have ended by itself."""
+        if outcome.state is not RunState.INTERRUPTED:
+            return False
+        async with recorder.hold_draft() as draft:
+            recorder.let_go()
+            await self.blocking.run(self.runs.give_back, recorder.run, draft)
+        return True
 
     async def _write_end(
         self, recorder: RunRecorder, outcome: RunOutcome, usage: str | None, tried: asyncio.Future[None]
@@ -126,6 +164,9 @@ class ActiveRuns:
                 try:
                     version = await recorder.write_end(outcome.state, outcome.error, outcome.details, usage)
                     break
+                except RunTakenError:
+                    recorder.let_go()
+                    raise
                 except StoreUnavailableError as error:
                     if is_last:
                         raise

@@ -64,6 +64,7 @@ class CandidateRecorder(RunRecorder):
     def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
         super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
         self.candidate = candidate
+        self.is_trusted = parent.is_trusted
         self._parent = parent
         self._end_reached: RunEnd | None = None
         self._is_closed = False
@@ -71,6 +72,15 @@ class CandidateRecorder(RunRecorder):
     def check_open(self) -> None:
         self._parent.check_open()
         super().check_open()
+
+    @property
+    def is_taken(self) -> bool:
+        """Return whether another process has taken the run."""
+        return self._parent.is_taken
+
+    @is_taken.setter
+    def is_taken(self, value: bool) -> None:
+        """Leave it to the run."""
 
     async def close_answer(self, end: RunEnd) -> None:
         """Write and publish the end. If the database does not take it, it is written with the run's."""

@@ -84,6 +84,7 @@ class Drafts:
             if drafts:
                 own = {each.run.id: draft for each, draft in drafts.items() if each.writer.candidate_key is None}
                 candidates = {key: draft for each, draft in drafts.items() if (key := each.writer.candidate_key)}
-                await self._blocking.run(self._runs.save_drafts, own, candidates)
+                attempts = {each.run.id: each.run.attempt for each in drafts}
+                await self._blocking.run(self._runs.save_drafts, own, candidates, attempts)
                 self._report_recovery()
                 self._saved |= {recorder: draft for recorder, draft in drafts.items() if recorder in self._saved}

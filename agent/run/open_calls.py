@@ -27,6 +27,10 @@ class OpenCalls:
         self._call_ids: set[str] = set()  # of all calls so far
         self._begun_ids: set[str] = set()  # of the calls that may have had an effect
 
+    @property
+    def are_open(self) -> bool:
+        return bool(self._tools)
+
     def reopen_calls(self, calls: Iterable[OpenCall]) -> None:
         """Reopen calls of an earlier run, innermost first."""
         for each in reversed(list(calls)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import AnyMessage
 
@@ -11,6 +12,7 @@ from agent.graph.budgets import RunUsage, parse_usage
 from agent.graph.state import Limits
 from agent.marks import InputsMark
 from agent.run.inputs import RunInputs
+from agent.run.jobs import RunJob
 from agent.run.requests import (
     FilesRefusedError,
     InputsRefusedError,
@@ -25,7 +27,7 @@ from agent.tools.approval import NOT_APPROVED_TEXT, make_refusal
 from agent.tracing.protocol import Tracer
 from agent.tracing.run_start import build_start_event
 from agent.tracing.run_trace import RunTrace
-from checkpoints import HEAD, Caller, Message, NewMessage, RerunStep, Run, Runs, Store, serde
+from checkpoints import HEAD, Caller, Handover, Message, NewMessage, RerunStep, Run, Runs, Store, serde
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,10 @@ class RunPreparer:
     tracer: Tracer
     limits: Limits
 
-    def prepare(self, request: RunRequest, *, is_repeated: bool) -> PreparedRun:
+    def prepare(self, request: RunRequest, *, is_repeated: bool, waits: bool = False) -> PreparedRun:
         """Begin a run on disk and load its start. A repeated request returns the run that it began.
+
+        With `waits`, another process drives it.
 
         Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
         """
@@ -79,29 +83,31 @@ class RunPreparer:
                 raise InputsRefusedError
             waiting_calls = self._load_waiting_calls(request, graph)
             if not is_repeated:
-                _check_decision(request, waiting_calls)
-            usage, closing_text = self._load_usage(request), self._choose_closing_text(request, graph)
-        run = self._begin(request, waiting_calls, closing_text)
+                self._check_decision(request, waiting_calls)
+            used, closing_text = self._load_usage(request), self._choose_closing_text(request, graph)
+        handover = None if self.runs.worker_id is None else Handover(RunJob.of(request, used).write(), waits)
+        run = self._begin(request, waiting_calls, closing_text, handover)
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
         kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
-        return self._load_start(run, request, kept_calls, usage)
+        return self.load_start(run, request, kept_calls, used)
 
     def _choose_closing_text(self, request: RunRequest, graph: str) -> str:
         """Return the result of calls that a message leaves without a decision, or that a crash of a guest has cut off."""
         is_cut_off = graph and request.thread_id and not self.inputs.load_waiting_calls(request.thread_id)
         return UNKNOWN_RESULT_TEXT if is_cut_off else NOT_APPROVED_TEXT
 
-    def _begin(self, request: RunRequest, waiting_calls: Sequence[OpenCall], closing_text: str) -> Run:
+    def _begin(
+        self, request: RunRequest, waiting_calls: Sequence[OpenCall], closing_text: str, handover: Handover | None
+    ) -> Run:
         if isinstance(request.rerun, NewRerun):
             assert request.message is not None
             new = request.rerun
-            return self.runs.begin_rerun(
-                new.rerun, request.message, after=new.after_id, name=new.branch_name, caller=request.caller
-            )
+            place: dict[str, Any] = {"after": new.after_id, "name": new.branch_name}
+            return self.runs.begin_rerun(new.rerun, request.message, **place, caller=request.caller, handover=handover)
         if request.candidate is not None:
             assert request.thread_id is not None
-            return self.runs.retry_candidate(request.thread_id, request.candidate, caller=request.caller)
+            return self.runs.retry_candidate(request.thread_id, request.candidate, caller=request.caller, handover=handover)
         return self.runs.begin_run(
             request.thread_id,
             request.message,
@@ -115,6 +121,7 @@ class RunPreparer:
             compacts=request.scope is not None,
             rerun=request.rerun or self._find_rerun(request),
             models=request.models,
+            handover=handover,
         )
 
     def _find_rerun(self, request: RunRequest) -> RerunStep | None:
@@ -139,16 +146,18 @@ class RunPreparer:
         # The built-in agent completes the pairs of each request; a guest gets the messages as they are.
         return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
 
-    def _load_usage(self, request: RunRequest) -> RunUsage:
+    def _load_usage(self, request: RunRequest) -> str | None:
         """Return the usage that a run begins with: none, or after a decision that of the run that waited for it."""
         waiting = self.runs.get_latest_run(request.thread_id) if request.decision and request.thread_id else None
-        return parse_usage(waiting.usage if waiting else None, self.limits.run, self.limits.agent)
+        return waiting.usage if waiting else None
 
     def _allow_moves(self, run: Run) -> None:
         setting = {"time_travel": "allow"}
         self.store.change_settings(run.thread_id, setting, caller=Caller(request_id=f"{run.id}-always"))
 
-    def _load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], usage: RunUsage) -> PreparedRun:
+    def load_start(self, run: Run, request: RunRequest, decided_calls: Sequence[OpenCall], used: str | None) -> PreparedRun:
+        """Load the start of a run that has begun on disk. `used` is the usage that it begins with."""
+        usage = parse_usage(used, self.limits.run, self.limits.agent)
         prompt, is_asked = self.inputs.load_system_prompt(), request.message is not None
         with self.store.database.begin_read():
             thread, settings = self.store.get_thread(run.thread_id), self.inputs.load_settings(run)
@@ -156,13 +165,16 @@ class RunPreparer:
             system_text = self.inputs.load_system_text(prompt, run)
             start_event = build_start_event(self.store, run, path, is_asked=is_asked) if self.tracer.is_on else None
         candidates = self.runs.list_candidates(run.id) if run.candidates else ()
-        started = RunStarted(run.id, thread.version, path[-1] if is_asked else None, candidates)
+        started = RunStarted(run.id, thread.version, path[-1] if is_asked else None, candidates, run.attempt)
         trace = RunTrace(self.tracer, run.id, prompt, start_event)
         convert = self.inputs.recent_messages.convert
         return PreparedRun(run, request, system_text, path, convert, decided_calls, started, trace, settings, usage)
 
+    def has_begun(self, request: RunRequest) -> bool:
+        """Return whether the same request has begun a run, perhaps at another process. Blocks."""
+        return bool(request.caller.request_id and self.runs.get_run(request.caller.request_id))
 
-def _check_decision(request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:
-    undecided_ids = [each.call["id"] for each in find_undecided_calls(waiting_calls)]
-    if request.decision and request.decision.call_id not in undecided_ids:
-        raise NothingToDecideError
+    def _check_decision(self, request: RunRequest, waiting_calls: Sequence[OpenCall]) -> None:
+        undecided_ids = [each.call["id"] for each in find_undecided_calls(waiting_calls)]
+        if request.decision and request.decision.call_id not in undecided_ids and not self.has_begun(request):
+            raise NothingToDecideError

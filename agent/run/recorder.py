@@ -25,6 +25,7 @@ from checkpoints import (
     Run,
     RunEnd,
     RunState,
+    RunTakenError,
     StateError,
     StoreUnavailableError,
     make_partial_messages,
@@ -70,6 +71,8 @@ class RunRecorder:
         self._pending_texts: defaultdict[str, list[str]] = defaultdict(list)
         self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
         self._has_ended = False
+        self.is_taken = False  # by another process
+        self.is_trusted: Callable[[], bool] = lambda: True  # whether the other processes take this one for alive
         self._open_calls = OpenCalls()
         self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
         # A draft must not be written after the message that it became: a crash then would show the text twice.
@@ -125,6 +128,8 @@ class RunRecorder:
 
     def report_tool_start(self, call_id: str) -> None:
         self.check_open()
+        if not self.is_trusted():
+            raise RunEndedError  # it may be another process's by now: no tool runs twice
         self._open_calls.note_start(call_id)
         self.writer.publish_event(ToolStarted(call_id))
 
@@ -140,6 +145,11 @@ class RunRecorder:
         """Drop the main agent's text in progress: it becomes no message."""
         if self._pending_texts.pop(MAIN, None):
             self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
+
+    @property
+    def has_open_calls(self) -> bool:
+        """Return whether a tool may be at work."""
+        return self._open_calls.are_open
 
     def forget_open_calls(self) -> None:
         """Forget all open calls: nothing has to answer them."""
@@ -182,7 +192,12 @@ class RunRecorder:
     def end_work(self, state: RunState, error: str | None = None) -> None:
         """Refuse everything from now on, and publish that although the database does not have the end yet."""
         self._has_ended = True
-        self.writer.publish_event(WorkEnded(self.run.id, state, error))
+        if not self.is_taken:
+            self.writer.publish_event(WorkEnded(self.run.id, state, error))
+
+    def let_go(self) -> None:
+        """Refuse everything from now on, and publish nothing more: another process has taken the run."""
+        self._has_ended = self.is_taken = True
 
     async def write_end(
         self, state: RunState, error: str | None = None, details: str | None = None, usage: str | None = None
@@ -197,13 +212,14 @@ class RunRecorder:
 
     def publish_end(self, state: RunState, version: int, error: str | None = None, details: str | None = None) -> None:
         """Publish the end, also where it could not be written (version 0): followers must not wait for ever."""
-        self.writer.publish_event(RunFinished(self.run.id, state, version, error, details))
+        if not self.is_taken:
+            self.writer.publish_event(RunFinished(self.run.id, state, version, error, details))
 
     async def _end(self, end: RunEnd, candidates: Sequence[CandidateEnd]) -> int:
         try:
             last = self.build_last_messages(end.state)
             return await self._blocking.run(self.writer.write_end, end, last, candidates)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, RunTakenError):
             raise
         except Exception:  # noqa: BLE001  the last messages cannot be written: the thread is released without them
             _log.exception("run %s ends without its last messages", self.run.id)

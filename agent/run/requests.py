@@ -65,6 +65,13 @@ class EndDelayedError(RunActiveError):
         StateError.__init__(self, sentence("The end of the answer before is not saved yet. Please try again in a moment."))
 
 
+class QueueFullError(StateError):
+    """Too many runs wait for a worker."""
+
+    def __init__(self) -> None:
+        super().__init__(sentence("Too many answers are waiting to be written. Please try again in a moment."))
+
+
 class MessageTooLongError(StateError, ValueError):
     def __init__(self, chars: int) -> None:
         super().__init__(

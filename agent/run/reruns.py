@@ -97,6 +97,11 @@ class Reruns:
         is_last = run.rerun.number - step.number in (0, 1)  # the next run is on disk a moment before its step is here
         return is_last and run.state in (RunState.RUNNING, RunState.WAITING, RunState.DONE)
 
+    def keep_on(self, run: Run, *, is_asked: bool) -> None:
+        """Ask the next question after a run that another process began, if that would have asked it."""
+        if run.rerun is not None and is_asked:
+            self._active[run.thread_id] = run.rerun
+
     def leave(self, thread_id: str) -> None:
         """Ask no further question by itself: a person has stopped, or does something else in the thread."""
         self._active.pop(thread_id, None)

@@ -1,29 +1,22 @@
 """The runner: one server-side task a run, from the committed user message to rest. Pages only watch."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import HumanMessage
 
-from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
-from agent.graph.state import AgentGraph, Limits
 from agent.marks import InputsMark
 from agent.run.active_runs import ActiveRuns
-from agent.run.announcer import MoveAnnouncer
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver, check_models
 from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.run.conclusions import ConclusionWriter
-from agent.run.drafts import Drafts
-from agent.run.driver import RunDriver
-from agent.run.drivers import Drivers, GuestRuns
+from agent.run.drivers import GuestRuns
 from agent.run.graph_inputs import InputForm
-from agent.run.hub import RunHub
 from agent.run.inputs import NothingToAnswerError, RunInputs
-from agent.run.preparation import RunPreparer
 from agent.run.questions import GraphQuestion
 from agent.run.requests import (
     NothingToDecideError,
@@ -38,15 +31,15 @@ from agent.run.requests import (
 )
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
-from agent.run.time_travel import TimeTravelBuilder
 from agent.run.watchdog import RunWatchdog
 from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
-from agent.subagents.agents import Agents
-from agent.time_travel.policy import Policy, TimeTravelEvent
+from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
-from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import Caller, CandidateKey, NewMessage, Run, Runs, Store, ThreadNotFoundError, files, serde
+from checkpoints import Caller, CandidateKey, NewMessage, Run, Store, ThreadNotFoundError, files, require_writer, serde
 from checkpoints.files import File
+
+if TYPE_CHECKING:
+    from agent.run.worker import RunWorker
 
 
 @dataclass(slots=True)
@@ -66,6 +59,7 @@ class Runner:
     conclusions: ConclusionWriter
     guests: GuestRuns | None
     candidates: CandidateDriver
+    worker: "RunWorker | None" = None  # this process, where several serve the database
 
     @property
     def graphs(self) -> GraphOffer:
@@ -165,9 +159,18 @@ class Runner:
         """
         if thread_id is None:
             raise NotCompactedError(NOTHING_YET_TEXT)
+        request = RunRequest(thread_id, caller, scope=scope)
         if caller.request_id not in self.starter.started_run_ids:
-            await self.blocking.run(self.inputs.find_passage, thread_id, scope)
-        return await self._begin_run(RunRequest(thread_id, caller, scope=scope))
+            await self.blocking.run(self._check_passage, request, scope)
+        return await self._begin_run(request)
+
+    def _check_passage(self, request: RunRequest, scope: SummaryScope) -> None:
+        assert request.thread_id
+        try:
+            self.inputs.find_passage(request.thread_id, scope)
+        except NotCompactedError:
+            if not self.starter.preparer.has_begun(request):
+                raise
 
     async def stop(self, thread_id: str, max_seconds: float | None = None) -> bool:
         """Stop the thread's run and wait until it has released the thread; return whether there was one.
@@ -177,18 +180,23 @@ class Runner:
         """
         if await self._belongs_to_another(thread_id):
             return False
-        self.reruns.leave(thread_id)
-        active = self.active_runs.by_thread.get(
-            thread_id
-        )  # without the lock: another run may begin, and wait for the database
+        self._leave_rerun(thread_id)
+        stopping_id = None  # of a run that another process may drive
+        if self.worker is not None and thread_id not in self.active_runs.by_thread:
+            stopping_id = await self.worker.request_stop(thread_id)
+        # Without the lock: another run may begin, and wait for the database.
+        active = self.active_runs.by_thread.get(thread_id)
         if active is None:
             async with self.active_runs.begin_lock:
                 active = self.active_runs.by_thread.get(thread_id)
-                if active is None:
-                    # A database that failed may have left a run without its end: it would hold the thread for ever.
-                    return await self.watchdog.interrupt_orphan(thread_id)
-        await active.stop(max_seconds)
-        return True
+                # A database that failed may have left a run without its end: it would hold the thread for ever.
+                if active is None and await self.watchdog.interrupt_orphan(thread_id):
+                    return True
+        if active is not None:
+            await active.stop(max_seconds)
+        elif self.worker is not None and stopping_id is not None:
+            await self.worker.stop_elsewhere(thread_id, stopping_id, max_seconds)
+        return active is not None or stopping_id is not None
 
     async def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
         """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
@@ -197,6 +205,8 @@ class Runner:
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == run_id:
             self.candidates.stop_candidate(run_id, number)
+        elif self.worker is not None:
+            self.worker.stop_candidate(thread_id, run_id, number)
 
     async def retry_candidate(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> None:
         """Let one of several models answer the question once more. The other answers stay, and those in progress go on.
@@ -212,6 +222,11 @@ class Runner:
             await asyncio.wait({active.end, active.tried}, return_when=asyncio.FIRST_COMPLETED)
         await self._begin_run(RunRequest(thread_id, caller, candidate=key))
 
+    def open(self) -> None:
+        """Begin to act on what other processes do. Needs the event loop; nothing, where this is the only one."""
+        if self.worker is not None:
+            self.worker.start()
+
     async def release_orphans(self) -> None:
         """Release the threads whose run no task drives: the database did not take its end."""
         await self.watchdog.release_orphans()
@@ -219,6 +234,8 @@ class Runner:
     async def close(self) -> None:
         """Interrupt all runs: the process is about to end."""
         self.active_runs.closing.set()
+        if self.worker is not None:
+            await self.worker.hand_over()
         await self.watchdog.close()
         active = dict(self.active_runs.by_thread)
         await asyncio.gather(*map(self.stop, active))
@@ -228,65 +245,25 @@ class Runner:
             await follower.close()
         if self.guests is not None:
             await self.blocking.run(self.guests.close)
+        if self.worker is not None:
+            await self.worker.close()
 
     async def _belongs_to_another(self, thread_id: str) -> bool:
-        """Return whether a thread is another owner's: the runs in memory are of all. For one owner, nothing is asked."""
+        """Return whether a thread is another owner's: the runs in memory are of all. For one owner, nothing is asked.
+
+        Raises `ReadOnlyError`.
+        """
+        require_writer()
         separates = self.store.database.separates_owners
         return separates and await self.blocking.run(self.store.belongs_to_another, thread_id)
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)
         if request.thread_id is not None and not request.is_decision:  # a decision is a part of the same turn
-            self.reruns.leave(request.thread_id)
+            self._leave_rerun(request.thread_id)
         return run
 
-
-def build_runner(
-    store: Store,
-    runs: Runs,
-    hub: RunHub,
-    graph: AgentGraph,
-    catalog: ModelCatalog,
-    *,
-    blocking: BlockingPool,
-    limits: Limits,
-    tracer: Tracer = NO_TRACING,
-    default_policy: Policy = "off",
-    numbers: NumberStyle = DEFAULT_NUMBERS,
-    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
-    followers: Sequence[RunFollower] = (),
-    agents: Agents | None = None,
-    guests: GuestRuns | None = None,
-) -> Runner:
-    """Build a runner and join its parts."""
-    sub_agents = agents or {}
-    inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
-    drafts = Drafts(runs, blocking, limits.draft_seconds, hub.publish)
-    candidates = CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts)
-    time_travel = TimeTravelBuilder(store, runs, inputs, MoveAnnouncer(tracer, on_time_travel), default_policy, numbers)
-    driver = RunDriver(
-        store=store,
-        runs=runs,
-        hub=hub,
-        graph=graph,
-        catalog=catalog,
-        inputs=inputs,
-        limits=limits,
-        agents=sub_agents,
-        time_travel=time_travel,
-        blocking=blocking,
-        drafts=drafts,
-        candidates=candidates,
-    )
-    drivers = Drivers(driver, guests, drafts, time_travel)
-    all_followers = list(followers)
-    active_runs = ActiveRuns(runs, hub, drivers, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)
-    watchdog = RunWatchdog(runs, hub, active_runs, blocking, limits.watch_seconds)
-    starter = RunStarter(RunPreparer(store, runs, inputs, tracer, limits), active_runs, watchdog, blocking)
-    reruns = Reruns(store, runs, catalog, inputs, starter, active_runs, hub, blocking)
-    all_followers.append(reruns)  # it starts runs itself
-    conclusions = ConclusionWriter(store, catalog, blocking, limits)
-    return Runner(
-        *(store, catalog, inputs, starter, reruns, active_runs, watchdog, blocking),
-        *(all_followers, default_policy, conclusions, guests, candidates),
-    )
+    def _leave_rerun(self, thread_id: str) -> None:
+        self.reruns.leave(thread_id)
+        if self.worker is not None:
+            self.worker.leave_rerun(thread_id)

@@ -1,6 +1,7 @@
 """Starting runs: the one door through which every run begins."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
@@ -12,6 +13,18 @@ from checkpoints import Run, RunActiveError, RunState
 MAX_REMEMBERED_RUNS = 1_000  # runs that are over: the same request comes again within seconds
 
 
+class Fleet(Protocol):
+    """The processes that drive the runs of one database."""
+
+    def announce_waiting(self, run: Run) -> None:
+        """Tell all processes that a run waits for a worker."""
+        ...
+
+    async def check_queue(self) -> None:
+        """Raise `QueueFullError` where too many runs wait for a worker."""
+        ...
+
+
 @dataclass(slots=True)
 class RunStarter:
     """Begins runs on disk, and starts their work."""
@@ -20,6 +33,7 @@ class RunStarter:
     active_runs: ActiveRuns
     watchdog: RunWatchdog
     blocking: BlockingPool
+    fleet: "Fleet | None" = None  # the other processes that drive runs, where there may be some
     # A repeated request must not drive its run again. In the order of their starts.
     started_run_ids: dict[str, None] = field(init=False, default_factory=dict)
 
@@ -42,10 +56,14 @@ class RunStarter:
             if run.state is RunState.RUNNING and self._needs_start(request, run):  # else: the same request again
                 self._remember_start(run)
                 self.active_runs.start(prepared)
+        if run.state is RunState.RUNNING and run.worker is None and self.fleet is not None:
+            self.fleet.announce_waiting(run)
         return run
 
     def _needs_start(self, request: RunRequest, run: Run) -> bool:
         """Return whether no task drives a run yet. One that tries a candidate again is started a second time."""
+        if run.worker != self.preparer.runs.worker_id:
+            return False  # the same request was here before at another process
         if request.candidate is None:
             return run.id not in self.started_run_ids
         active = self.active_runs.by_thread.get(run.thread_id)
@@ -61,4 +79,7 @@ class RunStarter:
 
     async def _prepare(self, request: RunRequest) -> PreparedRun:
         is_repeated = request.caller.request_id in self.started_run_ids
-        return await self.blocking.run(self.preparer.prepare, request, is_repeated=is_repeated)
+        waits = self.fleet is not None and not self.active_runs.has_room
+        if waits and self.fleet is not None:
+            await self.fleet.check_queue()
+        return await self.blocking.run(self.preparer.prepare, request, is_repeated=is_repeated, waits=waits)

@@ -6,8 +6,8 @@ import logging
 from agent.events import RunFinished
 from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
+from agent.run.wire import Wire
 from checkpoints import EVERYBODY, Runs, RunState, act_for
 
 _log = logging.getLogger(__name__)
@@ -17,10 +17,10 @@ class RunWatchdog:
     """Watches while runs are active. Orphans are left when the database does not take a run's end, or its task is lost."""
 
     def __init__(
-        self, runs: Runs, hub: RunHub, active_runs: ActiveRuns, blocking: BlockingPool, watch_seconds: float
+        self, runs: Runs, wire: Wire, active_runs: ActiveRuns, blocking: BlockingPool, watch_seconds: float
     ) -> None:
         self._runs = runs
-        self._hub = hub
+        self._wire = wire
         self._active_runs = active_runs
         self._blocking = blocking
         self._watch_seconds = watch_seconds
@@ -45,18 +45,23 @@ class RunWatchdog:
         async with self._active_runs.begin_lock:
             running = await self._blocking.run(self._runs.list_running_threads)
             for thread_id in running - self._active_runs.by_thread.keys():
-                await self.interrupt_orphan(thread_id)
+                # Those of dead processes are left to the heartbeats: after an outage of the database, all seem dead.
+                await self.interrupt_orphan(thread_id, only_own=True)
 
-    async def interrupt_orphan(self, thread_id: str) -> bool:
-        """End a thread's run that no task drives, and publish that; return whether there was one. Needs the begin lock."""
-        orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id)
+    async def interrupt_orphan(self, thread_id: str, *, only_own: bool = False) -> bool:
+        """End a thread's run that no task drives, and publish that; return whether there was one. Needs the begin lock.
+
+        With `only_own`, those of dead processes stay, where there are several.
+        """
+        orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id, only_own=only_own)
         for run in orphans:
+            state = RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED
             _log.warning("run %s was interrupted: it was at work on disk, and nobody drove it", run.id)
             version = 0
             try:  # the run has ended: this reads the version
-                version = await self._blocking.run(self._runs.end_run, run, RunState.INTERRUPTED)
+                version = await self._blocking.run(self._runs.end_run, run, state)
             finally:  # followers must not wait for ever
-                self._hub.publish(thread_id, RunFinished(run.id, RunState.INTERRUPTED, version))
+                self._wire.publish(thread_id, RunFinished(run.id, state, version))
         return bool(orphans)
 
     async def _watch_runs(self) -> None:

@@ -11,6 +11,7 @@ from ..graph_state import Reference, list_paths, read_kind
 from ..history import Path
 from ..model import Node, Thread
 from ..storage import state_rows, thread_rows, write_rows
+from ..storage.state_batches import StateBatch
 from ..storage.state_choice import choose_states
 from ..storage.state_rows import StateDraft, StoredState
 from .transaction import Transaction
@@ -37,9 +38,12 @@ class StateFork:
         choice = choose_states(outline, self._messages.keys(), named)
         placed = {number: self._messages[message_id] for number, message_id in choice.messages.items()}
         roots: set[str] = set()
-        for state in state_rows.select_states(connection, self.source.id):
-            if state.number in choice.numbers or state.namespace:
-                self._copy_state(state, placed.get(state.number), roots)
+        states = state_rows.select_states(connection, self.source.id)
+        wanted = [state for state in states if state.number in choice.numbers or state.namespace]
+        batch = StateBatch.reserve(connection, len(wanted))
+        for state in wanted:
+            self._copy_state(state, placed.get(state.number), roots, batch)
+        batch.write()
         keys = [(each.namespace, each.checkpoint_id) for each in self._copied.values()]
         write_rows.copy_writes(connection, self.source.id, self.transaction.thread.id, keys)
 
@@ -53,8 +57,8 @@ class StateFork:
         found = thread_rows.select_nodes(self.transaction.connection, message_ids - self._messages.keys())
         self._messages |= {each: self.nodes[node.depth] for each, node in found.items() if node in self.path}
 
-    def _copy_state(self, state: StoredState, message: Node | None, roots: set[str]) -> None:
-        connection, body = self.transaction.connection, state.body
+    def _copy_state(self, state: StoredState, message: Node | None, roots: set[str], batch: StateBatch) -> None:
+        body = state.body
         if state.namespace and body["metadata"].get("parents", {}).get("") not in roots:
             return
         named = {each for each, _ in list_paths(body["values"]) if each is not None}
@@ -66,7 +70,7 @@ class StateFork:
         place = (self.transaction.thread.id, state.namespace, state.checkpoint_id)
         parent_id = None if parent else state.parent_id
         draft = StateDraft(*place, parent, parent_id, state.run_id, message, is_input=False)
-        self._copied[state.number] = state_rows.insert_state(connection, draft, {**body, "values": values})
+        self._copied[state.number] = batch.add_state(draft, {**body, "values": values})
         if not state.namespace:
             roots.add(state.checkpoint_id)
 

@@ -17,6 +17,8 @@ _update = sa.update(schema.candidate).where(
     _columns.run_id == sa.bindparam("of_run"), _columns.number == sa.bindparam("of_number")
 )
 _update_running = _update.where(_columns.state == RunState.RUNNING)
+_attempt = sa.select(schema.run.c.attempt).where(schema.run.c.id == _columns.run_id).scalar_subquery()
+_update_attempt = _update_running.where(_attempt == sa.bindparam("of_attempt"))
 _end_running = (
     sa.update(schema.candidate)
     .where(_columns.run_id == sa.bindparam("of_run"), _columns.state == RunState.RUNNING)
@@ -60,9 +62,10 @@ def _parse_candidate(row: sa.Row[Any]) -> Candidate:
     )
 
 
-def write_draft(connection: sa.Connection, key: CandidateKey, draft: Draft) -> None:
-    """Store the draft of a candidate that is being written."""
-    connection.execute(_update_running, {"of_run": key.run_id, "of_number": key.number, **to_draft_columns(draft)})
+def write_draft(connection: sa.Connection, key: CandidateKey, draft: Draft, attempt: int) -> None:
+    """Store the draft of a candidate that is being written in this attempt of its run."""
+    place = {"of_run": key.run_id, "of_number": key.number, "of_attempt": attempt}
+    connection.execute(_update_attempt, {**place, **to_draft_columns(draft)})
 
 
 def write_head(connection: sa.Connection, key: CandidateKey, head_id: str | None) -> None:

@@ -21,7 +21,7 @@ from ..sentence import sentence
 from ..text import pluralize
 from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
-from .ownership import EVERYBODY, OwnedDatabase, act_for
+from .ownership import EVERYBODY, OwnedDatabase, act_for, require_writer
 from .sqlite_file import SqliteFile
 from .statement_limits import check_statement, limit_seconds
 from .write_queue import WriteQueue
@@ -45,7 +45,8 @@ class Database(OwnedDatabase):
         self._exclusive = threading.RLock() if isinstance(engine.pool, StaticPool) else nullcontext()
         self.write_queue = WriteQueue(MAX_LOCK_WAIT_SECONDS)
         self._view = threading.local()
-        self._claim: postgresql.Claim | None = None
+        self._claims: list[postgresql.Claim] = []
+        self.worker_id: int | None = None  # of this process, where several serve the database: see checkpoints.workers
         self._count_lock = threading.Lock()
         self._open_writes = 0  # transactions of this process
         self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
@@ -105,27 +106,31 @@ class Database(OwnedDatabase):
     def open_url(cls, url: str) -> "Database":
         """Open the database at `sqlite:///…` or `postgresql+psycopg://…`, made or migrated as needed.
 
-        Raises as `open_file` does. Several processes can open a PostgreSQL database; a server also calls `claim`.
+        Raises as `open_file` does. Several processes can open a PostgreSQL database; a server also calls `share`.
         """
         if url.startswith(SQLITE_PREFIX):
             return cls.open_file(Path(url.removeprefix(SQLITE_PREFIX)))
         database = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))
         try:
             with translate_errors():
+                postgresql.check_sessions(database.engine)
                 migrations.upgrade_schema(database.engine)
         except BaseException:
             database.close()
             raise
         return database
 
-    def claim(self) -> None:
-        """Keep other servers out of this database: only one process can know which answers are being written.
+    def claim(self, key: str = postgresql.CLAIM_KEY) -> None:
+        """Keep other processes out, or out of a part. Opening a SQLite file does already. Raises `StoreInUseError`."""
+        if self.kind == "postgresql":
+            self._hold_claim(postgresql.Claim(self.engine, key=key))
 
-        Opening a SQLite file claims it already. Raises `StoreInUseError`.
-        """
-        if self.kind != "postgresql":
-            return
-        claim = self._claim = postgresql.Claim(self.engine)
+    def share(self) -> postgresql.Claim:
+        """Serve this database, of PostgreSQL, beside other processes of the same version. Raises `StoreInUseError`."""
+        return self._hold_claim(postgresql.Claim(self.engine, is_shared=True))
+
+    def _hold_claim(self, claim: postgresql.Claim) -> postgresql.Claim:
+        self._claims.append(claim)
 
         def hold_again(connection: Any, _record: object) -> None:
             # A restart of the database ends the claim and every connection: each new connection checks the claim.
@@ -138,6 +143,7 @@ class Database(OwnedDatabase):
         with translate_errors():
             claim.hold()
         sa.event.listen(self.engine, "connect", hold_again)
+        return claim
 
     @classmethod
     def open_read_only(cls, url: str) -> "Database":
@@ -182,8 +188,8 @@ class Database(OwnedDatabase):
 
     def close(self) -> None:
         self.engine.dispose()
-        if self._claim is not None:
-            self._claim.close()
+        for claim in self._claims:
+            claim.close()
         if self._file is not None:
             self._file.close()
 
@@ -215,6 +221,7 @@ class Database(OwnedDatabase):
         (`thread_rows.load_thread`). `lock_key` is locked from the beginning: it protects rows that are searched for first or
         do not exist yet.
         """
+        require_writer()
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
         access = self.open_access()
         with self._take_turn(), self._track_failures("write"), self._connect_to_write() as connection:

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import sqlalchemy as sa
 
-from ..errors import ThreadNotFoundError
+from ..errors import ReadOnlyError, ThreadNotFoundError
 from . import schema
 
 LOCAL_OWNER: Final = "local"  # where nobody signs in
@@ -26,6 +26,7 @@ NOBODY: Final = ""
 _Kind = Literal["thread", "owner"]
 Q = TypeVar("Q", bound=sa.Executable)
 _acting_owner: ContextVar[str | None] = ContextVar("acting_owner", default=NOBODY)
+_only_reads: ContextVar[bool] = ContextVar("only_reads", default=False)
 _THREAD_NAME = re.compile(r"((common_)?thread_id|of_thread|thread)(_\d+)*")
 _OWNER_NAME = re.compile(r"owner(_\d+)*")
 _UNCHECKED: Final = "names_no_owner"
@@ -53,13 +54,20 @@ class Access:
 
 
 @contextmanager
-def act_for(owner: str | None) -> Iterator[None]:
-    """Let the block, and the tasks that it starts, act for an owner, or for everybody."""
-    token = _acting_owner.set(owner)
+def act_for(owner: str | None, *, only_reads: bool = False) -> Iterator[None]:
+    """Let the block, and the tasks that it starts, act for an owner, or for everybody. Who `only_reads` changes nothing."""
+    owners, reading = _acting_owner.set(owner), _only_reads.set(only_reads)
     try:
         yield
     finally:
-        _acting_owner.reset(token)
+        _acting_owner.reset(owners)
+        _only_reads.reset(reading)
+
+
+def require_writer() -> None:
+    """Refuse a change by somebody who only reads. Each transaction that writes asks. Raises `ReadOnlyError`."""
+    if _only_reads.get():
+        raise ReadOnlyError
 
 
 def get_acting_owner() -> str | None:
@@ -70,6 +78,7 @@ def make_context() -> Context:
     """Return an empty context that acts for the same owner, for work that shall inherit nothing else."""
     context = Context()
     context.run(_acting_owner.set, _acting_owner.get())
+    context.run(_only_reads.set, _only_reads.get())
     return context
 
 

@@ -1,11 +1,11 @@
-"""The parts for PostgreSQL: its engine, its time limits, and the claim that keeps a database to one server.
+"""The parts for PostgreSQL: its engine, its time limits, and the claim on a database, for one process or for several.
 
 The driver and SQLAlchemy's dialect are imported with the first engine: with SQLite they would be a tenth of the start.
 """
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
@@ -15,12 +15,19 @@ from ..errors import StoreInUseError, StoreUnavailableError
 from ..sentence import sentence
 from .ownership import exempt_query
 
+T = TypeVar("T")
+POOLER_TEXT = sentence(
+    "A connection pooler in transaction mode stands before PostgreSQL: connect without it, or set it to session mode."
+)
+MAX_CHECK_SECONDS = 2.0
 POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 # The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
 READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
 # "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
-_CLAIM_LOCK = sa.text("SELECT pg_advisory_lock(1466005869, 1)")
+CLAIM_KEY = "1466005869, 1"
+SIGN_IN_KEY = "1466005869, 2"  # of the process that keeps the sessions of people
+WORKER_KEY = 1466005870  # with the worker's id
 _MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner
 
 
@@ -41,11 +48,7 @@ def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
             json_serializer=serde.to_canonical,
             json_deserializer=serde.parse_leniently,
             hide_parameters=True,
-            connect_args={
-                "connect_timeout": max_wait_seconds,
-                "tcp_user_timeout": max_wait_seconds * 1000,  # a cut network gives no answer, not even a refusal
-                "application_name": "waymark",
-            },
+            connect_args=build_connect_options(max_wait_seconds),
             **options,
         )
     except (sa.exc.ArgumentError, ValueError):
@@ -55,10 +58,48 @@ def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
     return made
 
 
-class Claim:
-    """A server's claim on a database: an advisory lock on a separate connection. It ends with the process."""
+def check_sessions(engine: sa.Engine) -> None:
+    """Refuse a pooler that gives each transaction another session: locks and notifications would be lost silently.
 
-    def __init__(self, source: sa.Engine) -> None:
+    Raises `StoreUnavailableError`.
+    """
+    with engine.connect() as connection:
+        driver: Any = connection.connection.driver_connection
+        if driver.info.backend_pid == connection.exec_driver_sql("SELECT pg_backend_pid()").scalar():
+            return  # a pooler gives itself as the server
+    if not _delivers_notifications(engine):
+        raise StoreUnavailableError(POOLER_TEXT)
+
+
+def _delivers_notifications(engine: sa.Engine) -> bool:
+    import psycopg  # noqa: PLC0415
+
+    _, given = engine.dialect.create_connect_args(engine.url)
+    options: dict[str, Any] = {**given, "autocommit": True, "prepare_threshold": None}
+    with psycopg.connect(**options) as listener, psycopg.connect(**options) as sender:
+        listener.execute("LISTEN waymark_check")
+        sender.execute("NOTIFY waymark_check")
+        return any(listener.notifies(timeout=MAX_CHECK_SECONDS, stop_after=1))
+
+
+def build_connect_options(max_wait_seconds: int) -> dict[str, Any]:
+    """Return libpq's options of every connection."""
+    return {
+        "connect_timeout": max_wait_seconds,
+        "tcp_user_timeout": max_wait_seconds * 1000,  # a cut network gives no answer, not even a refusal
+        "application_name": "waymark",
+    }
+
+
+class Claim:
+    """A process's claim on a database: an advisory lock on a separate connection. It ends with the process.
+
+    A shared one keeps out who needs the database alone, such as a migration; servers of one version share it.
+    """
+
+    def __init__(self, source: sa.Engine, *, is_shared: bool = False, key: str = CLAIM_KEY) -> None:
+        self.worker_id: int | None = None  # whose lock tells the others that its process lives
+        self._lock = sa.text(f"SELECT pg_advisory_lock{'_shared' if is_shared else ''}({key})")
         self._name = source.url.database or ""
         self._engine = sa.create_engine(
             source.url, poolclass=NullPool, connect_args={"connect_timeout": _MAX_CLAIM_WAIT_SECONDS + 1}
@@ -74,7 +115,9 @@ class Claim:
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             try:
                 connection.exec_driver_sql(f"SET lock_timeout = '{_MAX_CLAIM_WAIT_SECONDS}s'")
-                connection.execute(_CLAIM_LOCK)
+                connection.execute(self._lock)
+                if self.worker_id is not None:
+                    self._hold_worker_lock(connection)
             except sa.exc.OperationalError as error:
                 connection.close()
                 if getattr(error.orig, "sqlstate", None) == "55P03":
@@ -82,9 +125,26 @@ class Claim:
                 raise
             self._connection = connection
 
+    def name_worker(self, worker_id: int) -> None:
+        """Show the other processes from now on that this worker lives."""
+        self.worker_id = worker_id
+        self.run(self._hold_worker_lock)
+
+    def run(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run statements on the claim's own connection, which waits for no other work. Each is a transaction of its own."""
+        self.hold()
+        with self._hold_lock:
+            assert self._connection is not None
+            return work(self._connection)
+
+    def _hold_worker_lock(self, connection: sa.Connection) -> None:
+        # Shared: after a cut, the server may keep the lock of the connection before for a while.
+        connection.exec_driver_sql(f"SELECT pg_advisory_lock_shared({WORKER_KEY}, {self.worker_id})")
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
         self._engine.dispose()
 
     def _is_alive(self, connection: sa.Connection) -> bool:

@@ -1,6 +1,6 @@
 """Reading, inserting and ending runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +27,7 @@ _earlier = schema.run.alias()
 _runs_before = sa.select(sa.func.count()).select_from(_earlier).where(_earlier.c.thread_id == sa.bindparam("of_thread"))
 _insert_run = sa.insert(schema.run).values(number=_runs_before.scalar_subquery())
 _update_run = sa.update(schema.run).where(_run.id == sa.bindparam("run_id"))
-_update_running = _update_run.where(_run.state == RunState.RUNNING)
+_update_attempt = _update_run.where(_run.state == RunState.RUNNING, _run.attempt == sa.bindparam("of_attempt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,10 @@ def parse_run(row: sa.Row[Any]) -> Run:
         rerun=RerunStep(row.rerun_id, row.rerun_number) if row.rerun_id else None,
         candidates=row.candidates,
         head_id=row.head_id,
+        worker=row.worker,
+        stop_wanted=row.stop_wanted,
+        job=row.job,
+        attempt=row.attempt,
     )
 
 
@@ -84,20 +88,23 @@ def insert_run(
     compacts: bool = False,
     rerun: RerunStep | None = None,
     candidates: int = 0,
+    worker: int | None = None,
+    job: str | None = None,
 ) -> Run:
-    """Write a running run, and return it: from now on it locks its thread."""
+    """Write a running run of a worker, and return it: from now on it locks its thread."""
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
     time = thread_rows.from_time(now)
     step = {"rerun_id": rerun and rerun.rerun_id, "rerun_number": rerun and rerun.number, "candidates": candidates}
-    connection.execute(_insert_run, {**row, **step, "started_at": time, "compacts": compacts, "of_thread": thread_id})
-    kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": candidates}
+    own = {"worker": worker, "attempt": 0 if worker is None else 1, "job": job}
+    connection.execute(_insert_run, {**row, **step, **own, "started_at": time, "compacts": compacts, "of_thread": thread_id})
+    kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": candidates, **own}
     started_at = thread_rows.to_time(time)
     return Run(run_id, thread_id, RunState.RUNNING, NO_DRAFT, None, False, started_at, None, **kind)
 
 
-def write_draft(connection: sa.Connection, run_id: str, draft: Draft) -> None:
-    """Store the draft of a run that is running."""
-    connection.execute(_update_running, {"run_id": run_id, **to_draft_columns(draft)})
+def write_draft(connection: sa.Connection, run_id: str, draft: Draft, attempt: int) -> None:
+    """Store the draft of a run that is running in this attempt."""
+    connection.execute(_update_attempt, {"run_id": run_id, "of_attempt": attempt, **to_draft_columns(draft)})
 
 
 def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, head_id: str | None) -> None:
@@ -112,6 +119,16 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
         "head_id": head_id,
     }
     connection.execute(_update_run, {"run_id": run_id, **row})
+
+
+def count_attempt(connection: sa.Connection, run: Run, worker: int | None, job: str | None = None) -> Run:
+    """Give a run to another worker, after its thread's row was locked, and return it: nobody else may write for it.
+
+    Without a worker, it waits for one. The `job` tells how it is driven.
+    """
+    row: dict[str, Any] = {"worker": worker, "attempt": run.attempt + 1, "job": job}
+    connection.execute(_update_run, {"run_id": run.id, **row, "stop_wanted": False})
+    return replace(run, **row)
 
 
 def reopen_run(connection: sa.Connection, run_id: str) -> None:

@@ -212,6 +212,10 @@ run = sa.Table(
     sa.Column("rerun_id", sa.Text),  # of the rerun whose question it answers
     sa.Column("rerun_number", sa.Integer),  # of that question, from 1
     sa.Column("candidates", sa.Integer, nullable=False, server_default="0"),  # its rows in `candidate`
+    sa.Column("worker", sa.Integer),  # that drives it; NULL: nobody yet, or the only process
+    sa.Column("attempt", sa.Integer, nullable=False, server_default="0"),  # one more for each worker: see workers.py
+    sa.Column("stop_wanted", sa.Boolean, nullable=False, server_default=sa.false()),  # by a person, at another process
+    sa.Column("job", sa.Text),  # JSON: how to drive it, for a worker that did not begin it
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     sa.Index(
         "ix_run_thread_id_waiting",
@@ -225,6 +229,16 @@ run = sa.Table(
         unique=True,
         sqlite_where=sa.text("state = 'running'"),
     ),
+)
+
+# The processes that serve this database, where there may be several: see workers.py.
+worker = sa.Table(
+    "worker",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),  # never used again
+    sa.Column("name", sa.Text, nullable=False),  # for people
+    sa.Column("heartbeat", sa.BigInteger, nullable=False),  # by the clock of the database, as all that it is compared with
+    sqlite_autoincrement=True,
 )
 
 # The answers of several models to one question, each on a branch. Their states are those of runs.
@@ -283,6 +297,31 @@ thread_tag = sa.Table(
     metadata,
     sa.Column("tag_id", sa.Text, sa.ForeignKey("tag.id"), primary_key=True),
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
+OWNED_TABLES = (thread, saved_prompt, tag)  # all other rows belong to a thread, or to nobody
+
+# The people who sign in with a password. A person's name is the owner of what is theirs.
+person = sa.Table(
+    "person",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("folded", sa.Text, nullable=False, unique=True),  # two names that differ in case alone would be mistaken
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("password_hash", sa.Text, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# Links that were not used yet, each for a new person, or for a new password of a known one.
+invitation = sa.Table(
+    "invitation",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("token_hash", sa.Text, nullable=False, unique=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="CASCADE"), index=True),
+    sa.Column("made_by", sa.Text, nullable=False),  # empty: the server itself
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
 )
 
 # What can be searched for: one row for each message, by its place, and for each listed checkpoint. See search_index.

@@ -75,6 +75,17 @@ def vacuum_file(engine: sa.Engine) -> None:
         )
 
 
+def empty_log(engine: sa.Engine) -> bool:
+    """Write the log beside the file back, and empty it. Return whether it is empty: readers may keep a part of it."""
+    with engine.connect() as connection:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)
+        try:
+            return _empty_log(raw)
+        except sqlite3.Error:  # locked
+            return False
+
+
 def _empty_log(connection: sqlite3.Connection) -> bool:
     """Return whether the log is empty. SQLite waits for readers, but not for another connection that writes the log back."""
     begun = monotonic()

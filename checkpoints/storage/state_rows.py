@@ -1,6 +1,6 @@
 """States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from ..graph_state import RowValues, hash_state, hash_text, join_body, split_bod
 from ..history import Path
 from ..model import Json, Node
 from . import schema
+from .batches import select_in_batches
 from .file_rows import load_insert
 
 _state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
@@ -92,10 +93,15 @@ class StateDraft:
 
 def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
     """Write a state, and return it."""
+    row, shape = make_row(new, body)
+    return make_stored_state(new, body, _insert_with_shape(connection, row, shape), row["hash"])
+
+
+def make_row(new: StateDraft, body: Json) -> tuple[Json, str]:
+    """Return the row of a state, without its number and its shape's, and its shape."""
     message_id = new.message.id if new.message else None
     shape, leaves = split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
     named = new.parent.hash if new.parent else new.parent_id
-    hash_ = hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id)
     row = {
         "thread_id": new.thread_id,
         "namespace": new.namespace,
@@ -107,11 +113,16 @@ def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> Stor
         "is_input": new.is_input,
         "run_id": None if new.run_id == new.checkpoint_id else new.run_id,
         "leaves": leaves,
-        "hash": hash_,
+        "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id),
         "hidden": False,
     }
+    return row, shape
+
+
+def make_stored_state(new: StateDraft, body: Json, number: int, hash_: bytes) -> StoredState:
+    """Return a state as a reading of its row would."""
     return StoredState(
-        number=_insert_with_shape(connection, row, shape),
+        number=number,
         thread_id=new.thread_id,
         namespace=new.namespace,
         checkpoint_id=new.checkpoint_id,
@@ -143,6 +154,15 @@ def select_state(connection: sa.Connection, thread_id: str, namespace: str, chec
     values = {"of_thread": thread_id, "of_namespace": namespace, "of_checkpoint": checkpoint_id}
     row = connection.execute(_one_query, values).one_or_none()
     return parse_state(row) if row else None
+
+
+def select_named_states(
+    connection: sa.Connection, thread_id: str, checkpoint_ids: Collection[str]
+) -> dict[tuple[str, str], StoredState]:
+    """Return the states of a thread with these ids, by namespace and id. Raises `DamagedStateError`."""
+    query = STATE_QUERY.where(_state.thread_id == thread_id)
+    rows = select_in_batches(connection, query, _state.checkpoint_id, checkpoint_ids)
+    return {(row.namespace, row.checkpoint_id): parse_state(row) for row in rows}
 
 
 def select_numbered_state(connection: sa.Connection, number: int | None) -> StoredState | None:

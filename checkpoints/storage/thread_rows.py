@@ -46,6 +46,7 @@ class LoadedThread:
     active_run_id: str | None  # the id of the run that is at work in it
     head_node: Node | None  # of its head; None as well when the database has lost that message
     has_states: bool = False  # of a graph
+    active_attempt: int | None = None  # of that run
 
     @property
     def head(self) -> Node | None:
@@ -79,8 +80,9 @@ _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schem
 # A literal: the index of running runs is only taken when the statement itself says that it asks for them.
 _is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
 _has_states = sa.exists().where(schema.state.c.thread_id == schema.thread.c.id)
+_running = (_run.id.label("running"), _run.attempt)
 _thread_query = (
-    THREAD_COLUMNS.add_columns(_head.segment, _head.depth, _run.id.label("running"), _has_states.label("has_states"))
+    THREAD_COLUMNS.add_columns(_head.segment, _head.depth, *_running, _has_states.label("has_states"))
     .where(schema.thread.c.id == sa.bindparam("thread_id"))
     .outerjoin(schema.message, _is_head)
     .outerjoin(schema.run, _is_running)
@@ -130,7 +132,7 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if row is None:
         raise ThreadNotFoundError(thread_id)
     place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
-    return LoadedThread(parse_thread(row), row.running, place, bool(row.has_states))
+    return LoadedThread(parse_thread(row), row.running, place, bool(row.has_states), row.attempt)
 
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:

@@ -23,11 +23,13 @@ from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
+from agent.run.building import build_runner
 from agent.run.drivers import GuestRuns
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
-from agent.run.runner import Runner, build_runner
+from agent.run.runner import Runner
 from agent.run.titles import TitleWriter
+from agent.run.wire import Wire
 from agent.settings import ModelCatalog
 from agent.subagents.agents import Agents
 from agent.time_travel.policy import Policy, TimeTravelEvent
@@ -35,6 +37,7 @@ from agent.tools.calculator import calculator
 from agent.tools.registry import GRAPH_TOOLS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Database, Message, Run, Runs, Store
+from checkpoints.workers import Workers
 from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI
 from tests.fakes.raw import RawProvider
@@ -168,6 +171,9 @@ async def running(
     agents: Agents | None = None,
     database: Database | None = None,  # None: one in memory
     guests: Callable[[Store, RunHub], GuestRuns] | None = None,
+    workers: Workers | None = None,  # this process, where several serve the database
+    wire: Callable[[RunHub], Wire] | None = None,
+    thread_id: str | None = None,  # None: a new conversation
     **limits: Any,
 ) -> AsyncIterator[Running]:
     pool = ThreadPoolExecutor(POOL_THREADS)
@@ -186,8 +192,10 @@ async def running(
     if titles is not None:
         followers.append(TitleWriter(store, runs, hub, offer, blocking, tracer, titles_model, max_seconds=titles))
     moving |= {"followers": followers, "guests": guests(store, hub) if guests else None}
+    moving |= {"workers": workers, "wire": wire(hub) if wire else None}
     runner = build_runner(store, runs, hub, graph, offer, blocking=blocking, limits=kept, tracer=tracer, **moving)
-    thread_id = store.create_thread().id
+    runner.open()
+    thread_id = thread_id or store.create_thread().id
     events: list[Event] = []
     async with hub.subscribe(thread_id) as following:
 

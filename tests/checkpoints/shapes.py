@@ -75,3 +75,19 @@ def written(lines: Sequence[Line], heads: Sequence[str], marks: Sequence[tuple[s
         "active": "b0",
     }
     return json.dumps({**made, "sha256": waymark.hash_contents(made)})
+
+
+def stateful(states: int, values: int = 1, turns: int = 1) -> str:
+    """So many states of a graph after the last message, one after the other, each with a list of the same values."""
+    made = json.loads(following([HumanMessage("q"), AIMessage("a")] * turns))
+    last, ids = made["messages"][-1]["id"], [f"s{number:06d}" for number in range(states)]
+    made["states"] = [
+        {"id": identifier, "namespace": "", "parent": ids[number - 1] if number else None, "run_id": "r", "message": last}
+        | {"v": 4, "ts": TIME, "source": "loop", "step": number, "parents": {}, "updated": None, "resumed": False}
+        | {"versions": {"list": number + 1}, "seen": {}, "values": {"list": ["r", [[0, values - 1]]]}, "left_out": []}
+        for number, identifier in enumerate(ids)
+    ]
+    made["state_values"] = [{"json": str(number)} for number in range(values)]
+    made["branches"][0]["state"] = ids[-1]
+    del made["sha256"]
+    return json.dumps({**made, "sha256": waymark.hash_contents(made)})

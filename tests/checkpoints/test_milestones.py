@@ -115,8 +115,8 @@ def test_a_name_that_is_taken_goes_on_meaning_what_it_meant(store: Store) -> Non
 def test_of_two_checkpoints_of_one_name_the_one_that_a_person_saved_counts(store: Store) -> None:
     run, _ = answered(store)
     store.save(run.thread_id, name="Here")
-    store.append(run.thread_id, new("c"))
-    Runs(store).save_checkpoint(run, "Here", "")
+    later = Runs(store).begin_run(run.thread_id, new("c")[0])
+    Runs(store).save_checkpoint(later, "Here", "")
     assert store.map_checkpoint_depths(run.thread_id) == {"Here": 1}
 
 

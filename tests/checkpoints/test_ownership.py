@@ -72,6 +72,7 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
         "values": {"model": "demo"},
         "usage": {},
         "detail": OperationDetail(),
+        "draft": Draft("heron"),
         "kind": OperationKind.REWIND,
         "state": RunState.DONE,
         **dict.fromkeys(("archived", "pinned"), True),

@@ -112,6 +112,17 @@ def test_an_answer_that_never_ends_is_cut_at_the_seconds_of_the_budget(limit: st
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("delta", [{}, {"content": ""}], ids=str)
+def test_a_stream_of_empty_pieces_ends_at_the_idle_limit(delta: dict[str, Any]) -> None:
+    async def story() -> None:
+        provider = RawProvider(trickle(delta))
+        async with provider.serve(), model_at(provider) as model, running(model, idle_seconds=0.5) as chat:
+            run = await chat.say("please")
+            assert (run.state, chat.said()[-1][1:]) == (RunState.FAILED, ("partial", "So "))
+
+    asyncio.run(story())
+
+
 def test_a_summary_that_never_ends_fails_at_the_seconds_of_the_budget() -> None:
     async def story() -> None:
         provider = RawProvider([HEAD, say("It froze over. " * 50), finish(), DONE], trickle({}))

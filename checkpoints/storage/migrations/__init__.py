@@ -6,13 +6,13 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from ...errors import StoreUnavailableError
+from ...errors import StoreInUseError, StoreUnavailableError
 from ...sentence import sentence
 from .. import postgresql, schema, sqlite
 
 FOLDER = Path(__file__).parent
 _MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
-NEWEST_REVISION = "0016"  # the newest file in versions/; a test compares the two
+NEWEST_REVISION = "0018"  # the newest file in versions/; a test compares the two
 _REVISION_TABLE = (  # as Alembic makes it
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -99,8 +99,17 @@ def run_migrations(engine: sa.Engine) -> None:
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_MAX_WAIT_SECONDS}s'")
             connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
+            if read_revision(connection) not in (None, NEWEST_REVISION):
+                _keep_servers_out(connection)
         config.attributes.update(connection=connection, metadata=schema.metadata)
         command.upgrade(config, "head")
+
+
+def _keep_servers_out(connection: sa.Connection) -> None:
+    """Let no server of an earlier version serve the database while it changes. Raises `StoreInUseError`."""
+    has_lock = connection.exec_driver_sql(f"SELECT pg_try_advisory_xact_lock({postgresql.CLAIM_KEY})").scalar()
+    if not has_lock:
+        raise StoreInUseError(f"The PostgreSQL database {connection.engine.url.database}", "DATABASE_URL")
 
 
 def _copy_before_upgrade(connection: sa.Connection, target: Path) -> None:

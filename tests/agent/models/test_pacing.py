@@ -160,7 +160,7 @@ class Connection(httpcore2.AsyncNetworkStream):
 async def read_pieces(pacer: StreamPacer, streams: int, count: int) -> list[tuple[float, int]]:
     """Read so many pieces of an answer, beside other streams: the moment of each read, and its pieces."""
     connection = Connection(0.01, count)
-    paced = paced_client._PacedConnection(connection, pacer)
+    paced = paced_client._PacedConnection(connection, pacer, gives_records=True)
     with ExitStack() as others:
         for _ in range(streams):
             others.enter_context(pacer.count_stream())
@@ -173,7 +173,7 @@ async def read_pieces(pacer: StreamPacer, streams: int, count: int) -> list[tupl
 
 def test_a_stream_of_many_pauses_and_never_falls_behind() -> None:
     found = without_clock(read_pieces(StreamPacer(), streams=10, count=100))
-    assert 10 <= len(found) <= 16  # at first about every 70 ms, then every 160 ms
+    assert 10 <= len(found) <= 16  # at first about every 60 ms, then every 160 ms
     assert found[-1][0] < 1.2
 
 
@@ -183,6 +183,53 @@ def test_the_beginning_of_a_stream_alone_is_read_as_it_comes_and_the_rest_in_pie
     assert found[7][0] == pytest.approx(0.08)
     assert 15 <= len(found[8:]) <= 20  # twenty times a second
     assert found[-1][0] < 1.1
+
+
+def test_a_connection_that_gives_all_at_hand_is_read_once_at_each_moment() -> None:
+    class Stream(Connection):
+        reads = 0
+
+        async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+            self.reads += 1
+            first = await super().read(max_bytes, timeout)
+            come = min(self.left, int((asyncio.get_running_loop().time() - self.begun) / self.seconds + 1e-6))
+            self.given, more = max(come, self.given), max(come - self.given, 0)
+            return first + b"x" * more
+
+    async def read() -> tuple[int, int]:
+        stream, moments = Stream(0.01, 200), 0
+        paced = paced_client._PacedConnection(stream, pacer := StreamPacer())
+        with pacer.count_stream():
+            while stream.given < stream.left:
+                await paced.read(100)
+                moments += 1
+        return stream.reads, moments
+
+    reads, moments = without_clock(read())
+    assert 40 <= moments <= 60
+    assert reads <= 2 * moments  # the one that waits, and the one at its moment
+
+
+def test_streams_wake_up_together_and_one_that_ends_keeps_none_waiting() -> None:
+    async def story() -> tuple[list[float], list[float]]:
+        loop, pacer = asyncio.get_running_loop(), StreamPacer()
+        moments, timers, call_at = list[float](), list[float](), loop.call_at
+        watched: Any = loop
+        watched.call_at = lambda when, *rest, **more: timers.append(when) or call_at(when, *rest, **more)
+
+        async def wait() -> None:
+            await pacer.wait_for_moment(0.1)
+            moments.append(loop.time())
+
+        waiting = [asyncio.create_task(wait()) for _ in range(10)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return timers, moments
+
+    timers, moments = without_clock(story())
+    assert timers == pytest.approx([0.1])
+    assert moments == pytest.approx([0.1] * 9)
 
 
 def test_each_answer_of_a_connection_begins_without_a_pause() -> None:

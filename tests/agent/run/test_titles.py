@@ -138,7 +138,14 @@ def test_the_demo_gives_titles_without_a_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "shown"), [("What is 6 * 7?", "6 * 7"), ("Hello", "Hello"), ("What?", "What"), ("- [ ] milk", "Milk")]
+    ("asked", "shown"),
+    [
+        ("What is 6 * 7?", "6 * 7"),
+        ("Hello", "Hello"),
+        ("What?", "What"),
+        ("- [ ] milk", "Milk"),
+        ("What can I do here?", "What can I do here"),
+    ],
 )
 def test_a_demo_title_leaves_out_the_words_that_begin_any_question(asked: str, shown: str) -> None:
     assert write_demo_title(f"{CONVERSATION}\n{json.dumps([{'text': asked}])}\n{CONVERSATION_END}") == shown

@@ -77,6 +77,40 @@ HARMLESS = {
     "ANTHROPIC_OPEN_TELEMETRY": "it can only switch off",
     **{f"ANTHROPIC_{cloud}_BASE_URL": "another class of the package, which is not used" for cloud in CLOUDS},
 }
+GRAPH = """
+import os
+from dotenv import load_dotenv
+
+load_dotenv({variables!r})
+assert os.environ["LANGSMITH_TRACING"] == "true"
+
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from langsmith import traceable
+
+@traceable
+def shout(text):
+    return text.upper()
+
+@tool
+def multiply(first: int, second: int) -> int:
+    "Multiply."
+    return first * second
+
+async def answer(state):
+    text = shout(state["messages"][-1].content)
+    product = await multiply.ainvoke({{"first": 17, "second": 23}})
+    model = GenericFakeChatModel(messages=iter([AIMessage(f"{{text}}: {{product}}")]))
+    return {{"messages": [await model.ainvoke(state["messages"])]}}
+
+builder = StateGraph(MessagesState)
+builder.add_node("answer", answer)
+builder.add_edge(START, "answer")
+builder.add_edge("answer", END)
+graph = builder.compile()
+"""
 
 
 @pytest.fixture
@@ -144,6 +178,20 @@ def test_the_demonstration_in_the_terminal_reaches_nobody(
 ) -> None:
     code, _ = compaction(tmp_path, **environment)
     assert (code, listener.request_lines) == (0, [])
+
+
+def test_a_turn_of_an_authors_graph_reaches_nobody(
+    tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
+) -> None:
+    """Also where the graph's file reads the variables once more, as many projects do."""
+    graph, variables = tmp_path / "theirs.py", tmp_path / ".env"
+    variables.write_text("".join(f"{name}={value}\n" for name, value in environment.items()))
+    graph.write_text(GRAPH.format(variables=str(variables)))
+    with Server(tmp_path / "data", GRAPH=f"{graph}:graph", **environment) as server:
+        with closing(PageClient(server.link)) as page:
+            assert page.say("my secret plan")["messages"][-1]["text"] == "MY SECRET PLAN: 391"
+        server.stop()
+        assert (listener.request_lines, "secret plan" in server.log.lower()) == ([], False)
 
 
 def test_what_a_library_has_read_before_is_off_as_well(

@@ -3,6 +3,11 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0018": ["DROP TABLE invitation", "DROP TABLE person"],
+    "0017": [
+        "DROP TABLE worker",
+        *(f"ALTER TABLE run DROP COLUMN {name}" for name in ("worker", "attempt", "stop_wanted", "job")),
+    ],
     "0016": ["DROP TABLE candidate", "ALTER TABLE run DROP COLUMN candidates"],
     "0015": ["DROP INDEX ix_search_entry_created_at_number"],
     "0014": [

@@ -1,0 +1,60 @@
+"""Jobs: how to drive a run, for a process that did not begin it. A job is on the run's row, as JSON."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from agent.run.compaction import SummaryScope
+from agent.run.requests import RunRequest
+from agent.tools.approval import Decision
+from checkpoints import Caller, Message, NewMessage, Run, serde
+
+
+@dataclass(frozen=True, slots=True)
+class RunJob:
+    """The part of a request that is not on disk otherwise: the message, the rerun and the candidates are."""
+
+    asks: bool = False  # it begins with a message
+    continues_answer: bool = False
+    decision: Decision | None = None
+    answers: Mapping[str, Any] | None = None  # to the questions of a guest graph
+    scope: SummaryScope | None = None  # the passage to summarise
+    continues_rerun: bool = False  # the next question of its rerun is asked afterwards
+    usage: str | None = None  # of the run that waited for this one, as its agent wrote it
+
+    @classmethod
+    def of(cls, request: RunRequest, usage: str | None) -> "RunJob":
+        return cls(
+            asks=request.message is not None,
+            continues_answer=request.continues_answer,
+            decision=request.decision,
+            answers=None if request.answers is None else dict(request.answers),
+            scope=request.scope,
+            continues_rerun=request.rerun is not None,
+            usage=usage,
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> "RunJob":
+        found: dict[str, Any] = serde.parse_leniently(text)
+        decision, scope = found.pop("decision"), found.pop("scope")
+        return cls(
+            decision=None if decision is None else Decision(**decision),
+            scope=None if scope is None else SummaryScope(**scope),
+            **found,
+        )
+
+    def write(self) -> str:
+        return serde.to_canonical(asdict(self))
+
+    def make_request(self, run: Run, question: Message | None) -> RunRequest:
+        """Return a request that drives a run in the same way. `question` is the message that it begins with."""
+        return RunRequest(
+            run.thread_id,
+            Caller(request_id=run.id),
+            NewMessage(question.body) if question is not None else None,
+            continues_answer=self.continues_answer,
+            decision=self.decision,
+            answers=self.answers,
+            scope=self.scope,
+        )

@@ -1,0 +1,114 @@
+"""Taking runs: one that waits for a worker is begun here, one whose worker died goes on here where that is safe."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.events import Event, MessageAdded, RunFinished
+from agent.run.active_runs import ActiveRuns
+from agent.run.background import RunFollower
+from agent.run.blocking import BlockingPool
+from agent.run.inputs import RunInputs
+from agent.run.jobs import RunJob
+from agent.run.preparation import PreparedRun, RunPreparer
+from agent.run.reruns import Reruns
+from agent.run.watchdog import RunWatchdog
+from agent.run.wire import Wire
+from checkpoints import MAIN, Draft, Message, MessageStatus, Run, Runs, RunState, Store, act_for
+
+NO_TEXT = Draft()
+MAX_ATTEMPTS = 6  # a run that ends every process which drives it must not end all
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenRun:
+    """A run of this process now: prepared to go on, or in the state that it is to end with."""
+
+    run: Run
+    events: Sequence[Event] = ()  # to be published
+    prepared: PreparedRun | None = None
+    end: RunState = RunState.INTERRUPTED
+
+
+@dataclass(frozen=True, slots=True)
+class RunTaker:
+    """Takes runs of other processes."""
+
+    store: Store
+    runs: Runs
+    inputs: RunInputs
+    preparer: RunPreparer
+    active_runs: ActiveRuns
+    watchdog: RunWatchdog
+    reruns: Reruns
+    followers: Sequence[RunFollower]
+    wire: Wire
+    blocking: BlockingPool
+
+    async def take(self, run_id: str, thread_id: str) -> None:
+        """Drive a run here, or end it where it cannot go on by itself. Needs the begin lock."""
+        owner = (await self.blocking.run(self.store.get_thread, thread_id)).owner
+        with act_for(owner):
+            self.watchdog.ensure_watching()  # before: a failure from here on leaves a run that no task drives
+            taken = await self.blocking.run(self._take, run_id)
+            if taken is None:
+                return
+            if taken.prepared is not None:
+                self.reruns.keep_on(taken.run, is_asked=RunJob.parse(taken.run.job or "").continues_rerun)
+                self.active_runs.start(taken.prepared)
+            for event in taken.events:  # after the start of the attempt, which begins with no text
+                self.wire.publish(thread_id, event)
+            if taken.prepared is not None:
+                return
+            if taken.end is RunState.DONE:
+                await self._end(taken.run)
+            else:
+                await self.watchdog.interrupt_orphan(thread_id)
+
+    def _take(self, run_id: str) -> _TakenRun | None:
+        run = self.runs.take_run(run_id)
+        if run is None:
+            return None
+        if run.attempt == 1:
+            return _TakenRun(run, prepared=self._prepare(run, RunJob.parse(run.job or "")))
+        _log.warning("run %s is taken from another process, as attempt %s", run.id, run.attempt)
+        newest = self.store.list_messages(run.thread_id, last=1, agent=MAIN)
+        last = newest[0] if newest else None
+        is_own = last is not None and last.run_id == run.id and last.type == "ai"
+        kept = [MessageAdded(last, self.store.get_thread(run.thread_id).version)] if last and run.draft != NO_TEXT else []
+        job = replace(RunJob.parse(run.job or ""), asks=False, decision=None)
+        if job.scope is None and is_own and last is not None and last.status is MessageStatus.DONE:
+            return _TakenRun(run, kept, end=RunState.INTERRUPTED if self._has_open_calls(run) else RunState.DONE)
+        if not self._can_go_on(run, job):
+            return _TakenRun(run, kept)
+        job = replace(job, continues_answer=job.continues_answer or is_own)
+        return _TakenRun(run, kept, self._prepare(run, job))
+
+    def _can_go_on(self, run: Run, job: RunJob) -> bool:
+        """Return whether a run goes on by itself: no tool may have been at work, whose effect nobody knows."""
+        if run.candidates or run.attempt > MAX_ATTEMPTS or self.inputs.load_settings(run).graph:
+            return False
+        return job.scope is not None or not self._has_open_calls(run)
+
+    def _has_open_calls(self, run: Run) -> bool:
+        return bool(self.inputs.load_open_calls(run.thread_id))
+
+    def _prepare(self, run: Run, job: RunJob) -> PreparedRun:
+        question = self._find_question(run) if job.asks else None
+        request = job.make_request(run, question)
+        is_guest = bool(self.inputs.load_settings(run).graph)
+        kept = request.is_decision or (is_guest and question is None)
+        open_calls = self.inputs.load_open_calls(run.thread_id) if kept else []
+        return self.preparer.load_start(run, request, open_calls, job.usage)
+
+    def _find_question(self, run: Run) -> Message | None:
+        newest = self.store.list_messages(run.thread_id, last=1, agent=MAIN)
+        return newest[0] if newest and newest[0].type == "human" else None
+
+    async def _end(self, run: Run) -> None:
+        """End a run whose answer was complete when its worker died."""
+        version = await self.blocking.run(self.runs.end_run, run, RunState.DONE)
+        self.wire.publish(run.thread_id, RunFinished(run.id, RunState.DONE, version))
+        for follower in self.followers:
+            follower.consider(run)

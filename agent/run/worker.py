@@ -1,0 +1,200 @@
+"""This process among those that serve one PostgreSQL: it beats, and acts on what the runs' rows say."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from agent.run.active_runs import ActiveRun, ActiveRuns
+from agent.run.blocking import BlockingPool
+from agent.run.candidates import CandidateDriver
+from agent.run.outcome import locate_error
+from agent.run.requests import QueueFullError
+from agent.run.reruns import Reruns
+from agent.run.taking import RunTaker
+from agent.run.watchdog import RunWatchdog
+from agent.run.wire import Wire
+from checkpoints import EVERYBODY, Run, Runs, RunState, StoreUnavailableError, act_for
+from checkpoints.storage.worker_rows import DrivenRun
+from checkpoints.workers import Workers
+
+T = TypeVar("T")
+
+BEAT_SECONDS = 1.0
+POLL_SECONDS = 0.1  # until a run that another process drives has stopped
+STOP, STOP_CANDIDATE, LEAVE_RERUN, RUN_WAITING = "stop", "stop_candidate:", "leave_rerun", "run_waiting"  # commands
+HANDOVER_SECONDS = 10.0  # for a tool to end, before the process does
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class RunWorker:
+    """Stops what other processes want stopped, lets go of what they took, and takes what waits or a dead one left."""
+
+    workers: Workers
+    runs: Runs
+    wire: Wire
+    active_runs: ActiveRuns
+    watchdog: RunWatchdog
+    reruns: Reruns
+    candidates: CandidateDriver
+    taker: RunTaker
+    blocking: BlockingPool
+    _beating: asyncio.Task[None] | None = field(init=False, default=None)
+    _is_closed: bool = field(init=False, default=False)
+    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    # A thread of its own: a heartbeat waits for nothing else.
+    _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
+
+    def start(self) -> None:
+        """Begin to beat. Needs the event loop."""
+        self.wire.on_command(self._on_command)
+        with act_for(EVERYBODY):
+            self._beating = asyncio.create_task(self._beat_repeatedly(), name="heartbeat")
+
+    async def close(self) -> None:
+        """Beat no more. What this process still drives is free for the others."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._beating is not None:
+            self._beating.cancel()
+            await asyncio.wait({self._beating, *self._tasks})
+        with suppress(Exception):  # the database is gone: the others see it soon
+            await self._run_apart(self.workers.leave)
+        self._pool.shutdown()
+
+    def announce_waiting(self, run: Run) -> None:
+        """Tell all processes that a run waits for a worker."""
+        self.wire.send(RUN_WAITING, run.thread_id, run.id)
+
+    async def check_queue(self) -> None:
+        """Raise `QueueFullError` where too many runs wait for a worker."""
+        if await self._run_apart(self.workers.count_waiting) >= self.workers.max_waiting:
+            raise QueueFullError
+
+    async def hand_over(self) -> None:
+        """Let other processes drive the runs of this one on, if there are any. A run in a tool waits for it a while."""
+        if self._is_closed:
+            return
+        with suppress(StoreUnavailableError):
+            if await self._run_apart(self.workers.count_others):
+                await asyncio.gather(*map(self._hand_over, list(self.active_runs.by_thread.values())))
+
+    async def _hand_over(self, active: ActiveRun) -> None:
+        run = active.recorder.run
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HANDOVER_SECONDS):
+                while active.recorder.has_open_calls and not active.end.done():  # noqa: ASYNC110  (no event of its own)
+                    await asyncio.sleep(POLL_SECONDS)
+        if run.job is not None and not run.candidates and not active.recorder.has_open_calls:
+            await active.hand_over()
+            self.announce_waiting(run)
+
+    async def request_stop(self, thread_id: str) -> str | None:
+        """Note on its row that a run is to stop, whoever drives it, and whenever. Return its id, if there is one."""
+        return await self.blocking.run(self.workers.request_stop, thread_id)
+
+    async def stop_elsewhere(self, thread_id: str, run_id: str, max_seconds: float | None) -> None:
+        """Tell the process that drives a run to stop it, and wait for its end."""
+        self.wire.send(STOP, thread_id, run_id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max_seconds):
+                await self._wait_for_end(thread_id, run_id)
+
+    def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
+        """Ask the process that drives a run to stop one of its candidates."""
+        self.wire.send(f"{STOP_CANDIDATE}{number}", thread_id, run_id)
+
+    def leave_rerun(self, thread_id: str) -> None:
+        """Ask the process that asks the questions of a rerun to ask no more."""
+        self.wire.send(LEAVE_RERUN, thread_id, "")
+
+    async def _wait_for_end(self, thread_id: str, run_id: str) -> None:
+        polls = 0
+        while (run := await self.blocking.run(self.runs.get_run, run_id)) and run.state is RunState.RUNNING:
+            if polls % round(BEAT_SECONDS / POLL_SECONDS) == 0:  # its worker may have died
+                async with self.active_runs.begin_lock:
+                    await self.watchdog.interrupt_orphan(thread_id)
+            polls += 1
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _beat_repeatedly(self) -> None:
+        while True:
+            try:
+                await self._beat()
+            # Also a stray cancellation: the database may be well again the next time.
+            except (Exception, asyncio.CancelledError) as error:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise
+                _log.warning("a heartbeat was missed: %s", locate_error(error))
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def _beat(self) -> None:
+        before = list(self.active_runs.by_thread.values())  # what begins meanwhile may be missing among the rows
+        rows = await self._run_apart(self.workers.beat)
+        own = {row.id: row for row in rows if row.worker == self.workers.id}
+        for active in before:
+            row, run = own.get(active.recorder.run.id), active.recorder.run
+            if row is None or row.attempt != run.attempt:
+                await self._check_taken(active)
+            elif row.stop_wanted:
+                self._stop(active)
+        for row in rows:
+            if row.worker != self.workers.id:
+                await self._take(row)
+
+    async def _take(self, row: DrivenRun) -> None:
+        """Take a run of no live process, or end it if it cannot go on."""
+        async with self.active_runs.begin_lock:
+            if row.stop_wanted or not row.has_job:
+                await self.watchdog.interrupt_orphan(row.thread_id)
+            elif self.active_runs.has_room:
+                await self.taker.take(row.id, row.thread_id)
+
+    async def _take_waiting(self, thread_id: str, run_id: str) -> None:
+        try:
+            async with self.active_runs.begin_lock:
+                if self.active_runs.has_room:
+                    await self.taker.take(run_id, thread_id)
+        except Exception as error:  # noqa: BLE001  a heartbeat tries again
+            _log.warning("run %s was not taken: %s", run_id, locate_error(error))
+
+    async def _run_apart(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def _check_taken(self, active: ActiveRun) -> None:
+        """Let go of a run that another process has taken. One that has just ended is missing, too."""
+        run = active.recorder.run
+        found = await self.blocking.run(self.runs.get_run, run.id)
+        if found is not None and found.attempt != run.attempt:
+            _log.warning("run %s was taken by another process: this one was frozen, or cut off from the database", run.id)
+            active.let_go()
+
+    def _stop(self, active: ActiveRun) -> None:
+        self.reruns.leave(active.recorder.run.thread_id)
+        if not active.stopping.done():
+            self._start_task(active.stop())
+
+    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+        with act_for(EVERYBODY):
+            task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _on_command(self, command: str, thread_id: str, run_id: str) -> None:
+        active = self.active_runs.by_thread.get(thread_id)
+        if command == LEAVE_RERUN:
+            self.reruns.leave(thread_id)
+        elif command == RUN_WAITING:
+            if self.active_runs.has_room:
+                self._start_task(self._take_waiting(thread_id, run_id))
+        elif active is None or active.recorder.run.id != run_id:
+            return
+        elif command == STOP:
+            self._stop(active)
+        elif command.startswith(STOP_CANDIDATE):
+            self.candidates.stop_candidate(run_id, int(command.removeprefix(STOP_CANDIDATE)))

@@ -1,0 +1,19 @@
+"""A database that is opened beside its server, for a small change that touches no conversation.
+
+The server holds the file's lock, and knows what each conversation has acknowledged: what it keeps in memory must not change.
+"""
+
+import os
+from pathlib import Path
+
+from . import postgresql, sqlite
+from .database import MAX_LOCK_WAIT_SECONDS, SQLITE_PREFIX, Database
+
+
+def open_beside(url: str) -> Database:
+    """Open a database that is there and has the newest schema. Raises `StoreUnavailableError`."""
+    Database.open_read_only(url).close()
+    if not url.startswith(SQLITE_PREFIX):
+        return Database(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))
+    path = Path(os.path.realpath(url.removeprefix(SQLITE_PREFIX)))
+    return Database(sqlite.create_engine(sqlite.make_address(path, mode="rw"), MAX_LOCK_WAIT_SECONDS))

@@ -1,0 +1,97 @@
+"""PostgreSQL's notifications between processes, on two connections of their own: one that sends, one that listens.
+
+They are sent beside the transactions of the store, never in one: a transaction that notifies takes a lock of the whole
+server when it commits. Imported for PostgreSQL alone.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+
+from ..errors import StoreUnavailableError
+from ..sentence import sentence
+from .database import MAX_LOCK_WAIT_SECONDS
+from .postgresql import build_connect_options
+
+CHANNEL = "waymark"
+MAX_PAYLOAD_BYTES = 7_900  # PostgreSQL takes less than 8,000
+MAX_SEND_SECONDS = 3.0
+_SEND = "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) WITH ORDINALITY AS each (payload, place) ORDER BY place"
+
+
+class Notifications:
+    """Sends and receives ASCII texts of at most `MAX_PAYLOAD_BYTES`. Every listener gets each, in order."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        _, given = engine.dialect.create_connect_args(engine.url)
+        self._options: dict[str, Any] = {**given, **build_connect_options(MAX_LOCK_WAIT_SECONDS)}
+        self._sender: psycopg.AsyncConnection[Any] | None = None
+
+    async def send(self, payloads: Sequence[str]) -> None:
+        """Send all of them, or none. Raises `StoreUnavailableError`; they may have been sent all the same."""
+        try:
+            async with asyncio.timeout(MAX_SEND_SECONDS):
+                if self._sender is None:
+                    self._sender = await self._connect()
+                    await self._sender.execute("SET synchronous_commit = off")
+                await self._sender.execute(_SEND, [CHANNEL, list(payloads)])
+        except (psycopg.Error, OSError, TimeoutError) as error:
+            await self.close()
+            raise _translate_error() from error
+
+    async def listen(self, idle_seconds: float) -> AsyncGenerator[str]:
+        """Yield what is sent from now on, and "" at the beginning and whenever nothing came for `idle_seconds`.
+
+        Raises `StoreUnavailableError`.
+        """
+        try:
+            connection = await self._connect()
+            try:
+                await connection.execute(f"LISTEN {CHANNEL}")
+                yield ""
+                async with aclosing(_read_payloads(connection.pgconn, idle_seconds)) as payloads:
+                    async for payload in payloads:
+                        yield payload
+            finally:
+                with suppress(psycopg.Error, OSError):
+                    await connection.close()
+        except (psycopg.Error, OSError) as error:
+            raise _translate_error() from error
+
+    async def close(self) -> None:
+        """Close the sender's connection; the next `send` opens another."""
+        sender, self._sender = self._sender, None
+        if sender is not None:
+            with suppress(psycopg.Error, OSError):
+                await sender.close()
+
+    async def _connect(self) -> "psycopg.AsyncConnection[Any]":
+        return await psycopg.AsyncConnection.connect(**self._options, autocommit=True)
+
+
+async def _read_payloads(connection: psycopg.pq.abc.PGconn, idle_seconds: float) -> AsyncGenerator[str]:
+    """Yield what arrives, or "" after a time without anything. `psycopg.notifies` would look ten times a second."""
+    arrived, loop = asyncio.Event(), asyncio.get_running_loop()
+    descriptor = connection.socket
+    loop.add_reader(descriptor, arrived.set)
+    try:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(idle_seconds):
+                    await arrived.wait()
+            if not arrived.is_set():
+                yield ""
+            arrived.clear()
+            connection.consume_input()
+            while notification := connection.notifies():
+                yield notification.extra.decode()
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def _translate_error() -> StoreUnavailableError:
+    return StoreUnavailableError(sentence("The database server does not answer."))

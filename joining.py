@@ -1,0 +1,33 @@
+"""Joining the processes that serve one PostgreSQL, each in its role."""
+
+import os
+import socket
+from typing import TYPE_CHECKING, Literal
+
+from checkpoints import Store, StoreUnavailableError
+from config import Settings, SettingsError
+
+if TYPE_CHECKING:
+    from checkpoints.workers import Workers
+
+Role = Literal["all", "web", "work"]  # of a process: it begins runs and drives them, or only one of both
+
+
+def join_workers(store: Store, settings: Settings, role: Role) -> "Workers | None":
+    """Join the processes that serve a PostgreSQL; None for a database that one process serves.
+
+    Raises `StoreUnavailableError`, and `SettingsError` for a role that needs several.
+    """
+    if store.database.kind != "postgresql":
+        if role != "all":
+            store.database.close()
+            raise SettingsError(f"{'work' if role == 'work' else 'serve --web'} needs a PostgreSQL: set DATABASE_URL.")
+        return None
+    from checkpoints.workers import Workers  # noqa: PLC0415  (SQLAlchemy's part for it)
+
+    name, max_runs = f"{socket.gethostname()}:{os.getpid()}", 0 if role == "web" else settings.worker_runs
+    try:
+        return Workers.join(store, name, max_runs=max_runs, max_waiting=settings.waiting_runs)
+    except StoreUnavailableError:
+        store.database.close()
+        raise

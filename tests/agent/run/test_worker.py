@@ -1,0 +1,300 @@
+"""Two processes that drive runs of one PostgreSQL, in one event loop: what one does to the other's runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from langchain_core.tools import BaseTool
+
+from agent.events import RunFinished, RunStarted
+from agent.run import worker
+from agent.run.hub import RunHub
+from agent.run.requests import QueueFullError
+from agent.run.wire import CommandCallback, LocalWire
+from checkpoints import Caller, Database, RunActiveError, RunState, Store, StoreUnavailableError
+from checkpoints.workers import Workers
+from tests.agent.running import Running, model_at, running, tool
+from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
+
+Story = Callable[[Running, Running], Awaitable[None]]
+HANGING = Fault("hang", Say("one two three"), after_tokens=1)
+
+
+class Wires:
+    """Wires between processes, which bring every command to all of them, or lose it."""
+
+    def __init__(self, *, loses: bool) -> None:
+        self.loses = loses
+        self.callbacks: list[CommandCallback] = []
+
+
+class TestWire(LocalWire):
+    __test__ = False
+
+    def __init__(self, wires: Wires, hub: RunHub) -> None:
+        super().__init__(hub)
+        self.wires = wires
+
+    def send(self, command: str, thread_id: str, run_id: str) -> None:
+        for callback in [] if self.wires.loses else self.wires.callbacks:
+            asyncio.get_running_loop().call_soon(callback, command, thread_id, run_id)
+
+    def on_command(self, callback: CommandCallback) -> None:
+        self.wires.callbacks.append(callback)
+
+
+def play(story: Story, address: str, *replies: Any, loses: bool = True, tools: Sequence[BaseTool] = ()) -> FakeOpenAI:
+    """Play with two processes at one conversation. The wire loses everything, unless a test says otherwise."""
+
+    async def whole(fake: FakeOpenAI) -> None:
+        wires = Wires(loses=loses)
+        one, other = Database.open_url(address), Database.open_url(address)
+        members = [Workers.join(Store(each), "test") for each in (one, other)]
+        for each in members:
+            each._judges_from = 0
+        ways: list[Any] = [
+            {"database": database, "workers": member, "wire": partial(TestWire, wires)}
+            for database, member in zip((one, other), members, strict=True)
+        ]
+        async with (
+            model_at(fake) as model,
+            running(model, tools, **ways[0]) as first,
+            running(model, tools, **ways[1], thread_id=first.thread_id) as second,
+        ):
+            await story(first, second)
+
+    with FakeOpenAI() as fake:
+        fake.reply(*replies)
+        asyncio.run(whole(fake))
+    return fake
+
+
+@pytest.fixture(autouse=True)
+def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(worker, "POLL_SECONDS", 0.02)
+
+
+def stop_beating(process: Running) -> None:
+    assert process.runner.worker is not None
+    assert process.runner.worker._beating is not None
+    process.runner.worker._beating.cancel()
+
+
+def freeze(process: Running) -> None:
+    """Let a process beat no more, as if it were dead for some time."""
+    stop_beating(process)
+    with process.store.database.begin_write() as connection:
+        connection.execute(
+            sa.text("UPDATE worker SET heartbeat = heartbeat - 60000000 WHERE id = :id"), {"id": process.runs.worker_id}
+        )
+
+
+def state_of(process: Running) -> RunState:
+    latest = process.runs.get_latest_run(process.thread_id)
+    assert latest is not None
+    return latest.state
+
+
+@pytest.mark.parametrize("loses", [True, False], ids=["by the row", "by the wire"])
+def test_any_process_stops_a_run(postgres_url: str, loses: bool) -> None:
+    async def story(one: Running, other: Running) -> None:
+        if not loses:
+            stop_beating(one)
+        run = await one.send("please")
+        await one.until(one.heard)
+        with pytest.raises(RunActiveError):
+            await other.send("me too")
+        assert await other.runner.stop(one.thread_id)
+        stopped = other.runs.get_run(run.id)
+        assert stopped is not None
+        assert (stopped.state, stopped.attempt) == (RunState.STOPPED, 1)  # by the process that drives it
+        assert other.said() == [("human", "done", "please"), ("ai", "partial", "one ")]
+        assert not await other.runner.stop(one.thread_id)
+
+    play(story, postgres_url, HANGING, loses=loses)
+
+
+def test_a_request_that_comes_to_two_processes_is_driven_once(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        run = await one.send("please", request="same")
+        again = await other.send("please", request="same")
+        assert again.id == run.id
+        await one.end(run)
+        assert (await other.send("please", request="same")).state is RunState.DONE
+        assert other.said() == [("human", "done", "please"), ("ai", "done", "hello")]
+        assert [event for event in other.events if isinstance(event, RunStarted)] == []
+
+    assert len(play(story, postgres_url, Say("hello")).requests) == 1
+
+
+@pytest.mark.parametrize("beats", [True, False], ids=["learns by its heartbeat", "learns by its end"])
+def test_another_process_goes_on_with_the_run_of_a_dead_one_which_writes_nothing_when_it_thaws(
+    postgres_url: str, beats: bool
+) -> None:
+    async def story(one: Running, other: Running) -> None:
+        run = await one.send("please")
+        await one.until(lambda: one.runs.get_run(run.id).draft.text)  # type: ignore[union-attr]
+        work = one.runner.active_runs.by_thread[one.thread_id]
+        freeze(one)
+        ended = await other.end(run)
+        assert (ended.state, ended.attempt) == (RunState.DONE, 2)
+        said = other.said()
+        assert said == [("human", "done", "please"), ("ai", "partial", "one "), ("ai", "done", "two three")]
+        if beats:
+            assert one.runner.worker is not None
+            one.runner.worker.start()
+        else:
+            work.work.cancel()
+        await one.until(work.end.done)
+        assert other.said() == said
+        assert not any(isinstance(event, RunFinished) for event in one.events)
+
+    play(story, postgres_url, HANGING, Say("two three"))
+
+
+@pytest.mark.parametrize("calls", [["look"], ["hear", "look"]], ids=["one", "the other was done"])
+def test_a_run_whose_process_died_in_a_tool_rests_and_the_tool_runs_no_second_time(
+    postgres_url: str, calls: list[str]
+) -> None:
+    begun: list[str] = []
+
+    async def hear() -> str:
+        begun.append("hear")
+        return "heard"
+
+    async def look() -> str:
+        begun.append("look")
+        await asyncio.sleep(600)
+        return "never"
+
+    async def story(one: Running, other: Running) -> None:
+        run = await one.send("please")
+        await one.until(lambda: len(begun) == len(calls) and (len(calls) == 1 or one.said()[-1][2] == "heard"))
+        freeze(one)
+        assert (await other.end(run)).state is RunState.INTERRUPTED
+        await other.end(await other.runner.continue_answer(other.thread_id, caller=Caller()))
+        assert other.said()[-1] == ("ai", "done", "I do not know")
+        assert sorted(begun) == sorted(calls)
+
+    asked = Calls(tuple(Call(name, {}) for name in calls))
+    play(story, postgres_url, asked, Say("I do not know"), tools=[tool("look", look), tool("hear", hear)])
+
+
+def test_a_process_that_others_take_for_dead_begins_no_tool(postgres_url: str) -> None:
+    begun: list[str] = []
+
+    async def look() -> str:
+        begun.append("look")
+        return "seen"
+
+    async def story(one: Running, other: Running) -> None:
+        assert one.runner.worker is not None
+        stop_beating(one)
+        one.runner.worker.workers._last_beat -= 9
+        await one.end(await one.send("please"))
+        assert begun == []
+        one.runner.worker.workers.beat()
+        assert (await one.say("again")).state is RunState.DONE
+        assert begun == ["look"]
+
+    play(story, postgres_url, Call("look", {}), Call("look", {}), Say("done"), tools=[tool("look", look)])
+
+
+def test_an_answer_that_was_complete_when_its_process_died_is_not_written_again(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        def refuse(*_: Any, **__: Any) -> int:
+            raise StoreUnavailableError("The disk is full.")
+
+        one.runs.end_run = refuse  # type: ignore[method-assign]
+        run = await one.send("please")
+        await one.until(lambda: len(one.path()) == 2)
+        freeze(one)
+        assert (await other.end(run)).state is RunState.DONE
+        assert other.said() == [("human", "done", "please"), ("ai", "done", "hello")]
+
+    assert len(play(story, postgres_url, Say("hello")).requests) == 1
+
+
+@pytest.mark.parametrize("loses", [True, False], ids=["by a heartbeat", "by the wire"])
+def test_a_process_that_drives_nothing_leaves_its_runs_to_workers(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, loses: bool
+) -> None:
+    async def story(page: Running, other: Running) -> None:
+        if not loses:
+            monkeypatch.setattr(worker, "BEAT_SECONDS", 60)
+        page.runner.active_runs.max_runs = 0
+        run = await page.send("please")
+        assert (run.worker, run.attempt) == (None, 0)
+        ended = await other.end(run)
+        assert (ended.state, ended.worker, ended.attempt) == (RunState.DONE, other.runs.worker_id, 1)
+        assert page.said() == [("human", "done", "please"), ("ai", "done", "hello")]
+
+    play(story, postgres_url, Say("hello"), loses=loses)
+
+
+def test_a_run_that_waits_for_a_worker_is_stopped_and_too_many_are_refused(postgres_url: str) -> None:
+    async def story(page: Running, other: Running) -> None:
+        page.runner.active_runs.max_runs = other.runner.active_runs.max_runs = 0
+        assert page.runner.worker is not None
+        page.runner.worker.workers.max_waiting = 1
+        run = await page.send("please")
+        with pytest.raises(QueueFullError):
+            await page.runner.send(None, "me too", caller=Caller())
+        assert await other.runner.stop(page.thread_id)
+        ended = page.runs.get_run(run.id)
+        assert ended is not None
+        assert ended.state is RunState.STOPPED
+
+    assert play(story, postgres_url).requests == []
+
+
+def test_a_process_that_ends_hands_its_runs_over(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        run = await one.send("please")
+        await one.until(one.heard)
+        await one.runner.close()
+        assert (await other.end(run)).state is RunState.DONE
+        assert other.said() == [("human", "done", "please"), ("ai", "partial", "one "), ("ai", "done", "two three")]
+
+    play(story, postgres_url, HANGING, Say("two three"))
+
+
+def test_a_worker_that_ends_leaves_its_runs_to_one_that_comes_later_while_the_page_is_served(postgres_url: str) -> None:
+    async def story(one: Running, page: Running) -> None:
+        page.runner.active_runs.max_runs = 0
+        run = await one.send("please")
+        await one.until(one.heard)
+        await one.runner.close()
+        assert state_of(page) is RunState.RUNNING
+        page.runner.active_runs.max_runs = None  # as one that comes
+        assert (await page.end(run)).state is RunState.DONE
+        assert page.said() == [("human", "done", "please"), ("ai", "partial", "one "), ("ai", "done", "two three")]
+
+    play(story, postgres_url, HANGING, Say("two three"))
+
+
+def test_the_last_process_interrupts_its_runs_at_its_end(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        await one.send("please")
+        await one.until(one.heard)
+        await other.runner.close()
+        await one.runner.close()
+        assert state_of(one) is RunState.INTERRUPTED
+
+    play(story, postgres_url, HANGING)
+
+
+def test_stop_ends_a_run_whose_process_has_died(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        await one.send("please")
+        await one.until(one.heard)
+        stop_beating(other)
+        freeze(one)
+        assert await other.runner.stop(one.thread_id)
+        assert state_of(other) is RunState.STOPPED
+
+    play(story, postgres_url, HANGING)
