@@ -34,8 +34,9 @@
     }
   });
 
-  var waymark = (window.waymark = { clientside: {} });
+  var waymark = (window.waymark = { clientside: {}, isLeaving: false });
   waymark.leaveSession = function () {
+    waymark.isLeaving = true; // no socket is opened any more
     var forgetTexts = function () {
       try {
         sessionStorage.clear(); // unsent messages

@@ -13,7 +13,7 @@ from agent.events import (
     TextDelta,
     TextWithdrawn,
 )
-from agent.run.hub import LiveCandidate
+from agent.run.live_runs import LiveCandidate
 from components.broadcasts import Frame
 from components.candidates import describe_candidate
 from components.live_answer import LiveAnswer

@@ -1,6 +1,6 @@
 """An answer while it is written: its formatted text, and the reasoning before it."""
 
-from agent.run.hub import LiveCandidate, LiveRun
+from agent.run.live_runs import LiveCandidate, LiveRun
 from components.broadcasts import Frame
 from components.rendering import Renderer
 from components.views.live_text import StreamingMarkdown

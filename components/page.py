@@ -195,7 +195,7 @@ def _build_menu() -> list[Component]:
         build_menu_item("text-wrap", _("Summarise…"), "summarise", **summarise),
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
         html.Hr(),
-        build_menu_item("person", _("Sessions"), "sessions"),
+        build_menu_item("person", _("Sessions"), person.Ids.SESSIONS),
         build_menu_item("keyboard", _("Keys"), "keys"),
         html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),

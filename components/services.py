@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from agent.context.prices import Prices
@@ -29,6 +29,9 @@ from components.search_indexing import SearchIndexing
 from components.shared_reads import SharedReads
 from components.uploads import Uploads
 from words import N_, _
+
+if TYPE_CHECKING:
+    from agent.run.postgresql_wire import PostgresqlWire
 
 DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0
@@ -76,6 +79,7 @@ class Services:
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
+    wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL
     sign_out_url: str | None = None  # of the proxy that signs people in
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
     version_reads: SharedReads[int] = field(default_factory=SharedReads)

@@ -20,9 +20,10 @@ from agent.events import (
     RunStarted,
     TextDelta,
     TextWithdrawn,
+    UpdatesDelayed,
     WorkEnded,
 )
-from agent.run.hub import NO_PROGRESS, LiveRun
+from agent.run.live_runs import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
 from agent.subagents.forking import is_final_answer
 from checkpoints import MAIN, Message, RunState, StateError, ThreadNotFoundError
@@ -99,7 +100,8 @@ class ThreadFrames:
                 run["rest"] = self._rest
             if self._progress is not None:
                 run["progress"] = self._progress
-        return {"kind": "hello", "run": run}
+        late = {"late": True} if self._services.hub.is_delayed else {}
+        return {"kind": "hello", "run": run, **late}
 
     async def build_frames(self) -> AsyncGenerator[Frame]:
         async with self._services.hub.subscribe(self._thread_id) as following:
@@ -114,7 +116,7 @@ class ThreadFrames:
                 if any(map(_is_text, events)):
                     # Only text comes in a flood, and its first piece need not wait.
                     cost_seconds = max(self._answer.cost_seconds, self._candidates.cost_seconds)
-                    await asyncio.sleep(choose_pause_seconds(self._services.hub.active_run_count, cost_seconds))
+                    await asyncio.sleep(choose_pause_seconds(self._services.hub.served_run_count, cost_seconds))
 
     async def _begin_in_middle(self, run: LiveRun) -> None:
         self._run_id = run.run_id
@@ -216,6 +218,8 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             return await _build_message(services, thread_id, event)
         case DraftsFailed(text):
             return {"kind": "outage", "text": say_error(text)}
+        case UpdatesDelayed():
+            return {"kind": "late"}
     return _build_plain_frame(event)
 
 

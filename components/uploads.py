@@ -8,7 +8,7 @@ import secrets
 from collections.abc import AsyncIterable
 from dataclasses import dataclass
 
-from checkpoints import StateError, get_acting_owner
+from checkpoints import StateError, get_acting_owner, require_writer
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_ARCHIVE_FILE_BYTES, MAX_BINARY_FILE_BYTES
 from checkpoints.sentence import sentence
@@ -49,7 +49,8 @@ class Uploads:
         self._bytes = 0
 
     async def receive(self, pieces: AsyncIterable[bytes]) -> str:
-        """Keep a file, and return its id. Raises `TooManyUploadsError`, and the errors of the pieces."""
+        """Keep a file, and return its id. Raises `TooManyUploadsError`, `ReadOnlyError`, and the errors of the pieces."""
+        require_writer()
         data = bytearray()  # a list of pieces could cost a client's single bytes forty times their size
         try:
             async for piece in pieces:

@@ -14,7 +14,7 @@ from words import LANGUAGES, SOURCE_LANGUAGE
 from words.catalogues import FOLDER
 
 ROOT = FOLDER.parent
-PACKAGES = ("agent", "checkpoints", "components", "server", "assets")
+PACKAGES = ("agent", "checkpoints", "components", "people", "server", "assets")
 MODULES = ("connecting.py", "page_server.py")
 KEYWORDS: dict[str, Any] = {
     **dict.fromkeys(("_", "N_", "sentence")),

@@ -84,7 +84,9 @@ def _register_preview(app: Dash, services: Services) -> None:
             source = await _open_source(services, file)
             thread_id = await _find_merge_thread(services, source.kept, page_state.parse_thread_id(pathname))
             previews = [
-                await services.read_snapshot(transfer.preview_import, services.store, doc, thread_id)
+                await services.read_snapshot(
+                    transfer.preview_import, services.store, doc, thread_id, services.runner.graphs.names
+                )
                 async for doc in _iterate_documents(services, source, N_("Checking"))
             ]
         except StateError as error:
@@ -188,7 +190,11 @@ def _register_import(app: Dash, services: Services) -> None:
             source = await _open_source(services, file)
             async for doc in _iterate_documents(services, source, N_("Importing")):
                 report = _choose_report(len(made), len(source))
-                made.append(await services.run_blocking(transfer.import_thread, services.store, doc, report=report))
+                graphs = services.runner.graphs.names
+                receipt = await services.run_blocking(
+                    transfer.import_thread, services.store, doc, graphs=graphs, report=report
+                )
+                made.append(receipt)
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, len(made))), False
         return _show_imported(made), False

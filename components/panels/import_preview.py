@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from dash import html
 from dash.development.base_component import Component
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
+from agent.marks import EXCERPT_KEY, MOVE_KEY, SUMMARY_KEY
 from checkpoints import MAIN, files, serde
 from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
@@ -16,6 +17,7 @@ MAX_END_MESSAGES = 3  # from each end
 MAX_LISTED_THREADS = 20  # of one file
 MAX_LISTED_CHECKPOINTS = 10
 MAX_PREVIEW_CHARS = 140  # of a message
+_NOTE_KEYS = (EXCERPT_KEY, MOVE_KEY, SUMMARY_KEY)
 _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "function": N_("Tool result")}
 
 
@@ -116,5 +118,11 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
     shorten_text = find_plain_text if isinstance(message, AIMessage) else shorten
     text = shorten_text(str(message.text), MAX_PREVIEW_CHARS)
     text = text or named or (_("(calls {names})", names=", ".join(calls)) if calls else _("(no text)"))
-    speaker = _(_SPEAKERS.get(message.type, "Note")) if part.agent == MAIN else part.agent
-    return html.Li([html.B(speaker), " ", text], value=str(number))
+    return html.Li([html.B(_name_speaker(part, message)), " ", text], value=str(number))
+
+
+def _name_speaker(part: MessagePart, message: BaseMessage) -> str:
+    if part.agent != MAIN:
+        return part.agent
+    is_note = not message.additional_kwargs.keys().isdisjoint(_NOTE_KEYS) and message.type == "human"
+    return _("Note") if is_note else _(_SPEAKERS.get(message.type, "Note"))

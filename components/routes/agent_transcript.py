@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent.context.memory import recall_path
 from checkpoints import Message, Store
-from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.limits import MAX_READ_VALUES, count_values
 from components.services import Services
 from components.views import message_view
 
@@ -61,11 +61,15 @@ def read_memory(store: Store, thread_id: str, agent: str, count: int) -> tuple[l
     ones. Only the end of the path is read, as far as the question that a move there goes back to, and as many values as a
     view may have.
     """
-    last = 4 * count
+    path: list[Message] = []
+    last, values_left = 4 * count, _limit_values(count)
     while True:
-        path = store.list_messages(thread_id, last=last, max_values=_limit_values(count))
+        wanted, before = last - len(path), path[0].depth if path else None
+        earlier = store.list_messages(thread_id, last=wanted, before=before, max_values=values_left)
+        values_left -= sum(count_values(message.body, values_left) for message in earlier)
+        path = [*earlier, *path]
         shown, has_earlier = cut_transcript(recall_path(path, agent), agent, count)
-        if path and path[0].depth > 0 and len(path) < last:
+        if path and path[0].depth > 0 and (len(earlier) < wanted or values_left <= 0):
             return shown, True
         if not path or path[0].depth == 0 or (has_earlier and _begins_with_question(path, agent, shown[0])):
             return shown, has_earlier

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import NotFoundError, StateError, StoreUnavailableError, TakesTooLongError
-from checkpoints.errors import DamagedFileError, DamagedMessageError
+from checkpoints.errors import DamagedFileError, DamagedMessageError, ReadOnlyError
 from components.redacted_exports import TooManyExportsError
 from components.shapes import MalformedRequestError
 from words import say
@@ -19,6 +19,7 @@ STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed tak
     StoreUnavailableError: 503,
     TakesTooLongError: 503,
     TooManyExportsError: 503,
+    ReadOnlyError: 403,
     StateError: 400,
 }
 

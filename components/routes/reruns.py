@@ -19,6 +19,7 @@ from components.shapes import MalformedRequestError, check_shape
 from words import N_, _
 
 MAX_BEGINNING_CHARS = 80  # of a question in the list
+MAX_SEARCHED_CHARS = 5_000  # of a question, for its first line with words
 UNREADABLE_TEXT = N_("(damaged)")
 
 
@@ -79,5 +80,5 @@ def _quote_beginning(message: Message) -> str:
     """Return the first line with words, without marks of Markdown."""
     if message.damaged:
         return _(UNREADABLE_TEXT)
-    text = str(message.langchain.text)
+    text = str(message.langchain.text)[:MAX_SEARCHED_CHARS]
     return shorten(find_plain_line(text) or shorten_line(text, MAX_BEGINNING_CHARS), MAX_BEGINNING_CHARS)

@@ -118,7 +118,8 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         open_message_id=next((s.id for s, m in reversed(shown) if m is not None and m.type != "tool"), None),
         last_message_id=shown[-1][0].id if shown else None,
         undecided_ids=frozenset(_find_undecided_ids(path, agent, extras.decidable_ids) if is_waiting else ()),
-        waiting_calls=find_waiting_calls(path, agent) if is_waiting else {},
+        # A guest graph asks by itself about the calls of its sub-agents.
+        waiting_calls=find_waiting_calls(path, agent) if is_waiting and extras.decidable_ids is None else {},
     )
     budget = extras.budget or ViewBudget(extras.to_html, extras.portions)
     newest_first = [

@@ -8,8 +8,8 @@ from agent.demo.model import DemoChatModel
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
+from agent.run.building import build_runner
 from agent.run.hub import RunHub
-from agent.run.runner import build_runner
 from agent.tools.calculator import calculator
 from checkpoints import Database, Runs, Store
 from components.services import Services

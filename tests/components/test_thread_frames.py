@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from agent.events import RunStarted, TextDelta, TextWithdrawn, WorkEnded
+from agent.run.hub import SubscriberLagged
 from checkpoints import Caller, Message, RunState, ThreadNotFoundError
 from components import thread_frames
 from components.broadcasts import Frame
@@ -244,5 +245,22 @@ def test_a_conversation_that_does_not_begin_is_not_followed_for_ever(monkeypatch
                 await anext(frames)
             with pytest.raises(ThreadNotFoundError):
                 await anext(stream_frames(parts, str(uuid.uuid4())))
+
+    asyncio.run(story())
+
+
+def test_a_page_learns_that_updates_of_other_servers_are_delayed() -> None:
+    async def story() -> None:
+        async with open_services() as parts:
+            frames = stream_frames(parts, parts.store.create_thread().id)
+            assert "late" not in await anext(frames)
+            parts.hub.report_delay()
+            assert await anext(frames) == {"kind": "late"}
+            late = stream_frames(parts, parts.store.create_thread().id)
+            assert (await anext(late))["late"] is True
+            parts.hub.refresh_followers()
+            with pytest.raises(SubscriberLagged):
+                await anext(frames)
+            await late.aclose()
 
     asyncio.run(story())

@@ -77,12 +77,9 @@ async def prepare(parts: Services, story: str) -> str:
     return thread_id
 
 
-STORIES = ["plain", "a checkpoint at the head", "a branch", "after a restore", "after an undo"]
+def expect_same_as_a_reading(story: str, text: str) -> None:
+    """Apply a turn to the panels of a conversation, and compare them with panels that are read anew."""
 
-
-@pytest.mark.parametrize("story", STORIES)
-@pytest.mark.parametrize("text", ["And then?", "What is 12 * (3 + 4)?"])
-def test_a_turn_applied_is_what_a_new_reading_shows(story: str, text: str) -> None:
     async def play() -> None:
         async with open_services() as parts:
             thread_id = await prepare(parts, story)
@@ -94,6 +91,15 @@ def test_a_turn_applied_is_what_a_new_reading_shows(story: str, text: str) -> No
             assert apply(before, turn) == look(parts, thread_id)
 
     asyncio.run(play())
+
+
+STORIES = ["plain", "a checkpoint at the head", "a branch", "after a restore", "after an undo"]
+
+
+@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("text", ["And then?", "What is 12 * (3 + 4)?"])
+def test_a_turn_applied_is_what_a_new_reading_shows(story: str, text: str) -> None:
+    expect_same_as_a_reading(story, text)
 
 
 @pytest.mark.parametrize("story", STORIES)
@@ -123,7 +129,7 @@ def test_a_turn_of_several_models_is_read_anew() -> None:
 
 def test_a_turn_of_more_changes_than_usual_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "USUAL_OPERATIONS", 1)
-    test_a_turn_applied_is_what_a_new_reading_shows("after an undo", "What is 12 * (3 + 4)?")
+    expect_same_as_a_reading("after an undo", "What is 12 * (3 + 4)?")
 
 
 def test_a_run_that_wrote_nothing_leaves_undo_and_redo_as_they_are() -> None:

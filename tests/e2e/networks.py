@@ -5,9 +5,13 @@ On a slow network each press is a double click. Without a network a press says t
 
 import re
 
+import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.e2e.conftest import Start, Visit
 from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+from tests.rounds import sample
 
 UNLIMITED = -1
 AWAY = "away"
@@ -19,6 +23,21 @@ NETWORKS = {
     "30 kB/s": {"latency": 0, "downloadThroughput": 30_000, "uploadThroughput": 30_000},
 }
 UNSAID = re.compile("does not answer|did not answer|could not be", re.IGNORECASE)
+
+
+@pytest.fixture(params=sample(NETWORKS, 2))
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of a network: one that is slow, and one that is away, each time."""
+    return str(request.param)
+
+
+@pytest.fixture
+def page(start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    """A conversation of one question, on a quick network; the next answer says that green it is."""
+    page = visit(start(**openai_settings))
+    fake_openai.script(Say("Red it is."), Say("Green it is."))
+    page.say("Red?")
+    return page
 
 
 class Network:
@@ -33,15 +52,22 @@ class Network:
             session = page.tab.context.new_cdp_session(page.tab)
             session.send("Network.emulateNetworkConditions", {"offline": False, **NETWORKS[name]})
 
+    def leave(self) -> None:
+        """Go away, if the network is one that does."""
+        self._page.tab.context.set_offline(self.is_away)
+
+    def come_back(self) -> None:
+        self._page.tab.context.set_offline(False)
+
     def press(self, button: Locator, again: Locator | None = None) -> None:
         """Press twice; or in vain, and, after the network is back, once more."""
         if not self.is_away:
             button.dblclick()
             return
-        self._page.tab.context.set_offline(True)
+        self.leave()
         button.click()
         expect(self._page.tab.locator("body")).to_contain_text(UNSAID)
-        self._page.tab.context.set_offline(False)
+        self.come_back()
         (again or button).click()
         close = self._page.toast.get_by_role("button", name="close")
         if close.is_visible() and not self._page.dialog.is_visible():

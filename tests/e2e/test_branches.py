@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
-from tests.e2e.test_accessibility import SCREENS, choose_colours, expect_accessible
+from tests.e2e.test_accessibility import SIZES, expect_accessible_in_all_schemes
 from tests.e2e.waymark import Message, Page
 from tests.fakes.answers import POSITION
 from tests.fakes.openai import FakeOpenAI, Say
@@ -233,17 +233,17 @@ def test_what_is_changed_in_place_stays_in_view(talked: Page, fake_openai: FakeO
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("theme", "size"), SCREENS)
+@pytest.mark.parametrize("size", SIZES)
 def test_axe_finds_nothing_serious_in_the_field_and_the_arrows(
-    theme: str, size: Any, shared_openai_server: Server, visit: Visit
+    size: Any, shared_openai_server: Server, visit: Visit
 ) -> None:
-    page = visit(shared_openai_server, viewport=size, reduced_motion="reduce", **choose_colours(theme))
+    page = visit(shared_openai_server, viewport=size, reduced_motion="reduce")
     page.say("Hello")
     page.edit("Hello", "Hello you", button="Only change the text")
     page.alternatives("2 of 2").wait_for()
-    expect_accessible(page, "alternatives")
+    expect_accessible_in_all_schemes(page, "alternatives")
     page.press_at("Hello", "Edit message")
-    expect_accessible(page, "editing")
+    expect_accessible_in_all_schemes(page, "editing")
 
 
 @pytest.mark.slow

@@ -99,6 +99,7 @@ def test_a_model_that_fails_says_so_in_its_column(
     expect(candidate(page, 1).get_by_role("alert")).to_contain_text("refused the API key")
 
 
+@pytest.mark.slow
 def test_one_model_that_failed_is_asked_again_alone_and_while_the_other_writes(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -137,6 +138,7 @@ def test_one_model_that_failed_is_asked_again_alone_and_while_the_other_writes(
     page.expect_messages(0)
 
 
+@pytest.mark.slow
 def test_undo_right_after_the_answers_takes_them_back(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

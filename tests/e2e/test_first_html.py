@@ -92,7 +92,7 @@ def test_text_that_is_typed_before_the_scripts_is_kept_with_its_caret(page: Page
     expect(page.composer).to_have_value("What a nice day")
 
 
-@pytest.mark.parametrize("path", ["", "/"])
+@pytest.mark.parametrize("path", ["", pytest.param("/", marks=pytest.mark.slow)])
 def test_a_message_that_is_sent_before_the_scripts_is_sent_once_also_after_a_reload(page: Page, path: str) -> None:
     before = 0 if path else 2
     with holding(page, ALL_SCRIPTS, path or read_path(page)):
@@ -108,6 +108,7 @@ def test_a_message_that_is_sent_before_the_scripts_is_sent_once_also_after_a_rel
     expect(page.queued).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_message_that_is_sent_before_the_scripts_waits_for_them_over_a_reload(page: Page) -> None:
     with holding(page, ALL_SCRIPTS, read_path(page)):
         page.tab.keyboard.type("Thank you")
@@ -149,7 +150,10 @@ def test_messages_are_painted_without_the_browsers_own_formats(page: Page) -> No
         assert page.tab.evaluate("formats") == []
 
 
-@pytest.mark.parametrize(("width", "pattern"), [(1440, ALL_SCRIPTS), (1440, DASH), (390, DASH)])
+@pytest.mark.parametrize(
+    ("width", "pattern"),
+    [(1440, DASH), *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1440, ALL_SCRIPTS), (390, DASH)))],
+)
 def test_nothing_moves_when_the_scripts_are_there(page: Page, width: int, pattern: str) -> None:
     """On a phone the model's hint may take another line below the field when it is known."""
     page.tab.set_viewport_size({"width": width, "height": 844})

@@ -18,6 +18,7 @@ def tip(page: Page, text: str) -> Locator:
     return page.tab.get_by_role("note", name="Tip").filter(has_text=text)
 
 
+@pytest.mark.slow
 def test_tips_go_one_by_one_for_good_and_all_with_the_first_checkpoint(server: Server, visit: Visit) -> None:
     page = visit(server, is_newcomer=True)
     tips = page.tab.get_by_test_id("tip")

@@ -44,6 +44,9 @@ def test_a_place_or_an_action_is_found_by_a_few_letters(talked: Page) -> None:
     expect_accessible(talked, "the palette")
     box.fill("conv new")
     expect(options(talked)).to_have_text(["New conversation/newCtrlShiftO"])
+    box.fill("green plea")
+    expect(options(talked).first).to_contain_text("Green please")
+    expect(talked.tab.get_by_role("group", name="Go back to")).to_have_count(0)  # a message is to be read
     box.fill("no such thing")
     expect(talked.dialog).to_contain_text("No matches.")
     box.press("Enter")
@@ -128,6 +131,57 @@ def test_a_command_is_chosen_or_called_off_before_the_palette_is_there(talked: P
     expect(talked.tab.get_by_role("dialog", name="Keys")).to_have_count(1 if last == "Enter" else 0)
     expect(talked.composer).to_have_value("")
     talked.expect_messages(4)
+
+
+def test_one_saves_restores_undoes_branches_and_compares_by_keyboard_alone(talked: Page) -> None:
+    press, cards = talked.tab.keyboard.press, talked.tab.locator(".place.selected")
+    press("Control+s")
+    talked.tab.keyboard.type("Later")
+    press("Enter")
+    talked.expect_checkpoints(("Begin", 2), ("Later", 4))
+    press("Alt+ArrowUp")
+    expect(cards).to_contain_text("Begin")
+    press("r")
+    expect(talked.dialog.get_by_role("button", name="Cancel")).to_be_focused()
+    press_tab_to(talked, "Restore")
+    press("Enter")
+    talked.expect_messages(2)
+    expect(cards.get_by_role("button")).to_be_focused()
+    press_tab_to(talked, "Undo")
+    press("Enter")
+    talked.expect_messages(4)
+    expect(talked.composer).to_be_focused()
+    press("Alt+ArrowUp")
+    press("Alt+ArrowUp")
+    expect(cards).to_contain_text("Begin")
+    press("b")
+    expect(talked.dialog).to_contain_text("From checkpoint “Begin”, at message 2:")
+    press("Enter")
+    talked.expect_messages(2)
+    expect(talked.branch("Branch 2")).to_contain_text("you are here")
+    press("Shift+Escape")
+    press("F6")  # from the field to History
+    press_tab_to(talked, "Begin", ".place-jump")
+    for place in ("Branch 2", "Later"):
+        press("ArrowDown")
+        expect(cards).to_contain_text(place)
+    press("c")
+    expect(talked.dialog).to_contain_text("2 messages in common")
+    press("Escape")
+    expect(talked.dialog).to_have_count(0)
+    expect(cards.get_by_role("button")).to_be_focused()
+
+
+def press_tab_to(page: Page, name: str, kind: str = "button") -> None:
+    """Press Tab until a button of this name has the focus."""
+    for _ in range(60):
+        page.tab.keyboard.press("Tab")
+        if (
+            page.tab.evaluate("kind => document.activeElement.matches(kind) && document.activeElement.innerText", kind)
+            == name
+        ):
+            return
+    raise AssertionError(f"Tab never came to {name!r}")
 
 
 def test_escape_opens_nothing_where_something_is_written(talked: Page) -> None:

@@ -12,6 +12,7 @@ from tests.agent.guests.guests import AGENT
 from tests.e2e import dialogs
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
+from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible_in_all_schemes
 from tests.e2e.test_conversations import choose
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -35,6 +36,13 @@ FACTS = (
     r"HTTP 401: .*|Before restoring Begin|Checkpoint \d+|Branch \d+|\{\{\w+\}\}|\{\"seed\": 7\}|sk-\*|/\S+\.py|/[a-z]+"
     r"|\S+\.(?:json|zip|md)|\b(?:Waymark|JSON|Markdown|openai:[\w-]+|openai|demo:brief|demo|fake-model|other-model|main)\b"
     r"|\b(?:[0-9a-f]{8}|Ctrl|Alt|Chrome on Linux|none|minimal|low|medium|high|xhigh|kB|ms|min)\b"
+)
+
+# What a person and a model write in `dialogs.prepare`, and the parts between which a search marks its words.
+TYPED = ("Where do we go?", "Begin", "Before any decision", "Rather up than down", "Or to some water", "Travel")
+SAID = (
+    *("The **coast** it is.", "The coast it is.", "The mountains, then.", "A lake.", "price", "ferry", "Are you sure?"),
+    *("The **", "** it is.", "The ", "it is.", "coast", "Where do we go-.waymark.json", "text", "language", "Translation"),
 )
 
 
@@ -88,37 +96,30 @@ def open_translated(visit: Visit, server: Server) -> Page:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("translated")
-def test_no_text_of_a_dialog_a_list_or_a_card_is_outside_of_the_catalogue(
+def test_each_dialog_list_and_card_is_accessible_in_all_schemes_and_has_no_text_outside_of_the_catalogue(
     start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
+    """Two proofs in one: opening each of them takes longer than looking at it."""
     server = start(pseudo_language="on", **openai_settings)
     page = open_translated(visit, server)
-    typed = ("Where do we go?", "Begin", "Before any decision", "Rather up than down", "Or to some water", "Travel")
-    said = ("The **coast** it is.", "The coast it is.", "The mountains, then.", "A lake.", "price", "ferry", "Are you sure?")
-    parts = (
-        "The **",
-        "** it is.",
-        "The ",
-        "it is.",
-        "coast",
-        "Where do we go-.waymark.json",
-        "text",
-        "language",
-        "Translation",
-    )
-    look = Look(page, *typed, *said, *parts, dialogs.PROMPT, "Back once more.", "To the coast after all.")
-    look.at("start")
+    look = Look(page, *TYPED, *SAID, dialogs.PROMPT, "Back once more.", "To the coast after all.")
+
+    def look_at(state: str) -> None:
+        look.at(state)
+        expect_accessible_in_all_schemes(page, state, ANY_IMPACT)
+
+    look_at("start")
     dialogs.prepare(page, fake_openai)
-    look.at("conversation")
+    look_at("conversation")
     for name, open_state in dialogs.OPENERS.items():
         open_state(page)
-        look.at(name)
+        look_at(name)
         dialogs.close(page)
     dialogs.open_import(page, server)
-    look.at("import")
+    look_at("import")
     dialogs.close(page)
     dialogs.ask_to_go_back(page, fake_openai)
-    look.at("approval")
+    look_at("approval")
     assert not look.found, look.found
 
 
@@ -241,6 +242,7 @@ def test_english_loads_no_catalogue(shared_server: Server, visit: Visit) -> None
     assert page.tab.evaluate("window.waymark.words") is None
 
 
+@pytest.mark.slow
 def test_two_pages_of_one_conversation_keep_their_own_languages(shared_server: Server, visit: Visit) -> None:
     german = visit(shared_server, locale="de-DE")
     german.send("What is 6 * 7?")

@@ -49,6 +49,7 @@ def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, 
     assert texts(asked) == ["hello", "Let's talk about AI instead.", "AI is a field."]
     expect(asked.tab.get_by_text("the agent went back to this point · 5 messages removed")).to_be_visible()
     asked.expect_checkpoints()
+    expect(asked.tab.get_by_text("−5 messages", exact=True)).to_be_visible()  # in History, counted as above
     expect(asked.notice).to_contain_text(re.compile(r"The agent went back to message 1 · .* · about \d+ tokens became \d+"))
     asked.tab.get_by_role("button", name="Show the full text").click()
     expect(asked.tab.get_by_role("dialog", name="5 messages removed")).to_contain_text("Black holes are dense.")

@@ -30,6 +30,7 @@ def save_prompt(page: Page, name: str, text: str = "") -> None:
         form.get_by_label("Text").fill(text)
     page.dialog.get_by_role("button", name="Save").click()
     expect(prompts(page).filter(has_text=name)).to_be_visible()
+    expect(page.dialog.locator(":focus")).to_have_count(1)
 
 
 def test_a_message_becomes_a_prompt_and_its_variables_are_asked_for(

@@ -85,6 +85,7 @@ def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
     assert read_copied(page) == TABLE.replace("|---|--:|:-:|---|", "| --- | --: | :-: | --- |") + "\n"
 
 
+@pytest.mark.slow
 def test_code_is_downloaded_under_the_name_of_its_language_and_wraps(
     page: Page, fake_openai: FakeOpenAI, tmp_path: Path
 ) -> None:
@@ -106,6 +107,7 @@ def test_code_is_downloaded_under_the_name_of_its_language_and_wraps(
     assert not code.evaluate("code => code.scrollWidth > code.clientWidth")
 
 
+@pytest.mark.slow
 def test_a_footnote_leads_there_and_back_in_its_own_message(page: Page, fake_openai: FakeOpenAI) -> None:
     show(page, fake_openai, "One.[^1]\n\n[^1]: First note")
     prose = show(page, fake_openai, "Two[^1] and again.[^1]\n\n[^1]: Second note\n\n- [x] done")
@@ -121,6 +123,7 @@ def test_a_footnote_leads_there_and_back_in_its_own_message(page: Page, fake_ope
     expect(prose.get_by_role("checkbox", name="Done")).to_be_checked()
 
 
+@pytest.mark.slow
 def test_text_from_right_to_left_is_aligned_right(page: Page, fake_openai: FakeOpenAI) -> None:
     prose = show(page, fake_openai, "Hello\n\n\u05e9\u05dc\u05d5\u05dd\n\n- \u05e9\u05dc\u05d5\u05dd")
     read = (

@@ -3,28 +3,25 @@
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import Start, Visit
-from tests.e2e.networks import NETWORKS, UNSAID, Network
+from tests.e2e import networks
+from tests.e2e.networks import UNSAID, Network
 from tests.e2e.test_candidates import candidate, choose_models
 from tests.e2e.test_slow_networks import expect_changes
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
-from tests.rounds import sample
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-
-@pytest.fixture(params=sample(NETWORKS, 2))
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+name = networks.name
 
 
 @pytest.fixture
-def page(start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI) -> Page:
-    page = visit(start(tools_approval="calculator", **openai_settings))
-    fake_openai.script(Say("Red it is."), Say("Green it is."))
-    page.say("Red?")
-    return page
+def openai_settings(openai_settings: dict[str, str]) -> dict[str, str]:
+    """With a tool that asks."""
+    return {**openai_settings, "tools_approval": "calculator"}
+
+
+page = networks.page
 
 
 def open_find_bar(page: Page) -> Locator:

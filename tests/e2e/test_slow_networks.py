@@ -5,30 +5,18 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import Start, Visit
-from tests.e2e.networks import NETWORKS, UNSAID, Network
+from tests.e2e import networks
+from tests.e2e.networks import UNSAID, Network
 from tests.e2e.test_conversations import choose, row
 from tests.e2e.test_prompts import open_library, prompts
 from tests.e2e.test_rerun import banner
 from tests.e2e.test_tags import type_tag
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
-from tests.rounds import sample
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
-
-@pytest.fixture(params=sample(NETWORKS, 2))
-def name(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def page(start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI) -> Page:
-    page = visit(start(**openai_settings))
-    fake_openai.script(Say("Red it is."), Say("Green it is."))
-    page.say("Red?")
-    return page
+name, page = networks.name, networks.page
 
 
 def try_again(page: Page) -> Locator:

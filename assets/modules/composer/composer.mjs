@@ -131,12 +131,21 @@ function useMessages(props, data, field) {
     if (isRepeated || isBusy()) queue.addToQueue(message, !isRunning && !isRepeated);
     else sending.send(message);
   };
-  const submit = (text) => { // what is in the field stays there
+  const submit = useSubmitting(sending, queue, { isBusy, isRunning });
+  return { sending, isSending, isRunning, queue, send, submit };
+}
+
+/** Return a function that sends a text beside the one in the field, which stays. */
+function useSubmitting(sending, queue, { isBusy, isRunning }) {
+  const submitted = useRef(null);
+  return (text) => {
+    if (isBusy() && submitted.current === text) return; // a second press
+    if (sending.isLate && sending.pending.text === text && sending.repeat()) return;
+    submitted.current = text;
     const message = { text, files: [] };
     if (isBusy()) queue.addToQueue(message, !isRunning);
     else sending.send(message);
   };
-  return { sending, isSending, isRunning, queue, send, submit };
 }
 
 const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);

@@ -60,9 +60,14 @@ export function takeInputs(thread) {
   return { inputs };
 }
 
-/** Return the inputs of a message that was refused to the form. */
+/** Return the inputs of a message that was refused, or is late, to the form. */
 export function returnInputs(thread) {
   if (sent.thread === thread && sent !== NO_INPUTS) keepInputs(sent);
+}
+
+/** Empty the form of the inputs of a late message that has arrived. */
+export function dropReturnedInputs() {
+  if (typed !== NO_INPUTS && typed.texts === sent.texts) keepInputs(NO_INPUTS);
 }
 
 /** @param {{data: import("../lib/types.mjs").ComposerData, onRun: (text: string) => void}} props `onRun` begins a graph without messages */

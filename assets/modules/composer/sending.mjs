@@ -6,7 +6,7 @@ import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
-import { returnInputs, takeInputs } from "./graph-inputs.mjs";
+import { dropReturnedInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
 import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
@@ -40,14 +40,14 @@ export function useSending(data, { reply, act }, field, drafts) {
     if (sent.type === "stop") return;
     if (!ok && sent.thread === null) expectThread(null);
     if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
-    if (ok && wasLate) pickTarget(sent).removeMessage(sent);
+    if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs());
     if (ok && sent.thread === null && thread === null) (begun.await(sent.op), drafts.expectThread());
     acceptedWith.current = ok && sent.thread === thread ? sent.data : null;
     if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
     setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
-    if (sent.type === "send") pickTarget(sent).putBack(sent);
+    if (sent.type === "send") (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);

@@ -6,8 +6,10 @@ import { formatDollars, formatUsage } from "../lib/format.mjs";
 import { findSeenVersion } from "../lib/socket.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { closeSheets } from "../page/panes.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
 
 const GONE_TEXT = _("This place no longer exists.");
 const NO_ANSWER_TEXT = _("The server does not answer. Your text is kept here; please try again.");
@@ -124,7 +126,9 @@ function useNote({ thread, version }, place, onClose) {
     const body = { place, text, messages, op: last.current.op, version: findSeenVersion(thread, version) };
     const { reply, problem } = await post(`/api/threads/${encodeURIComponent(thread)}/excerpts`, body);
     setState({ isSending: false, problem });
-    if (reply) onClose(); // the banner says that it was added
+    if (!reply) return;
+    flushSync(onClose); // gives the focus back
+    closeSheets(); // a sheet would cover the note
   };
   return { ...state, add };
 }

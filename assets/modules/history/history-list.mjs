@@ -11,6 +11,7 @@ const { flushSync } = window.ReactDOM;
 
 const STEP_ROWS = 10; // the rows in the page change by as many
 const MARGIN_ROWS = 20; // above and below those in view
+const SETTLED_MS = 150; // without another jump
 const LARGE_ROWS = "(pointer: coarse), (width < 64em)";
 const ROW_REMS = { large: 2.75, small: 1.875 };
 
@@ -22,13 +23,13 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const scroll = useRef(null);
   const { rows } = layout;
   const height = useRowHeight();
-  const view = useView(scroll, height, rows.length);
+  const { view, measure } = useView(scroll, height, rows.length);
   const now = useNow();
   const maxTokens = useMemo(() => rows.reduce((most, { item }) => Math.max(most, item?.value.tokens ?? item?.value.after ?? 0), 0), [rows]);
   const selected = rows.findIndex(({ key }) => key === selection.selected);
   const here = rows.findIndex(({ item }) => item?.isHere);
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
-  const reveal = useReveal(scroll, height, { thread: data.thread, here, selected, rows });
+  const reveal = useReveal(scroll, height, measure, { thread: data.thread, here, selected, rows });
   const [first, end] = [Math.min(view.first, rows.length), Math.min(view.end, rows.length)];
   const shown = [...new Set([...Array.from({ length: end - first }, (_, place) => first + place), focused])].filter((number) => rows[number]).sort((one, other) => one - other);
   const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
@@ -76,39 +77,55 @@ function useRowHeight() {
   return height;
 }
 
-/** Follow the rows in view: `top` to `bottom`, and those that are in the page, `first` to `end`. */
+/**
+ * Follow the rows in view: `top` to `bottom`, and those that are in the page, `first` to `end`. After a jump these are the rows
+ * in view alone, which are there sooner; the others follow when no other jump does.
+ */
 function useView(scroll, height, count) {
   const [view, setView] = useState({ top: 0, bottom: STEP_ROWS, first: 0, end: MARGIN_ROWS * 3 });
-  const measure = useCallback(() => {
-    const element = scroll.current;
-    const offset = element.querySelector(".graph-area").offsetTop - element.offsetTop;
-    const top = Math.max(0, (element.scrollTop - offset) / height);
-    const bottom = (element.scrollTop - offset + element.clientHeight) / height;
-    const first = Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS);
-    const end = Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS;
-    const now = { top: Math.floor(top), bottom: Math.ceil(bottom), first, end };
-    setView((last) => (Object.keys(now).every((name) => last[name] === now[name]) ? last : now));
+  const latest = useRef(view);
+  const settling = useRef(0);
+  const measure = useCallback((isSettled = false) => {
+    const { first, end } = latest.current;
+    const inView = findRowsInView(scroll.current, height);
+    const isJump = inView.top >= end || inView.bottom <= first || (settling.current !== 0 && isSettled !== true);
+    clearTimeout(settling.current);
+    settling.current = isJump ? setTimeout(measure, SETTLED_MS, true) : 0;
+    const now = { ...inView, ...(isJump ? { first: inView.top, end: inView.bottom } : addMargins(inView)) };
+    if (Object.keys(now).every((name) => latest.current[name] === now[name])) return;
+    latest.current = now;
+    setView(now);
   }, [height]);
-  useLayoutEffect(measure, [measure, count]);
+  useLayoutEffect(() => measure(), [measure, count]);
   useEffect(() => {
     const element = scroll.current;
-    const sizes = new ResizeObserver(measure);
+    const sizes = new ResizeObserver(() => measure());
+    const onScroll = () => measure();
     sizes.observe(element);
-    element.addEventListener("scroll", measure, { passive: true });
-    return () => (sizes.disconnect(), element.removeEventListener("scroll", measure));
+    element.addEventListener("scroll", onScroll, { passive: true });
+    return () => (clearTimeout(settling.current), sizes.disconnect(), element.removeEventListener("scroll", onScroll));
   }, [measure]);
-  return view;
+  return { view, measure };
 }
 
+function findRowsInView(element, height) {
+  const above = element.scrollTop - (element.querySelector(".graph-area").offsetTop - element.offsetTop);
+  return { top: Math.floor(Math.max(0, above / height)), bottom: Math.ceil((above + element.clientHeight) / height) };
+}
+
+const addMargins = ({ top, bottom }) => ({ first: Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS), end: Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS });
+
 /** Keep the current position and the selected place in view. @returns {(number: number) => void} */
-function useReveal(scroll, height, { thread, here, selected, rows }) {
+function useReveal(scroll, height, measure, { thread, here, selected, rows }) {
   const reveal = useCallback((number) => {
     const element = scroll.current;
+    const { scrollTop } = element;
     const offset = element.querySelector(".graph-area").offsetTop - element.offsetTop;
     const [top, bottom] = [offset + number * height, offset + (number + 1) * height];
     if (top < element.scrollTop) element.scrollTop = top - offset;
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom + offset - element.clientHeight;
-  }, [height]);
+    if (element.scrollTop !== scrollTop) measure(); // its event would come after the next paint, which would be empty
+  }, [height, measure]);
   const hereKey = rows[here] && `${thread} ${here} ${rows[here].messages}`;
   useLayoutEffect(() => {
     if (here >= 0) reveal(here);

@@ -1,6 +1,6 @@
 /** One row of History: its name, the tokens up to it, and its time. */
 import { AUTHORS } from "../lib/authors.mjs";
-import { formatCount, formatDateTime, formatNumber, formatShortTime } from "../lib/format.mjs";
+import { formatCount, formatDateTime, formatShortTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -69,7 +69,7 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   const note = (text) => h("span", { className: "place-note" }, text);
   if (kind === "branch") return note((isHere && hasBranches ? `${_("you are here")} · ` : "") + formatCount(value.messages, "message"));
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
-  if (kind === "move") return note(describeSaving(value));
+  if (kind === "move") return h("span", { className: "place-note", title: describeSaving(value) }, describeRemoval(value));
   if (kind !== "checkpoint") return null;
   const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
   return [
@@ -79,10 +79,13 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   ];
 }
 
-/** "−9.4k": the tokens that a move or a summary saved; "" where that is not known. */
-export function describeSaving({ before, after }) {
+/** "−4 messages": what left with a move, counted as everywhere. The name of a summary has its messages already. */
+const describeRemoval = (move) => (move.kind === "summary" ? describeSaving(move) : move.removed ? `−${formatCount(move.removed, "message")}` : "");
+
+/** "−9.4k tokens": what a move or a summary saved; "" where that is not known. */
+function describeSaving({ before, after }) {
   const saved = before === null || after === null ? 0 : before - after;
-  return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatNumber(Math.abs(saved))}`;
+  return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatCount(Math.abs(saved), "token")}`;
 }
 
 /** Describe where a branch diverges from the current one, and how long it is. */

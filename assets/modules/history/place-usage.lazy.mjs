@@ -1,12 +1,23 @@
-/** The tokens and the cost of all answers up to a place, by model. Fetched when the place is selected. */
+/** The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there: keys walk past many places. */
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h } = window.React;
+const { createElement: h, useEffect, useState } = window.React;
+
+const STAYS_AFTER_MS = 150;
 
 /** @param {{thread: string, place: string}} props */
 export function PlaceUsage({ thread, place }) {
+  const [stayed, setStayed] = useState(null);
+  useEffect(() => {
+    const timer = setTimeout(setStayed, STAYS_AFTER_MS, place);
+    return () => clearTimeout(timer);
+  }, [place]);
+  return stayed === place && h(Usage, { thread, place });
+}
+
+function Usage({ thread, place }) {
   const { content } = useFetch(`/api/threads/${encodeURIComponent(thread)}/usage?${new URLSearchParams({ place })}`, "");
   if (!content?.answers) return null;
   const { cost, priced, models } = content;

@@ -5,8 +5,10 @@ import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
+import { closeSheets } from "../page/panes.mjs";
 
 const { createElement: h, useId, useRef, useState } = window.React;
+const { flushSync } = window.ReactDOM;
 
 const GONE_TEXT = _("This place no longer exists.");
 const NO_ANSWER_TEXT = _("The server does not answer. Your choice is kept here; please try again.");
@@ -75,7 +77,9 @@ function useBeginning(thread, onClose) {
     setState({ isSending: true, problem: null });
     const problem = await post(`/api/threads/${encodeURIComponent(thread)}/rerun`, { ...choice, op: last.current.op });
     setState({ isSending: false, problem });
-    if (problem === null) onClose(); // the conversation shows how far it is
+    if (problem !== null) return;
+    flushSync(onClose); // gives the focus back
+    closeSheets(); // the conversation shows how far it is
   };
   return { ...state, start };
 }

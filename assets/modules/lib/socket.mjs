@@ -92,6 +92,7 @@ class ThreadSocket {
 
   open() {
     clearTimeout(this.#retryTimer);
+    if (window.waymark.isLeaving) return;
     this.attach(createSocket(`/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`));
   }
 
@@ -133,8 +134,17 @@ class ThreadSocket {
       return;
     }
     forgetRun();
-    // Any request goes to the sign-in if there is no other session, for example after a new link in another tab.
-    if (code === SESSION_ENDED) fetch("/api/sessions").catch(() => undefined);
+    if (code === SESSION_ENDED) return void this.#returnToSession();
+    this.#retry();
+  }
+
+  /** Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see early.js). */
+  async #returnToSession() {
+    const reply = window.waymark.isLeaving ? null : await fetch("/api/sessions").catch(() => null);
+    if (!this.#isClosed && reply?.status !== 401) this.#retry();
+  }
+
+  #retry() {
     this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);
     const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
     this.#attempts += 1;

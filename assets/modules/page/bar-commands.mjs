@@ -1,6 +1,6 @@
 /** Commands of the bar: each of its buttons and items is a line of the palette, and those with a word are slash commands. */
 import { _ } from "../lib/words.mjs";
-const BUTTONS = ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run])";
+const BUTTONS = ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #person[hidden] *, #person [hidden])";
 const WORDS = { undo: "undo", redo: "redo", clear: "clear", settings: "settings", export: "export" }; // by the id of the button
 
 /** @returns {import("../lib/types.mjs").Command[]} */

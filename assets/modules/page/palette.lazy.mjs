@@ -53,7 +53,8 @@ const groupCommands = (commands) => [...new Set([...GROUPS, ...commands.map(({ g
 function listPaletteCommands(command, onlyBack) {
   if (command !== null) return command.choices().map((choice) => ({ ...choice, group: command.name }));
   const commands = [...listCommands(), ...listBarCommands()].filter(({ offReason }) => !offReason);
-  return groupCommands(onlyBack ? commands.filter(({ group }) => group === GO_BACK) : commands);
+  // To somebody who searches, a message is to be read: only the list of places to go back to offers to restore it.
+  return groupCommands(commands.filter(({ group, isQuote }) => (onlyBack ? group === GO_BACK : !isQuote)));
 }
 
 /** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns the commands that contain all words of the text */

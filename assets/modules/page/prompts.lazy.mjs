@@ -21,6 +21,9 @@ export function PromptsDialog({ text, onInsert, onClose }) {
   useEffect(() => {
     if (isEmpty) newButton.current.focus(); // after the dialog has taken the focus
   }, [isEmpty]);
+  useEffect(() => {
+    if (!edited && items !== null && document.activeElement === document.body) newButton.current?.focus(); // what had the focus is gone
+  }, [edited, items]);
   const add = () => setEdited({ id: createOperationId(), name: "", text: "" });
   // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited

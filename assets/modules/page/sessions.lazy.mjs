@@ -2,14 +2,15 @@
 import { useNow } from "../lib/clock.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatDateTime } from "../lib/format.mjs";
-import { removePageKey } from "../lib/page-key.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { leave } from "./leaving.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
 const ADDRESS = "/api/sessions";
 const UNREADABLE_TEXT = _("The sessions cannot be read right now.");
+const NOT_ENDED_TEXT = _("The server does not answer. Nothing was done; please try again.");
 
 loadStyle(new URL("./sessions.lazy.css", import.meta.url));
 
@@ -26,7 +27,7 @@ export function SessionsDialog({ onClose }) {
     problem && h("p", { role: "alert" }, problem),
     sessions?.length === 0 && h("p", null, _("Waymark keeps no sessions here: it signs nobody in itself.")),
     h("ul", null, sessions?.map((session) => h(SessionLine, { key: session.id, session, onEnd: session.is_current ? () => signOut(session) : () => end(session) }))),
-    sessions?.length > 0 && h("p", { className: "quiet" }, _("A session ends after a week without use, and 30 days after its link was opened.")),
+    sessions?.length > 0 && h("p", { className: "quiet" }, _("A session ends after a week without use, and 30 days after it began.")),
   );
 }
 
@@ -69,17 +70,13 @@ function useSessions() {
       if (reply.ok) setSessions((await reply.json()).sessions);
       return reply.ok;
     } catch {
-      setProblem(UNREADABLE_TEXT);
+      setProblem(options ? NOT_ENDED_TEXT : UNREADABLE_TEXT);
       return false;
     }
   };
   const post = (path) => request(path, { method: "POST" });
   const end = ({ id }) => post(`/${id}/end`);
-  const signOut = async (session) => {
-    if (!(await end(session))) return;
-    removePageKey();
-    window.waymark.leaveSession();
-  };
+  const signOut = (session) => leave(() => end(session));
   useEffect(() => void request(""), []);
   return { sessions, problem, end, endOthers: () => post("/end-others"), signOut };
 }

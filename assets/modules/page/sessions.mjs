@@ -13,13 +13,14 @@ const SessionsDialog = lazy(() => import("./sessions.lazy.mjs"), "SessionsDialog
 /** Leave the page when its session ends: on the start page, nothing else would tell it. */
 function followSession() {
   const key = readPageKey();
-  if (!key) return; // nobody signs in
+  if (!key || window.waymark.isLeaving) return; // nobody signs in, or somebody signs out
   const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/sessions/end`, ["waymark", key]);
   socket.onclose = ({ code }) => setTimeout(returnToSession, code === SESSION_ENDED ? 0 : RETRY_MS);
 }
 
 /** If the session has ended, the request itself leaves the page (see early.js). */
 async function returnToSession() {
+  if (window.waymark.isLeaving) return;
   const reply = await fetch("/api/sessions").catch(() => null);
   if (reply?.ok) followSession();
   else if (reply?.status !== 401) setTimeout(returnToSession, RETRY_MS);

@@ -1,6 +1,7 @@
 /** The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again. */
 import { icon } from "../lib/icons.mjs";
 import { setProperties } from "../lib/properties.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { uploadContent, UploadRefusedError } from "../lib/uploads.mjs";
 import { _ } from "../lib/words.mjs";
 import { followRequest } from "./long-request.mjs";
@@ -22,18 +23,13 @@ async function importFile(file) {
     const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
     setProperties({ "import-file": { data: { id, name: file.name } } });
   } catch (error) {
-    showProblem(_("{name} was not imported. {error}", { name: file.name, error: describeFailure(error) }));
+    showToast(_("{name} was not imported. {error}", { name: file.name, error: describeFailure(error) }));
   }
 }
 
 function describeFailure(error) {
   if (error instanceof UploadRefusedError) return error.message;
   return error.name === "AbortError" ? _("It was cancelled.") : _("The file cannot be read, or the server does not answer.");
-}
-
-function showProblem(text) {
-  const head = { tick: Date.now() / 1000, toast: { text, kind: "problem", undo: null } };
-  setProperties({ head: { data: head } });
 }
 
 /** Choose a file, or drop one on the button. @param {{id: string}} props */

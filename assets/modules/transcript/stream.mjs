@@ -24,6 +24,7 @@ const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, whic
 export function useStream(thread, data) {
   const [stream, dispatch] = useReducer(nextStream, EMPTY_STREAM);
   const [lost, setLost] = useConnection();
+  const [isLate, setLate] = useState(false); // what other servers tell does not arrive
   const latest = useRef(data);
   const [live, bubbleRef] = useWriter(LiveText);
   const [reasoning, cardRef] = useWriter(LiveReasoning);
@@ -31,11 +32,7 @@ export function useStream(thread, data) {
   latest.current = data;
 
   useLayoutEffect(() => {
-    // Live text that outlasted its run is part of the data now.
-    if (stream.run && hasRunEnd(data, stream.run)) {
-      live.replace("", "");
-      reasoning.replace("");
-    }
+    if (stream.run && hasRunEnd(data, stream.run)) clearText(live, reasoning);
     dispatch({ kind: "data", data });
   }, [data]); // once per delivery, not per frame
 
@@ -43,6 +40,7 @@ export function useStream(thread, data) {
     if (thread === null) return prepareSocket();
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
+      if (frame.kind === "hello" || frame.kind === "late") setLate(frame.kind === "late" || frame.late === true);
       showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
     };
@@ -59,7 +57,13 @@ export function useStream(thread, data) {
     };
   }, [thread, live, reasoning, texts]);
 
-  return { stream, lost, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+  return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+}
+
+/** Remove live text that outlasted its run: it is part of the data now. */
+function clearText(live, reasoning) {
+  live.replace("", "");
+  reasoning.replace("");
 }
 
 /** Return whether the connection is lost, and its setter. If it stays lost, the page reports the outage. */

@@ -85,9 +85,15 @@ function Conversation({ id, thread, data, act, editing }) {
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), _("Jump to latest")),
-    h("div", { className: "connection", role: "status" }, stream.lost && h("span", null, h("span", { className: "spinner" }), _("Reconnecting…"))),
+    h("div", { className: "connection", role: "status" }, h(ConnectionLine, stream)),
     h("div", { className: "visually-hidden", role: "status", "aria-live": "polite" }, spoken),
   );
+}
+
+/** One line while the page, or its server, does not hear what happens elsewhere. */
+function ConnectionLine({ lost, isLate }) {
+  if (!lost && !isLate) return null;
+  return h("span", null, h("span", { className: "spinner" }), lost ? _("Reconnecting…") : _("Updates from other servers are delayed…"));
 }
 
 /** Wrap `act`: the notice of a switch to a branch, to show a message there, must not take the view to the end. */
@@ -116,7 +122,7 @@ function useEarlier({ earlier }, firstId, act) {
 /** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
-  const place = ({ id: message, text }) => ({ group: GO_BACK, name: _("“{text}”", { text: text.slice(0, MAX_QUOTE_CHARS) }), detail: _("your message"), run: () => act("restore", { message }) });
+  const place = ({ id: message, text }) => ({ group: GO_BACK, name: _("“{text}”", { text: text.slice(0, MAX_QUOTE_CHARS) }), detail: _("your message"), isQuote: true, run: () => act("restore", { message }) });
   return questions.map(place).reverse();
 }
 

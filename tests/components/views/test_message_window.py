@@ -8,6 +8,7 @@ from checkpoints.limits import MAX_READ_VALUES
 from components.views import message_window
 from components.views.message_window import MAX_JOINED_MESSAGES, WINDOW_MESSAGES, MessageWindow
 from tests.checkpoints.conversations import new
+from tests.rounds import sample
 
 LONG = 600
 
@@ -120,7 +121,7 @@ def test_a_portion_ends_with_its_values(memory_store: Store, heavy_id: str) -> N
     assert depths(memory_store, heavy_id, held) == (52, 59, True, False)
 
 
-@pytest.mark.parametrize("place", [0, 1, 20, 57, 59])
+@pytest.mark.parametrize("place", sample([0, 1, 20, 57, 59], 3))
 def test_a_message_is_shown_among_others_of_many_values(memory_store: Store, heavy_id: str, place: int) -> None:
     message = memory_store.list_messages(heavy_id)[place]
     held = message_window.move_window(

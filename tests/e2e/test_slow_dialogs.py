@@ -1,0 +1,151 @@
+"""Files, lists, sessions, models and graphs on a slow network, and on one that is away: once, and nothing lost or unsaid."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+from playwright.sync_api import Page as Tab
+
+from tests.agent.guests.test_inputs import TALK, TRIP
+from tests.e2e import networks, test_sessions
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.networks import UNSAID, Network
+from tests.e2e.test_guests import write_graph
+from tests.e2e.test_slow_networks import expect_changes
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+name, page, other_tab = networks.name, networks.page, test_sessions.other_tab
+
+
+def form(page: Page) -> Locator:
+    return page.tab.get_by_role("form", name="Inputs of the graph")
+
+
+def test_a_file_is_imported_once(page: Page, name: str, tmp_path: Path) -> None:
+    file = page.export(tmp_path)
+    page.say("Green?")  # so that the file becomes a copy
+    network = Network(page, name)
+    if network.is_away:
+        network.leave()
+        page.choose_import(file)
+        expect(page.toast).to_contain_text("was not imported. The file cannot be read, or the server does not answer.")
+        network.come_back()
+        page.toast.get_by_role("button", name="close").click()
+        expect(page.tab.get_by_text("was not imported")).to_have_count(0)
+    page.choose_import(file)
+    page.dialog.wait_for()
+    network.press(page.dialog.get_by_role("button", name="As a new conversation"))
+    page.expect_messages(2)
+    expect(page.tab.locator(".modal")).to_have_count(0)
+    expect(page.threads).to_have_count(2)
+
+
+def test_several_conversations_are_deleted_and_come_back_once(page: Page, name: str) -> None:
+    page.new_conversation()
+    page.say("Green?")
+    network = Network(page, name)
+    page.tab.get_by_role("button", name="Select", exact=True).click()
+    page.tab.keyboard.press("Control+a")
+    page.tab.get_by_role("toolbar", name="Selected conversations").get_by_role("button", name="Delete").click()
+    network.press(page.dialog.get_by_role("button", name="Delete", exact=True))
+    expect(page.threads).to_have_count(0)
+    page.toast.get_by_role("button", name="Undo").dblclick()
+    expect(page.threads).to_have_count(2)
+    page.tab.get_by_role("button", name="Done").click()
+    page.threads.filter(has_text="Green?").click()
+    expect_changes(page, "Undid deleting the conversation Green?", "Deleted the conversation Green?", "Wrote")
+
+
+def test_other_sessions_are_ended_once(page: Page, other_tab: Tab, name: str) -> None:
+    network = Network(page, name)
+    network.leave()
+    page.press_in_menu("Sessions")
+    if network.is_away:
+        expect(page.toast).to_contain_text("The sessions could not be loaded. Please try again.")
+        network.come_back()
+        page.press_in_menu("Sessions")
+    lines = page.dialog.get_by_test_id("session")
+    expect(lines).to_have_count(2)
+    network.press(page.dialog.get_by_role("button", name="Sign all others out"))
+    expect(lines).to_have_count(1)
+    expect(page.dialog.get_by_role("alert")).to_have_count(0)
+    test_sessions.expect_signed_out(other_tab)
+    page.confirm("Close")
+    page.say("Green?")
+
+
+def test_a_model_is_connected_once(start: Start, visit: Visit, fake_openai: FakeOpenAI, name: str) -> None:
+    page = visit(start(model=""))
+    page.composer.fill("Red?")
+    fake_openai.script(Say("ready"), Say("Red it is."))
+    page.tab.get_by_test_id("connect").click()
+    page.dialog.get_by_label("Provider").select_option("compatible")
+    page.dialog.get_by_label("Address").fill(fake_openai.base_url)
+    page.dialog.get_by_label("API key").fill("sk-very-secret-0123456789")
+    page.dialog.get_by_label("Model").fill("some-model")
+    Network(page, name).press(page.dialog.get_by_role("button", name="Connect", exact=True))
+    expect(page.tab.locator(".composer-model")).to_have_text("openai:some-model")
+    assert len(fake_openai.requests) == 1
+    expect(page.composer).to_have_value("Red?")
+    page.composer.press("Enter")
+    page.wait_for_answer()
+    assert page.answer() == "Red it is."
+
+
+def test_the_values_of_a_graph_are_read_when_the_network_is_back(
+    start: Start, visit: Visit, name: str, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.save("Greeted")
+    page.say("more")
+    network = Network(page, name)
+    page.select(page.checkpoint("Greeted")).get_by_test_id("state").dblclick()
+    turns = page.dialog.get_by_test_id("channel").filter(has_text="turns").locator("summary")
+    expect(turns).to_contain_text("1 → 2")
+    network.leave()
+    page.dialog.get_by_label("Difference to").select_option(label="(none)")
+    if network.is_away:
+        expect(page.dialog).to_contain_text("This cannot be read right now.")
+        network.come_back()
+    expect(turns).to_have_text("turns1")
+
+
+def test_the_form_of_a_graph_is_run_once(start: Start, visit: Visit, name: str, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TRIP)))
+    form(page).get_by_label("City").fill("Rome")
+    network = Network(page, name)
+    network.press(form(page).get_by_role("button", name="Run"))
+    expect(page.message('"Rome 0"')).to_have_count(1)
+    page.wait_for_answer()
+    expect(page.queued).to_have_count(0)
+    page.expect_messages(2)
+    expect(page.composer).to_have_value("")
+    form(page).get_by_label("City").fill("Oslo")
+    network.press(form(page).get_by_role("button", name="Run"))
+    expect(page.message('"Oslo 0"')).to_have_count(1)
+    page.wait_for_answer()
+    page.expect_messages(4)
+
+
+def test_inputs_of_a_graph_go_with_their_message(start: Start, visit: Visit, name: str, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    summary = page.tab.locator(".graph-inputs summary")
+    summary.click()
+    page.tab.get_by_label("Days").fill("3")
+    page.composer.fill("go")
+    network = Network(page, name)
+    network.leave()
+    page.composer.press("Enter")
+    if network.is_away:
+        expect(page.tab.locator(".composer-problem")).to_contain_text(UNSAID)
+        expect(summary).to_contain_text("1 input for the next message")
+        network.come_back()
+        page.tab.get_by_role("button", name="Try again").first.click()
+    expect(page.message("go 3 []")).to_have_count(1)
+    page.wait_for_answer()
+    expect(summary).not_to_contain_text("for the next message")
+    expect(page.composer).to_have_value("")
+    page.expect_messages(2)

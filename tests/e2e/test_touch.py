@@ -1,0 +1,129 @@
+"""A phone, by touch alone: the story of time travel, menus within its view, and cards that are followed into it."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW
+from tests.e2e.test_time_travel import expect_sheet_closed, mark
+from tests.e2e.waymark import SHOWN, Page
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+PHONE: Any = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+LONG = "A long answer of very many words, none of which says anything new. " * 40
+
+
+@pytest.fixture
+def page(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    fake_openai.script(Say("Red it is."), Say("Green it is."), Say("Blue it is."))
+    return visit(shared_openai_server, **PHONE)
+
+
+def say(page: Page, text: str) -> None:
+    page.composer.tap()
+    page.composer.fill(text)
+    page.tab.get_by_test_id("send").tap()
+    expect(page.composer).to_have_value("")
+    page.wait_for_answer()
+
+
+def open_history(page: Page) -> Locator:
+    page.tab.get_by_role("button", name="History", exact=True).tap()
+    history = page.tab.get_by_role("complementary", name="History")
+    expect(history).to_be_in_viewport()
+    return history
+
+
+def expect_in_view(part: Locator) -> None:
+    expect(part).to_be_in_viewport(ratio=1)
+
+
+def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
+    say(page, "Red?")
+    open_history(page).get_by_test_id("save").tap()
+    form = page.tab.get_by_role("form", name="Save checkpoint")
+    form.get_by_label("Name").fill("Begin")
+    form.get_by_role("button", name="Save").tap()
+    expect_sheet_closed(page)
+    say(page, "Green?")
+
+    mark(page, "Begin").tap()
+    restore = page.tab.locator(".place-card").get_by_role("button", name="Restore Begin")
+    expect_in_view(restore)
+    restore.tap()
+    expect_in_view(page.dialog.get_by_role("button", name="Cancel"))
+    page.dialog.get_by_role("button", name="Restore", exact=True).tap()
+    expect_sheet_closed(page)
+    expect_in_view(page.notice)
+    page.expect_messages(2)
+    page.notice.get_by_role("button", name="Undo").tap()
+    page.expect_messages(4)
+
+    page.button_of("Red it is.", "More").tap()
+    page.tab.get_by_role("menuitem", name="Branch from here").tap()
+    page.dialog.get_by_role("button", name="Branch", exact=True).tap()
+    page.expect_messages(2)
+    expect_sheet_closed(page)
+    page.composer.fill("")
+    say(page, "Blue?")
+
+    open_history(page)
+    page.branch("main").get_by_role("button").tap()
+    compare = page.tab.locator(".place-card").get_by_test_id("compare")
+    expect_in_view(compare)
+    compare.tap()
+    expect(page.dialog).to_contain_text("2 messages in common")
+    expect(page.dialog).to_contain_text("Blue it is.")
+    page.dialog.get_by_role("button", name="Close").tap()
+    expect(page.tab.locator(".modal")).to_have_count(0)
+
+    page.tab.locator(".place-card").get_by_test_id("bring").tap()
+    page.dialog.get_by_label("Conclusion").fill("Green is better.")
+    page.dialog.get_by_role("button", name="Add note").tap()
+    expect_sheet_closed(page)
+    expect_in_view(page.notice)
+    expect(page.tab.locator(":focus")).to_be_visible()
+
+
+def test_a_menu_is_wholly_in_view_wherever_it_is_opened(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Yes."), Say(LONG))
+    say(page, "A question that fills a line?")  # its button is far left
+    say(page, "B?")
+    for number in range(page.tab.locator(SHOWN).count()):
+        message = page.tab.locator(SHOWN).nth(number)
+        more = message.get_by_role("button", name="More", exact=True)
+        more.scroll_into_view_if_needed()
+        more.tap()
+        expect_in_view(page.tab.get_by_role("menu"))
+        expect_in_view(page.tab.get_by_role("menuitem").first)
+        page.tab.keyboard.press("Escape")
+    expect_in_view(page.open_menu())
+    page.tab.keyboard.press("Escape")
+    page.tab.get_by_role("button", name="Conversations", exact=True).tap()
+    page.threads.first.locator("xpath=..").get_by_role("button", name="More for").tap()
+    expect_in_view(page.tab.get_by_role("menu"))
+
+
+def test_a_card_that_waits_is_followed_into_view(
+    start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(tools_approval="calculator", **openai_settings), **PHONE)
+    fake_openai.script(
+        *(Say(LONG), Call("calculator", {"expression": "6*7"}, text=LONG), Say(LONG)),
+        *(Call("goto", {"position": "msg_0", "message": "Once more, from the beginning."}, text=LONG), Say(LONG)),
+    )
+    say(page, "A?")
+    page.send("B?")
+    expect_in_view(page.approval.get_by_role("button", name="Deny", exact=True))
+    page.approval.get_by_role("button", name="Allow", exact=True).tap()
+    page.wait_for_answer()
+    expect_in_view(page.message(LONG[:40]).last.get_by_role("button", name="More", exact=True))
+    page.send("C?")
+    expect_in_view(page.approval.get_by_role("button", name="Allow", exact=True))
+    expect_in_view(page.approval.get_by_role("button", name="Deny", exact=True))
+    page.approval.get_by_role("button", name="Allow", exact=True).tap()
+    expect_in_view(page.notice)
