@@ -1,5 +1,5 @@
 # make run · make test · make check · make bench: each sets up what it needs, and nothing else has to be typed.
-# make test ARGS=tests/checkpoints: only these. make test-long ARGS="--share 0.05": a twentieth of the rounds.
+# make test ARGS=tests/checkpoints: only these. make test-long ARGS="--share 0.05 --cells 0.25": a twentieth of the rounds, a quarter of the grids.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

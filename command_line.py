@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 DEMONSTRATION_NAMES = ("compaction", "goto")
+ROLE_NAMES = ("admin", "member", "reader")
 ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}  # of the names of files, by format
 Arguments = argparse.Namespace
 
@@ -16,7 +17,9 @@ def parse_arguments(arguments: list[str]) -> Arguments:
         epilog="Settings are read from the environment and from .env, as for the server.",
     )
     commands = parser.add_subparsers(dest="command", metavar="command")
-    commands.add_parser("serve", help="serve the page (the default)")
+    serving = commands.add_parser("serve", help="serve the page (the default)")
+    serving.add_argument("--web", action="store_true", help="leave the answers to `work`, at the same PostgreSQL")
+    commands.add_parser("work", help="write the answers of other processes at the same PostgreSQL, and serve no page")
     _add_export_arguments(commands.add_parser("export", help="write a conversation, or all, as text; also while serving"))
     importing = commands.add_parser("import", help="make a conversation from an exported file")
     importing.add_argument("file", type=Path)
@@ -27,8 +30,9 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     saving.add_argument("file", type=Path)
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
     showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
+    _add_invite_arguments(commands.add_parser("invite", help="make a link for a person (AUTH=password); also while serving"))
     _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
-    parser.set_defaults(command="serve")
+    parser.set_defaults(command="serve", web=False)
     return parser.parse_args(arguments)
 
 
@@ -44,6 +48,14 @@ def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--redact-tool-results", action="store_true", help="leave out what tools answered")
     parser.add_argument("--leave-out-files", action="store_true", help="leave out what users attached")
     parser.add_argument("--redact", action="append", default=[], metavar="WORD", help="leave this out; * is any letters")
+
+
+def _add_invite_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "person", nargs="?", metavar="NAME", help="a known person, who chooses a new password; else a new one"
+    )
+    parser.add_argument("--role", choices=ROLE_NAMES, default="member", help="of a new person; a reader changes nothing")
+    parser.add_argument("--days", type=int, default=7, help="until the link ends")
 
 
 def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:

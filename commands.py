@@ -41,7 +41,7 @@ def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
 
     switch_off_library_tracing()
     try:
-        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, _print_line) else EXIT_REFUSED
+        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, print_line) else EXIT_REFUSED
     except KeyboardInterrupt:
         return EXIT_OK
 
@@ -67,21 +67,21 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
     try:
         return verbs[arguments.command](arguments, settings.connection_url)
     except StateError as error:
-        return _print_refusal(str(error))
+        return print_refusal(str(error))
     except OSError as error:
-        return _print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
+        return print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
     except KeyboardInterrupt:
-        _print_line("Interrupted.", sys.stderr)
+        print_line("Interrupted.", sys.stderr)
         return EXIT_INTERRUPTED
 
 
-def _print_line(text: object, output: TextIO | None = None) -> None:
+def print_line(text: object, output: TextIO | None = None) -> None:
     """Print a line. Titles, names and keys come from files, and a demonstration's lines from a model."""
     print(escape_controls(str(text)), file=output or sys.stdout, flush=True)
 
 
-def _print_refusal(sentence: str) -> int:
-    _print_line(sentence, sys.stderr)
+def print_refusal(sentence: str) -> int:
+    print_line(sentence, sys.stderr)
     return EXIT_REFUSED
 
 
@@ -126,7 +126,7 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
             _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", made.text)
         except StateError as error:
             line.clear()
-            outcome = _print_refusal(f"{thread.title} ({thread.id}): {error}")
+            outcome = print_refusal(f"{thread.title} ({thread.id}): {error}")
     return outcome
 
 
@@ -146,7 +146,7 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments, report: R
 
 def _warn_of_limit(thread_id: str, made: Export) -> None:
     if made.exceeded_limit:
-        _print_line(f"The export of {thread_id} cannot be imported again. {made.exceeded_limit}", sys.stderr)
+        print_line(f"The export of {thread_id} cannot be imported again. {made.exceeded_limit}", sys.stderr)
 
 
 def _write_new_file(path: Path, text: str) -> None:
@@ -171,9 +171,9 @@ def _run_import(arguments: Arguments, url: str) -> int:
             report = report_within(line.show, outer) if count > 1 else line.show
             text = _import_document(Store(database), doc, arguments.into, report)
             line.clear()
-            _print_line(text)
+            print_line(text)
             for warning in transfer.list_warnings(doc):
-                _print_line(warning, sys.stderr)
+                print_line(warning, sys.stderr)
     return EXIT_OK
 
 
@@ -202,22 +202,22 @@ def _run_verify(_: Arguments, url: str) -> int:
     with closing(Database.open_read_only(url)) as database, ProgressLine(sys.stderr) as line:
         report = verification.verify(database, line.show)
     for damage in report.damages:
-        _print_line(damage)
-    _print_line(report)
+        print_line(damage)
+    print_line(report)
     return EXIT_DAMAGED if report.damages else EXIT_OK
 
 
 def _run_reindex(_: Arguments, url: str) -> int:
     with _open_alone(url) as database, ProgressLine(sys.stderr) as line:
         entries = reindexing.rebuild_index(database, line.show)
-    _print_line(f"Indexed: {pluralize(entries, 'message or checkpoint', 'messages and checkpoints')}.")
+    print_line(f"Indexed: {pluralize(entries, 'message or checkpoint', 'messages and checkpoints')}.")
     return EXIT_OK
 
 
 def _run_backup(arguments: Arguments, url: str) -> int:
     with closing(Database.open_read_only(url)) as database, ProgressLine(sys.stderr) as line:
         write_backup(database, arguments.file, line.show)
-    _print_line(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
+    print_line(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
     return EXIT_OK
 
 
@@ -229,22 +229,22 @@ def _run_erase(arguments: Arguments, url: str) -> int:
     if arguments.dry_run:
         with closing(Database.open_read_only(url)) as database:
             goes = _plan_erasure(database, arguments)
-        _print_line(f"This would erase {goes}. Nothing was erased." if goes else "There is nothing to erase.")
+        print_line(f"This would erase {goes}. Nothing was erased." if goes else "There is nothing to erase.")
         return EXIT_OK
     with _open_alone(url) as database:
         Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
         goes = _plan_erasure(database, arguments)
         if not goes:
-            _print_line("There is nothing to erase.")
+            print_line("There is nothing to erase.")
             return EXIT_OK
-        _print_line(f"This will erase {goes}. It cannot be undone. Backups and exports made earlier are not touched.")
+        print_line(f"This will erase {goes}. It cannot be undone. Backups and exports made earlier are not touched.")
         if not (arguments.yes or _confirm_erase()):
-            _print_line("Nothing was erased.")
+            print_line("Nothing was erased.")
             return EXIT_OK
         with ProgressLine(sys.stderr) as line:
             erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
-        _print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
+        print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
         return EXIT_OK
 
 

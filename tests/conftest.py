@@ -15,14 +15,18 @@ from checkpoints import Database, Store
 from tests.checkpoints.conversations import talked
 from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
-from tests.rounds import Rounds
+from tests.quick_databases import copy_empty_database, share_statements
+from tests.rounds import Rounds, find_left_cells
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
 settings.load_profile("waymark")
+share_statements()
+copy_empty_database()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=float, default=1.0, help="of the rounds of the long proofs: 0.05 is a twentieth")
+    parser.addoption("--cells", type=float, default=1.0, help="of the cells of the long grids: 0.25 is each fourth")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,15 +35,24 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = "not long and not slow"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the cells of long grids that were not asked for."""
+    if config.option.cells < 1:
+        left = find_left_cells(items, config.option.cells)
+        config.hook.pytest_deselected(items=left)
+        are_left = set(left)
+        items[:] = [item for item in items if item not in are_left]
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules and the tests, which stay: looking through them took a fifth of all time."""
     gc.collect()
     gc.freeze()
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are processors: servers, pages and databases are waited for."""
-    return (os.cpu_count() or 1) + 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Two more than there are processors: servers, pages and databases are waited for, by slow tests for longer."""
+    return (os.cpu_count() or 1) + (4 if "slow or long" in config.option.markexpr else 2)
 
 
 @pytest.fixture

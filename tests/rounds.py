@@ -1,10 +1,12 @@
 """How much of a proof a run goes through: some of it each time, all of it in the long one.
 
 The ordinary run takes the same part each time, so that a failure can be repeated. What it leaves is marked `long`.
-A long proof asks the fixture `rounds` how often it is to go round: `--share 0.05` is a twentieth of its rounds.
+A long proof asks the fixture `rounds` how often it is to go round: `--share 0.05` is a twentieth of its rounds. Of the
+other long tests, the cells of grids, `--cells 0.25` takes each fourth of a test function.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -34,6 +36,18 @@ def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
     return [
         value if index in kept else pytest.param(*_parts(value), marks=pytest.mark.long) for index, value in enumerate(every)
     ]
+
+
+def find_left_cells(items: Iterable[pytest.Item], share: float) -> list[pytest.Item]:
+    """Return the long cells that a share of each grid leaves: they are evenly spread, and of each grid one stays."""
+    cells = [item for item in items if item.get_closest_marker("long") and "rounds" not in getattr(item, "fixturenames", ())]
+    left = []
+    for _, grid in groupby(cells, lambda item: item.nodeid.partition("[")[0]):
+        every = list(grid)
+        number = max(1, round(len(every) * share))
+        kept = {index * len(every) // number for index in range(number)}
+        left += [item for index, item in enumerate(every) if index not in kept]
+    return left
 
 
 def given_examples(ordinary: int, long: int, *strategies: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:

@@ -15,7 +15,8 @@ _LINK = re.compile(r"http://\S+/(\?token=\S+)?")
 class Server:
     """Starts on construction. `environment` is everything that the process gets of it, beside what Python itself needs."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, **environment: str) -> None:
+        self._arguments = arguments
         self._environment = (
             read_environment() | {"DATA_DIR": str(folder), "PORT": "0", "MODEL": "demo", "TITLES": "off"} | environment
         )
@@ -65,7 +66,7 @@ class Server:
     def _start(self) -> str:
         # Where there is no .env: what a developer has in the checkout must not decide how a test ends.
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._process = AppProcess(self._folder, self._environment)
+        self._process = AppProcess(self._folder, self._environment, *self._arguments)
         self._links: list[str] = []
         self._told = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import patch
 
@@ -26,7 +27,16 @@ from components import rendering
 from components.page import read_panels
 from components.page_state import PageLocation
 from components.replies import to_json
-from components.routes import agent_transcript
+from components.routes import (
+    agent_transcript,
+    comparison,
+    excerpts,
+    graph_state,
+    growth,
+    reruns,
+    thread_list,
+    thread_usage,
+)
 from components.services import Services
 from components.views import message_window
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIEW_CHARS
@@ -43,6 +53,7 @@ MAX_TURN_CALLS = DEFAULT_WINDOW_TOKENS // 15  # a call without arguments has som
 MAX_VIEW_FUNCTION_CALLS = 1_500_000  # of the page and an agent's memory: a third of it takes 0.2 s of a processor
 FORM_OBJECTS = 20  # that an export of one has in its form
 QUICK = ("a message", "a deep file")
+LONG = ("small messages", "a large state")  # documents that take long to make
 LETTERS = ["x", "é", "🙂", "\\", "\n", "<", "[", "|"]
 
 
@@ -84,6 +95,10 @@ DEAR_DOCUMENTS: dict[str, Callable[[], str]] = {
     "arguments": write_arguments,
     "results": write_results,
     "checkpoints": lambda: shapes.marked([f"{number}{'x' * 450}" for number in range(5_000)]),
+    "small messages": lambda: shapes.saying(["x"] * 20_000),
+    "long texts": lambda: shapes.saying(["word " * 300_000, "words " * 300_000]),
+    "states": lambda: shapes.stateful(10_000, values=500),
+    "a large state": lambda: shapes.stateful(2, values=limits.MAX_STATE_ITEMS - 1),
 }
 
 
@@ -160,13 +175,52 @@ async def expect_cheap_views(services: Services, thread_id: str) -> None:
         assert all(sum(costs[:-1]) < rendering.MAX_PAGE_SECONDS for costs in (page_costs, memory_costs))
 
 
+def compare_with_first(services: Services, thread_id: str) -> object:
+    first = services.store.list_messages(thread_id, last=1, before=1)[0]
+    mark = services.renderer.comparison()
+    return comparison.compare_places(services.store, services.runs, thread_id, f"message:{first.id}", "", mark=mark)
+
+
+Reading = Callable[[Services, str], object]
+READINGS: dict[str, Reading] = {  # all that the page reads of a conversation beside its panels
+    "the words that differ": compare_with_first,
+    "the plot of tokens": lambda services, thread_id: growth.measure_growth(
+        services.store, services.runner.inputs, thread_id
+    ),
+    "tokens and cost": lambda services, thread_id: thread_usage.sum_figures(services.store, thread_id, "", {}),
+    "questions to run again": lambda services, thread_id: reruns.describe_choice(services, thread_id, ""),
+    "messages to quote": lambda services, thread_id: excerpts.describe_origin(
+        excerpts.read_origin(services.store, thread_id, "")
+    ),
+    "the values of a graph": lambda services, thread_id: graph_state.describe_states(
+        services.store, services.runner, thread_id, "", ""
+    ),
+    "a search": lambda services, _: services.store.search("x or word", datetime.now(UTC), limit=limits.MAX_SEARCH_HITS),
+    "a search in it": lambda services, thread_id: services.store.find_in_path(thread_id, "x"),
+    "the list": lambda services, _: thread_list.read_thread_portion(services.store, text="s"),
+}
+
+
+async def expect_cheap_readings(services: Services, thread_id: str) -> None:
+    while services.store.index_portion():
+        pass
+    for name, read in READINGS.items():
+        with services.store.database.begin_read(), counting_function_calls() as calls:
+            read(services, thread_id)
+        assert calls[0] <= MAX_VIEW_FUNCTION_CALLS, name
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", DEAR_DOCUMENTS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.long) if kind in LONG else kind for kind in DEAR_DOCUMENTS]
+)
 def test_a_view_of_the_dearest_document_is_bounded(kind: str) -> None:
     async def story() -> None:
         async with open_services() as services:
             document = reading.read_document(DEAR_DOCUMENTS[kind]())
-            await expect_cheap_views(services, transfer.import_thread(services.store, document).result)
+            thread_id = transfer.import_thread(services.store, document).result
+            await expect_cheap_views(services, thread_id)
+            await expect_cheap_readings(services, thread_id)
 
     asyncio.run(story())
 

@@ -61,7 +61,7 @@ def test_the_process_environment_is_read_when_none_is_given(tmp_path: Path, monk
         ("PORT", "65536"),
         ("PORT", "-1"),
         ("HOST", "example.com"),
-        ("AUTH", "password"),
+        ("AUTH", "passwords"),
         ("PUBLIC_URL", "waymark.test"),
         ("PUBLIC_URL", "https://waymark.example/chat"),
         ("PUBLIC_URL", "https://ann@waymark.example"),

@@ -66,6 +66,14 @@ def test_a_proxy_may_be_on_any_address_and_needs_all_that_tells_it_from_others()
         check_access(load(PROXY | {"PROXY_USER_HEADER": "X-Waymark-Proxy-Secret"}))
 
 
+def test_passwords_leave_this_machine_with_tls_alone() -> None:
+    check_access(load({"AUTH": "password"}))
+    check_access(load({"AUTH": "password", "HOST": "0.0.0.0", "PUBLIC_URL": "https://waymark.example"}))
+    for url in ("", "http://waymark.example"):
+        with pytest.raises(SettingsError, match=r"passwords would be readable on the way. Set PUBLIC_URL to the https://"):
+            check_access(load({"AUTH": "password", "HOST": "0.0.0.0", "PUBLIC_URL": url}))
+
+
 def test_the_defaults_of_the_limits_are_those_of_the_agent() -> None:
     assert build_limits(Settings()) == Limits()
 

@@ -35,7 +35,11 @@ def start(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
     ("package", "reason"),
     [
         ("psycopg", "only a database of PostgreSQL needs its driver"),
+        ("agent.run.postgresql_wire", "one process that serves a file has no wire"),
         ("sqlalchemy.dialects.postgresql", "only a database of PostgreSQL needs its dialect"),
+        ("argon2", "only passwords need it"),
+        ("people", "only AUTH=password needs it"),
+        ("checkpoints.accounts", "only AUTH=password needs it"),
         ("alembic", "only an older database is migrated"),
         ("babel", "English needs no catalogue"),
         ("flask_bootstrap", "only its files are served"),
