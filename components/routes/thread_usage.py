@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent.context.path_figures import PathFigures, measure_figures
 from agent.context.prices import Prices, Usage, count_usage
-from checkpoints import Runs, Store
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Runs, Store
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.views.comparison_view import describe_models
@@ -41,6 +41,12 @@ def read_title_usage(runs: Runs, thread_id: str, prices: Prices) -> Usage:
 
 
 def sum_figures(store: Store, thread_id: str, place: str, prices: Prices) -> PathFigures:
-    """Sum the figures of the messages up to a place. Raises `NotFoundError`."""
-    end = find_place_end(store, thread_id, place)
+    """Sum the figures of the messages up to a place. A branch or checkpoint that was deleted has none.
+
+    Raises `NotFoundError`.
+    """
+    try:
+        end = find_place_end(store, thread_id, place)
+    except (BranchNotFoundError, CheckpointNotFoundError):
+        end = None
     return measure_figures(store.list_messages_to(thread_id, end) if end else [], prices)

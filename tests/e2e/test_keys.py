@@ -174,7 +174,7 @@ def test_one_saves_restores_undoes_branches_and_compares_by_keyboard_alone(talke
 
 def press_tab_to(page: Page, name: str, kind: str = "button") -> None:
     """Press Tab until a button of this name has the focus."""
-    for _ in range(60):
+    for _ in range(200):  # the page of a session has as many stops as it has conversations
         page.tab.keyboard.press("Tab")
         if (
             page.tab.evaluate("kind => document.activeElement.matches(kind) && document.activeElement.innerText", kind)

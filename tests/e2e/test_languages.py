@@ -227,7 +227,7 @@ def test_the_page_follows_the_browser_and_then_the_choice(shared_server: Server,
     page.tab.get_by_role("button", name="Chateinstellungen").click()
     with page.tab.expect_navigation():
         page.dialog.get_by_label("Sprache").select_option("English")
-    expect(page.tab.get_by_role("button", name="New conversation")).to_be_visible()
+    expect(page.tab.get_by_role("button", name="New conversation", exact=True)).to_be_visible()
     page.reload()
     expect(page.tab.locator("html")).to_have_attribute("lang", "en")
     page.press_in_menu("Conversation settings")

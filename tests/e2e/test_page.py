@@ -201,7 +201,7 @@ def test_on_a_phone_the_side_panes_are_sheets(shared_server: Server, visit: Visi
     page.tab.keyboard.press("Escape")
 
     page.tab.get_by_role("button", name="Conversations", exact=True).click()
-    page.tab.get_by_role("button", name="New conversation").click()
+    page.tab.get_by_role("button", name="New conversation", exact=True).click()
     expect(conversations).not_to_be_in_viewport()
     page.expect_messages(0)
 

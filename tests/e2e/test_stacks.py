@@ -83,7 +83,7 @@ def test_todos_files_and_a_sub_agent_of_a_deep_agent_are_seen_and_go_back(
     page.reload()
     approve(page)
     assert page.answer() == "The plan is written."
-    expect(page.tab.locator(".tool-name")).to_have_text(["write_todos", "task", "write_file", "write_todos"])
+    expect(page.tab.locator(".tool-name")).to_have_text(["write_todos", "task", "scout", "write_file", "write_todos"])
     expect(page.log).to_contain_text("It is sunny in Ulm.")  # of the sub-agent, as the result of its call
     page.save("Planned")
     planned = read_channels(page)

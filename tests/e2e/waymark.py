@@ -278,7 +278,7 @@ class Page:
         return self.tab.locator(".thread-title").all_text_contents()
 
     def new_conversation(self) -> None:
-        self.tab.get_by_role("button", name="New conversation").click()
+        self.tab.get_by_role("button", name="New conversation", exact=True).click()
         self.tab.wait_for_url(f"{self.server.origin}/")
         self.expect_messages(0)
 

@@ -172,11 +172,3 @@ def test_an_answer_during_which_postgresql_is_restarted_can_be_gone_on_from(
     page.say("what is 2+2?")
     assert "4" in page.texts()[-1]
     page.close()
-
-
-def test_a_second_server_on_a_database_is_refused_in_one_sentence(
-    postgres_server: Server, tmp_path: Path, postgres_url: str
-) -> None:
-    with pytest.raises(AssertionError, match=r"^Waymark cannot start\. The PostgreSQL database .* is in use") as refused:
-        Server(tmp_path / "other", DATABASE_URL=postgres_url)
-    assert "Traceback" not in str(refused.value)

@@ -30,7 +30,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const here = rows.findIndex(({ item }) => item?.isHere);
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
   const reveal = useReveal(scroll, height, measure, { thread: data.thread, here, selected, rows });
-  const [first, end] = [Math.min(view.first, rows.length), Math.min(view.end, rows.length)];
+  const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
   const shown = [...new Set([...Array.from({ length: end - first }, (_, place) => first + place), focused])].filter((number) => rows[number]).sort((one, other) => one - other);
   const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
   const { width } = measureLanes(layout);
@@ -110,7 +110,8 @@ function useView(scroll, height, count) {
 
 function findRowsInView(element, height) {
   const above = element.scrollTop - (element.querySelector(".graph-area").offsetTop - element.offsetTop);
-  return { top: Math.floor(Math.max(0, above / height)), bottom: Math.ceil((above + element.clientHeight) / height) };
+  const rows = (pixels) => Math.max(0, pixels / height); // the rows can lie below what is in view
+  return { top: Math.floor(rows(above)), bottom: Math.ceil(rows(above + element.clientHeight)) };
 }
 
 const addMargins = ({ top, bottom }) => ({ first: Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS), end: Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS });

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agent.context.prices import ModelPrice, Usage
-from checkpoints import Database, NewMessage, Store, serde
+from checkpoints import Database, NewMessage, Store, ThreadNotFoundError, serde
 from components.routes import thread_usage
 from components.views import message_view
 from tests.components.views.test_message_view import path
@@ -47,4 +48,13 @@ def test_what_a_conversation_took_is_what_its_path_took() -> None:
     for _ in range(3):
         store.undo(thread_id)
     assert thread_usage.sum_figures(store, thread_id, "", PRICES).usage == Usage()
+    store.database.close()
+
+
+def test_places_that_were_deleted_meanwhile_have_no_usage() -> None:
+    store, thread_id = in_store(HumanMessage("a"), answer())
+    for place in ("checkpoint:gone", "branch:gone"):
+        assert thread_usage.sum_figures(store, thread_id, place, PRICES).usage == Usage()
+    with pytest.raises(ThreadNotFoundError):
+        thread_usage.sum_figures(store, "gone", "", PRICES)
     store.database.close()
