@@ -42,7 +42,7 @@ from components.rendering import Renderer
 from components.services import Services
 from config import Settings, SettingsError, load_settings
 from connecting import EnvFileConnector
-from joining import Role, join_workers
+from joining import Role, build_long_requests, build_uploads, join_workers
 from loading import AgentLoader, DeferredGraph
 from page_server import build_guard, format_host
 from server import garbage
@@ -212,6 +212,8 @@ def _build_services(
         tracer=tracer,
         prices=prices,
         renderer=Renderer(),
+        long_requests=build_long_requests(store, blocking),
+        uploads=build_uploads(store, blocking),
         wire=wire,
         sign_out_url=settings.sign_out_url,
     )

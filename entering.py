@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import factory
 from checkpoints import Store
-from checkpoints.storage.postgresql import SIGN_IN_KEY
 from command_line import Arguments
 from commands import EXIT_OK, print_line, print_refusal
 from components.services import Services
@@ -35,25 +34,23 @@ def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Ca
 
 
 def build_people(settings: Settings, port: int, address: str, services: Services) -> "People | None":
-    """Return the way in with a password; only then is argon2 imported. Raises `StoreInUseError` beside another server."""
+    """Return the way in with a password; only then is argon2 imported."""
     if settings.auth != "password":
         return None
-    services.store.database.claim(SIGN_IN_KEY)
     from checkpoints.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.admin import People  # noqa: PLC0415
     from people.door import PasswordDoor  # noqa: PLC0415
     from people.pages import Pages  # noqa: PLC0415
     from people.passwords import Passwords  # noqa: PLC0415
+    from people.sessions import PersonSessions  # noqa: PLC0415
+    from people.tries import TryLimits  # noqa: PLC0415
 
-    files, accounts = load_page_files().root, Accounts(services.store)
-    sessions = factory.open_sessions(settings.data_dir, port, names_people=True)
-    roles = {each.name: each.role for each in accounts.list_accounts()}
-    for session in sessions.list_open(None):
-        if roles.get(session.person) != session.role:  # of another database, or of an earlier state of this one
-            sessions.end(session.id)
+    files = load_page_files().root
     door = PasswordDoor(
-        sessions,
-        accounts,
+        PersonSessions(services.store),
+        Accounts(services.store),
+        TryLimits(SignInCounters(services.store)),
         Passwords(),
         Pages(files),
         services.run_blocking,
