@@ -64,7 +64,7 @@ class CandidateRecorder(RunRecorder):
     def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
         super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
         self.candidate = candidate
-        self.is_trusted = parent.is_trusted
+        self.confirm_hold = parent.confirm_hold
         self._parent = parent
         self._end_reached: RunEnd | None = None
         self._is_closed = False

@@ -26,6 +26,7 @@ T = TypeVar("T")
 BEAT_SECONDS = 1.0
 POLL_SECONDS = 0.1  # until a run that another process drives has stopped
 STOP, STOP_CANDIDATE, LEAVE_RERUN, RUN_WAITING = "stop", "stop_candidate:", "leave_rerun", "run_waiting"  # commands
+MAX_CONFIRM_SECONDS = 10.0  # that a tool waits for a heartbeat
 HANDOVER_SECONDS = 10.0  # for a tool to end, before the process does
 _log = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ class RunWorker:
     blocking: BlockingPool
     _beating: asyncio.Task[None] | None = field(init=False, default=None)
     _is_closed: bool = field(init=False, default=False)
+    _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     # A thread of its own: a heartbeat waits for nothing else.
     _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
@@ -66,6 +68,14 @@ class RunWorker:
         with suppress(Exception):  # the database is gone: the others see it soon
             await self._run_apart(self.workers.leave)
         self._pool.shutdown()
+
+    async def confirm_hold(self) -> bool:
+        """Return whether no other process may have taken a run of this one. After an outage, the next heartbeat tells."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_CONFIRM_SECONDS):
+                while not self.workers.is_trusted():
+                    await self._next_beat.wait()
+        return self.workers.is_trusted()
 
     def announce_waiting(self, run: Run) -> None:
         """Tell all processes that a run waits for a worker."""
@@ -143,6 +153,8 @@ class RunWorker:
                 await self._check_taken(active)
             elif row.stop_wanted:
                 self._stop(active)
+        self._next_beat.set()
+        self._next_beat = asyncio.Event()
         for row in rows:
             if row.worker != self.workers.id:
                 await self._take(row)
