@@ -11,10 +11,11 @@ from agent.run.answer_writer import RunWriter
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.drivers import Driver
+from agent.run.holding import hold_alone
 from agent.run.hub import RunHub
 from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
-from agent.run.recorder import RunRecorder, hold_alone
+from agent.run.recorder import RunRecorder
 from agent.run.run_ids import working_for
 from checkpoints import Run, Runs, RunState, RunTakenError, StateError, StoreUnavailableError
 from checkpoints.sentence import sentence
@@ -145,9 +146,9 @@ class ActiveRuns:
         """Let another process drive a run on. Return whether that can be: its work may have ended by itself."""
         if outcome.state is not RunState.INTERRUPTED:
             return False
-        async with recorder.hold_draft() as draft:
+        async with recorder.hold_draft() as draft, recorder.hold_candidates(RunState.INTERRUPTED) as candidates:
             recorder.let_go()
-            await self.blocking.run(self.runs.give_back, recorder.run, draft)
+            await self.blocking.run(self.runs.give_back, recorder.run, draft, candidates)
         return True
 
     async def _write_end(

@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
 from agent.run.answer_writer import AnswerWriter
 from agent.run.blocking import BlockingPool
+from agent.run.holding import HoldUnknownError, hold_alone
 from agent.run.open_calls import OpenCalls
 from agent.subagents.delegation import OpenCall
 from checkpoints import (
@@ -32,7 +33,6 @@ from checkpoints import (
     serde,
 )
 from checkpoints.reasoning import Reasoning
-from checkpoints.sentence import sentence
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -43,18 +43,6 @@ class RunEndedError(StateError):
 
     def __init__(self) -> None:
         super().__init__("This run has ended.")
-
-
-class HoldUnknownError(StateError):
-    """Another process may have the run: the database has not answered for some time."""
-
-    def __init__(self) -> None:
-        super().__init__(sentence("The database does not answer, so no tool was begun."))
-
-
-async def hold_alone() -> bool:
-    """Return that a run is held: one process drives all."""
-    return True
 
 
 @asynccontextmanager

@@ -78,6 +78,7 @@ def play(
 def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.05)
 
 
 def stop_beating(process: Running) -> None:
