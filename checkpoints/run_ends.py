@@ -140,7 +140,9 @@ class RunEnds(RunReader):
         head_id = receipt.result if receipt else loaded.thread.head_id
         version = receipt.version if receipt else loaded.thread.version
         if run.candidates:
-            candidate_rows.end_candidates(connection, run.id, end.state)
+            # With several processes, one that has no end yet was tried again at another one in this moment.
+            is_reopened = self.worker_id is not None and end.state is RunState.DONE
+            candidate_rows.end_candidates(connection, run.id, RunState.INTERRUPTED if is_reopened else end.state)
             if switched := self._leave_unanswered_branch(connection, run):
                 head_id, version = switched.result, switched.version
         run_rows.end_run(connection, run.id, end, self._store.now(), head_id)
@@ -152,12 +154,23 @@ class RunEnds(RunReader):
         """Write the last messages and the end of a candidate. Return the thread's version."""
         candidate, version = closing.candidate, loaded.thread.version
         if closing.last_messages:
-            on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
-            receipt = self._append_messages(connection, on_branch, run, closing.last_messages)
-            candidate_rows.write_head(connection, candidate.key, receipt.result)
-            version = receipt.version
+            version = self._append_to_candidate(connection, run, loaded, candidate, closing.last_messages)
         candidate_rows.end_candidate(connection, candidate.key, closing.end)
         return version
+
+    def _append_to_candidate(
+        self,
+        connection: sa.Connection,
+        run: Run,
+        loaded: thread_rows.LoadedThread,
+        candidate: Candidate,
+        messages: Sequence[NewMessage],
+    ) -> int:
+        """Write messages on the branch of a candidate. Return the thread's version."""
+        on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
+        receipt = self._append_messages(connection, on_branch, run, messages)
+        candidate_rows.write_head(connection, candidate.key, receipt.result)
+        return receipt.version
 
     def _leave_unanswered_branch(self, connection: sa.Connection, run: Run) -> Receipt | None:
         """Switch to the first candidate with an answer, where that of the current branch has none."""

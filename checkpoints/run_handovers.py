@@ -1,12 +1,14 @@
 """Handing runs over between the processes that serve one PostgreSQL: see workers.py."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from .run import Draft, Handover, Run
-from .run_ends import RunEnds, make_draft_messages
-from .storage import run_rows, schema, thread_rows
+from .model import NewMessage
+from .run import Candidate, Draft, Handover, Run, RunState
+from .run_ends import CandidateEnd, RunEnds, make_draft_messages
+from .storage import candidate_rows, run_rows, schema, thread_rows
 from .storage.database import retry_contended
 
 
@@ -20,7 +22,7 @@ class RunHandovers(RunEnds):
 
     @retry_contended
     def take_run(self, run_id: str) -> Run | None:
-        """Let this process drive a run that waits for a worker, or whose worker died. Its draft becomes a partial message.
+        """Let this process drive a run that waits for a worker, or whose worker died. Drafts become partial messages.
 
         Return the run with that draft; None where another process was quicker, or a person wants it to stop.
         """
@@ -35,15 +37,34 @@ class RunHandovers(RunEnds):
             if partial := make_draft_messages(run.draft):
                 self._append_messages(connection, loaded, taken, partial)
                 run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT, taken.attempt)
+            for each in candidate_rows.select_candidates(connection, run.id) if run.candidates else ():
+                if each.state is RunState.RUNNING:
+                    self._keep_text(connection, taken, each, make_draft_messages(each.draft))
             return taken
 
     @retry_contended
-    def give_back(self, run: Run, draft: Draft) -> None:
-        """Let another worker drive a run of this process on from its draft. Raises `ConflictError`."""
+    def give_back(self, run: Run, draft: Draft, candidates: Sequence[CandidateEnd] = ()) -> None:
+        """Let another worker drive a run of this process on from its draft. Raises `ConflictError`.
+
+        `candidates` are those without an end on disk. One that is interrupted goes on as well, unless it is in a tool.
+        """
         with self._store.database.begin_write() as connection:
             self._require_active(connection, run)
+            for each in candidates:
+                if each.end.state is RunState.INTERRUPTED and not any(
+                    new.body["type"] == "tool" for new in each.last_messages
+                ):
+                    self._keep_text(connection, run, each.candidate, each.last_messages)
+                else:
+                    self._close_candidate(connection, run, self._require_active(connection, run), each)
             given = run_rows.count_attempt(connection, run, None, run.job)
             run_rows.write_draft(connection, run.id, draft, given.attempt)
+
+    def _keep_text(self, connection: sa.Connection, run: Run, candidate: Candidate, partial: Sequence[NewMessage]) -> None:
+        """Write what a candidate that goes on has written so far as a partial message."""
+        if partial:
+            loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+            self._append_to_candidate(connection, run, loaded, candidate, partial)
 
     def _is_free(self, connection: sa.Connection, run: Run) -> bool:
         """Return whether no live process drives a run."""

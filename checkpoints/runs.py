@@ -12,6 +12,7 @@ from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
 from .changes.transaction import Transaction
+from .errors import NothingToRetryError
 from .model import Message, NewMessage
 from .names import clean_name
 from .operation import USER, Caller, OperationKind, Receipt
@@ -123,6 +124,8 @@ class Runs(RunHandovers):
             loaded = thread_rows.load_thread(connection, thread_id)
             if loaded.active_run_id == run.id and candidate.state is RunState.RUNNING:
                 return run
+            if while_running and loaded.active_run_id != run.id:  # it has ended at another process
+                raise NothingToRetryError
             own = replace(caller, undo_group=run.id if while_running else None)
             check_caller(connection, loaded, own, while_running=False)
             question = candidates.find_asked_question(connection, loaded.thread, candidate)

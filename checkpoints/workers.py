@@ -24,6 +24,11 @@ _want_stop = (
 )
 
 
+def _read_clock() -> float:
+    """Return seconds that also pass while the machine sleeps, where it can tell."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
 class Workers:
     """This process, as one of those that serve a store's database."""
 
@@ -35,7 +40,7 @@ class Workers:
         self.max_waiting = max_waiting  # runs of all processes that wait for one with room; more are refused
         self._store = store
         self._claim = claim
-        self._last_beat = time.monotonic()
+        self._last_beat = _read_clock()
         # After an outage all are late: nobody is judged before all had the time for a heartbeat.
         self._judges_from = self._last_beat + DEAD_SECONDS
 
@@ -55,9 +60,9 @@ class Workers:
 
     def beat(self) -> Sequence[DrivenRun]:
         """Note that this process lives. Return the runs in progress that are its own, or those of no live process."""
+        now = _read_clock()  # before: a process that is frozen until the reply is read has not lived since then
         with translate_errors():
             runs = self._claim.run(lambda connection: worker_rows.beat(connection, self.id))
-        now = time.monotonic()
         if now - self._last_beat > DEAD_SECONDS:
             self._judges_from = now + STALE_SECONDS
         self._last_beat = now
@@ -65,7 +70,7 @@ class Workers:
 
     def is_trusted(self) -> bool:
         """Return whether the other processes take this one for alive."""
-        return time.monotonic() - self._last_beat < STALE_SECONDS
+        return _read_clock() - self._last_beat < STALE_SECONDS
 
     def request_stop(self, thread_id: str) -> str | None:
         """Let the worker of a conversation's run stop it. Return the run's id, if there is one."""

@@ -36,7 +36,9 @@ class Recorder(Protocol):
         """Keep the text of the answer in progress as its reasoning: a tag after it has shown that."""
         ...
 
-    def report_tool_start(self, call_id: str) -> None: ...
+    async def begin_tool(self, call_id: str) -> None:
+        """Note that a tool begins. Raises an error where the run may be another process's: no tool runs twice."""
+        ...
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         """Write a message and return its position for the agent: on the path, or in its memory."""

@@ -191,7 +191,7 @@ async def _run_side_by_side(coroutines: Sequence[Coroutine[Any, Any, ToolMessage
 
 async def _run_one(tools: dict[str, BaseTool], call: ToolCall, context: RunContext) -> ToolMessage | None:
     """Run one call and commit its result. None when its agent waits for a person; the calls beside it go on."""
-    context.recorder.report_tool_start(call["id"] or "")
+    await context.recorder.begin_tool(call["id"] or "")
     context.trace.on_tool_start(call)
     started = time.monotonic()
     try:

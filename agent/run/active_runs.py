@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -11,6 +11,7 @@ from agent.run.answer_writer import RunWriter
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.drivers import Driver
+from agent.run.holding import hold_alone
 from agent.run.hub import RunHub
 from agent.run.outcome import RunOutcome, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
@@ -69,7 +70,7 @@ class ActiveRuns:
     stop_seconds: float  # that work has to come to rest
     retry_seconds: float  # between two tries to write an end that the database does not take
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
-    is_trusted: Callable[[], bool] = lambda: True  # whether the other processes take this one for alive
+    confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken a run of this one
     max_runs: int | None = None  # that this process drives at once, where others drive the rest; None: all
     abandoned: set[asyncio.Task[None]] = field(
         default_factory=set
@@ -91,7 +92,7 @@ class ActiveRuns:
         recorder = RunRecorder(run, RunWriter(run, self.runs, self.hub), self.blocking)
         # Now: the run may be stopped before its work takes a step, and then each of these calls needs a result.
         recorder.reopen_calls(prepared.decided_calls)
-        recorder.is_trusted = self.is_trusted
+        recorder.confirm_hold = self.confirm_hold
         loop = asyncio.get_running_loop()
         stopping, tried, handing_over = loop.create_future(), loop.create_future(), asyncio.Event()
         with working_for(run):
@@ -145,9 +146,9 @@ class ActiveRuns:
         """Let another process drive a run on. Return whether that can be: its work may have ended by itself."""
         if outcome.state is not RunState.INTERRUPTED:
             return False
-        async with recorder.hold_draft() as draft:
+        async with recorder.hold_draft() as draft, recorder.hold_candidates(RunState.INTERRUPTED) as candidates:
             recorder.let_go()
-            await self.blocking.run(self.runs.give_back, recorder.run, draft)
+            await self.blocking.run(self.runs.give_back, recorder.run, draft, candidates)
         return True
 
     async def _write_end(

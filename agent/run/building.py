@@ -92,5 +92,5 @@ def build_runner(
         taking = (store, runs, inputs, starter.preparer, active_runs, watchdog, reruns, all_followers, wire, blocking)
         driving = (active_runs, watchdog, reruns, candidates, RunTaker(*taking), blocking)
         runner.worker = starter.fleet = RunWorker(workers, runs, wire, *driving)
-        active_runs.max_runs, active_runs.is_trusted = workers.max_runs, workers.is_trusted
+        active_runs.max_runs, active_runs.confirm_hold = workers.max_runs, runner.worker.confirm_hold
     return runner

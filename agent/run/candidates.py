@@ -5,7 +5,8 @@ They belong to one run, which holds the thread. Nobody can be asked while they w
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -27,7 +28,6 @@ from checkpoints import (
     Candidate,
     CandidateEnd,
     CandidateKey,
-    Run,
     RunEnd,
     Runs,
     RunState,
@@ -64,10 +64,10 @@ class CandidateRecorder(RunRecorder):
     def __init__(self, candidate: Candidate, parent: RunRecorder, runs: Runs, hub: RunHub, blocking: BlockingPool) -> None:
         super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
         self.candidate = candidate
-        self.is_trusted = parent.is_trusted
+        self.confirm_hold = parent.confirm_hold
         self._parent = parent
         self._end_reached: RunEnd | None = None
-        self._is_closed = False
+        self.is_closed = False
 
     def check_open(self) -> None:
         self._parent.check_open()
@@ -90,7 +90,7 @@ class CandidateRecorder(RunRecorder):
         except StateError:
             version = 0
         else:
-            self._is_closed = True
+            self.is_closed = True
         self.publish_end(end.state, version, end.error, end.details)
 
     @asynccontextmanager
@@ -99,7 +99,7 @@ class CandidateRecorder(RunRecorder):
         self._has_ended = True
         async with self._write_lock:
             end = self._end_reached or RunEnd(state)
-            yield () if self._is_closed else [CandidateEnd(self.candidate, end, self.build_last_messages(end.state))]
+            yield () if self.is_closed else [CandidateEnd(self.candidate, end, self.build_last_messages(end.state))]
 
 
 @dataclass(slots=True)
@@ -113,6 +113,7 @@ class _RunCandidates:
     tasks: dict[int, asyncio.Task[RunState]] = field(default_factory=dict)
     stopped: set[int] = field(default_factory=set)  # by a person
     group: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup)
+    context_vars: Context = field(default_factory=copy_context)  # the owner of the run, for whom each model answers
     ready: asyncio.Event = field(default_factory=asyncio.Event)  # set when the first tasks have begun
 
     @asynccontextmanager
@@ -120,6 +121,12 @@ class _RunCandidates:
         async with AsyncExitStack() as held:
             ends = [await held.enter_async_context(each.hold_end(state)) for each in list(self.recorders.values())]
             yield [end for each in ends for end in each]
+
+    def lacks_answer(self, candidate: Candidate) -> bool:
+        """Return whether a candidate is to be written, and no task does: it has not begun, or is tried again elsewhere."""
+        recorder, task = self.recorders.get(candidate.number), self.tasks.get(candidate.number)
+        is_idle = (recorder is None or recorder.is_closed) and (task is None or task.done())
+        return candidate.state is RunState.RUNNING and is_idle
 
     @property
     def is_over(self) -> bool:
@@ -147,14 +154,11 @@ class CandidateDriver:
         recorder.hold_candidates = at_work.hold_ends
         try:
             candidates = await self.blocking.run(self.runs.list_candidates, run.id)
-            running = [each for each in candidates if each.state is RunState.RUNNING]
-            at_work.recorders = {each.number: self._make_recorder(at_work, each) for each in running}
-            # Before the first answer is on the path.
-            requests = await self.blocking.run(lambda: [self._build_request(at_work, each) for each in running])
-            async with at_work.group as group:
-                for each, messages in zip(running, requests, strict=True):
-                    at_work.tasks[each.number] = group.create_task(self._answer_as(at_work, each.number, messages))
-                at_work.ready.set()
+            while waiting := [each for each in candidates if at_work.lacks_answer(each)]:
+                await self._answer_side_by_side(at_work, waiting)
+                if self.runs.worker_id is None:
+                    break
+                candidates = await self.blocking.run(self.runs.list_candidates, run.id)  # one may be tried again elsewhere
         finally:
             at_work.ready.set()
             del self._at_work[run.id]
@@ -163,12 +167,22 @@ class CandidateDriver:
         if all(state is RunState.FAILED for state in ends.values()):
             raise NoModelAnsweredError
 
+    async def _answer_side_by_side(self, at_work: _RunCandidates, candidates: Sequence[Candidate]) -> None:
+        at_work.recorders |= {each.number: self._make_recorder(at_work, each) for each in candidates}
+        # Before the first answer is on the path.
+        requests = await self.blocking.run(lambda: [self._build_request(at_work, each) for each in candidates])
+        at_work.group = asyncio.TaskGroup()
+        async with at_work.group as group:
+            for each, messages in zip(candidates, requests, strict=True):
+                at_work.tasks[each.number] = group.create_task(self._answer_as(at_work, each.number, messages))
+            at_work.ready.set()
+
     def _make_recorder(self, at_work: _RunCandidates, candidate: Candidate) -> CandidateRecorder:
         return CandidateRecorder(candidate, at_work.recorder, self.runs, self.hub, self.blocking)
 
     def _build_request(self, at_work: _RunCandidates, candidate: Candidate) -> list[AnyMessage]:
         settings = replace(at_work.settings, model=candidate.model)
-        return self.inputs.build_candidate_messages(at_work.recorder.run, settings)
+        return self.inputs.build_candidate_messages(candidate, at_work.recorder.run, settings)
 
     async def retry(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> bool:
         """Let one model answer once more while others write. Return whether any do; without them, its run begins again.
@@ -183,23 +197,37 @@ class CandidateDriver:
             return False
         task = at_work.tasks.get(key.number)
         if task is None or task.done():
-            begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             reopen = partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True)
-            ended = task.result() if task else RunState.FAILED
-            work = self._retry_as(at_work, key, reopen, begun, ended)
-            try:
-                at_work.tasks[key.number] = at_work.group.create_task(work)
-            except RuntimeError:  # the run is being stopped
-                work.close()
-                raise NothingToRetryError from None
-            await begun
+            await self._begin_retry(at_work, key, reopen)
         return True
+
+    async def answer_reopened(self, run_id: str) -> None:
+        """Answer once more as the models that are tried again at another process."""
+        at_work = self._at_work.get(run_id)
+        if at_work is None or at_work.is_over:  # then it looks itself
+            return
+        for each in await self.blocking.run(self.runs.list_candidates, run_id):
+            if at_work.lacks_answer(each):
+                with suppress(StateError):
+                    await self._begin_retry(at_work, each.key, lambda: None)
+
+    async def _begin_retry(self, at_work: _RunCandidates, key: CandidateKey, reopen: Callable[[], object]) -> None:
+        """Start the work of a model that answers once more. Raises what `reopen` does."""
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        task = at_work.tasks.get(key.number)
+        work = self._retry_as(at_work, key, reopen, begun, task.result() if task else RunState.FAILED)
+        try:
+            at_work.tasks[key.number] = at_work.group.create_task(work, context=at_work.context_vars.copy())
+        except RuntimeError:  # the run is being stopped
+            work.close()
+            raise NothingToRetryError from None
+        await begun
 
     async def _retry_as(
         self,
         at_work: _RunCandidates,
         key: CandidateKey,
-        reopen: Callable[[], Run],
+        reopen: Callable[[], object],
         begun: asyncio.Future[None],
         ended: RunState,
     ) -> RunState:

@@ -25,10 +25,11 @@ from agent.time_travel.excerpts import ExcerptRefusedError
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Prompt
 from agent.tracing.protocol import Tracer
-from checkpoints import HEAD, MAIN, Message, Run, Runs, RunState, StateError, Store, Thread
+from checkpoints import HEAD, MAIN, Candidate, Message, Run, Runs, RunState, StateError, Store, Thread
 from checkpoints.sentence import sentence
 
 MAX_PREVIEWED_THREADS = 32  # with moves that wait: a preview reads the whole path
+MAX_CANDIDATE_MESSAGES = 1_000  # of one answer; its budget ends it long before
 MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 
 
@@ -72,12 +73,23 @@ class RunInputs:
         path = self.load_recent_messages(run)
         return build_request(system_text, path, resume=resume, convert=self.recent_messages.convert)
 
-    def build_candidate_messages(self, run: Run, settings: ThreadSettings) -> list[AnyMessage]:
-        """Build the request of one of several models: the path to the question as its window holds it, and no sub-agents."""
+    def build_candidate_messages(self, candidate: Candidate, run: Run, settings: ThreadSettings) -> list[AnyMessage]:
+        """Build the request of one of several models: the path to the question as its window holds it, and no sub-agents.
+
+        After it comes what the model has written already, at a process before this one.
+        """
         system_text = compose_system_text(self.load_system_prompt().text, settings.instructions)
         path = self.recent_messages.load(run.thread_id, self._load_window(settings).tokens)
         question = next((place for place in range(len(path), 0, -1) if path[place - 1].type == "human"), len(path))
-        return build_request(system_text, path[:question], convert=self.recent_messages.convert)
+        path = [*path[:question], *self.load_candidate_answer(candidate, run)]
+        return build_request(system_text, path, continue_answer=True, convert=self.recent_messages.convert)
+
+    def load_candidate_answer(self, candidate: Candidate, run: Run) -> list[Message]:
+        """Return what one of several models has written after the question."""
+        if candidate.head_id is None:
+            return []
+        path = self._store.list_messages_to(run.thread_id, candidate.head_id, last=MAX_CANDIDATE_MESSAGES)
+        return path[next((place for place in range(len(path), 0, -1) if path[place - 1].type == "human"), 0) :]
 
     def load_system_prompt(self) -> Prompt:
         return self._tracer.find_prompt(SYSTEM_PROMPT_NAME, SYSTEM_PROMPT)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
 from agent.run.answer_writer import AnswerWriter
 from agent.run.blocking import BlockingPool
+from agent.run.holding import HoldUnknownError, hold_alone
 from agent.run.open_calls import OpenCalls
 from agent.subagents.delegation import OpenCall
 from checkpoints import (
@@ -72,7 +73,7 @@ class RunRecorder:
         self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
         self._has_ended = False
         self.is_taken = False  # by another process
-        self.is_trusted: Callable[[], bool] = lambda: True  # whether the other processes take this one for alive
+        self.confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken the run
         self._open_calls = OpenCalls()
         self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
         # A draft must not be written after the message that it became: a crash then would show the text twice.
@@ -126,10 +127,11 @@ class RunRecorder:
     def _find_reasoning(self, agent: str) -> Reasoning:
         return Reasoning("".join(self._pending_reasoning.get(agent, ())))
 
-    def report_tool_start(self, call_id: str) -> None:
+    async def begin_tool(self, call_id: str) -> None:
         self.check_open()
-        if not self.is_trusted():
-            raise RunEndedError  # it may be another process's by now: no tool runs twice
+        if not await self.confirm_hold():
+            raise HoldUnknownError
+        self.check_open()  # the wait may have told that it is another process's by now
         self._open_calls.note_start(call_id)
         self.writer.publish_event(ToolStarted(call_id))
 
@@ -275,8 +277,8 @@ class SubAgentRecorder:
     def withdraw_text(self) -> None:
         self.recorder.keep_text_as_reasoning(self.agent)
 
-    def report_tool_start(self, call_id: str) -> None:
-        self.recorder.report_tool_start(call_id)
+    async def begin_tool(self, call_id: str) -> None:
+        await self.recorder.begin_tool(call_id)
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         depth = await self.recorder.commit(message, status, agent=self.agent)

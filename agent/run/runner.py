@@ -35,7 +35,18 @@ from agent.run.watchdog import RunWatchdog
 from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
-from checkpoints import Caller, CandidateKey, NewMessage, Run, Store, ThreadNotFoundError, files, require_writer, serde
+from checkpoints import (
+    Caller,
+    CandidateKey,
+    NewMessage,
+    Run,
+    RunActiveError,
+    Store,
+    ThreadNotFoundError,
+    files,
+    require_writer,
+    serde,
+)
 from checkpoints.files import File
 
 if TYPE_CHECKING:
@@ -220,7 +231,12 @@ class Runner:
         active = self.active_runs.by_thread.get(thread_id)
         if active is not None and active.recorder.run.id == key.run_id:  # it is about to end
             await asyncio.wait({active.end, active.tried}, return_when=asyncio.FIRST_COMPLETED)
-        await self._begin_run(RunRequest(thread_id, caller, candidate=key))
+        try:
+            await self._begin_run(RunRequest(thread_id, caller, candidate=key))
+        except RunActiveError as error:
+            if self.worker is None or error.run_id != key.run_id or thread_id in self.active_runs.by_thread:
+                raise
+            await self.worker.retry_candidate(thread_id, key, caller)
 
     def open(self) -> None:
         """Begin to act on what other processes do. Needs the event loop; nothing, where this is the only one."""

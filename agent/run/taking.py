@@ -14,7 +14,20 @@ from agent.run.preparation import PreparedRun, RunPreparer
 from agent.run.reruns import Reruns
 from agent.run.watchdog import RunWatchdog
 from agent.run.wire import Wire
-from checkpoints import MAIN, Draft, Message, MessageStatus, Run, Runs, RunState, Store, act_for
+from agent.subagents.delegation import find_open_calls
+from checkpoints import (
+    MAIN,
+    CandidateEnd,
+    Draft,
+    Message,
+    MessageStatus,
+    Run,
+    RunEnd,
+    Runs,
+    RunState,
+    Store,
+    act_for,
+)
 
 NO_TEXT = Draft()
 MAX_ATTEMPTS = 6  # a run that ends every process which drives it must not end all
@@ -75,10 +88,11 @@ class RunTaker:
         _log.warning("run %s is taken from another process, as attempt %s", run.id, run.attempt)
         newest = self.store.list_messages(run.thread_id, last=1, agent=MAIN)
         last = newest[0] if newest else None
+        self._settle_candidates(run)
         is_own = last is not None and last.run_id == run.id and last.type == "ai"
         kept = [MessageAdded(last, self.store.get_thread(run.thread_id).version)] if last and run.draft != NO_TEXT else []
         job = replace(RunJob.parse(run.job or ""), asks=False, decision=None)
-        if job.scope is None and is_own and last is not None and last.status is MessageStatus.DONE:
+        if job.scope is None and not run.candidates and is_own and last is not None and last.status is MessageStatus.DONE:
             return _TakenRun(run, kept, end=RunState.INTERRUPTED if self._has_open_calls(run) else RunState.DONE)
         if not self._can_go_on(run, job):
             return _TakenRun(run, kept)
@@ -87,9 +101,20 @@ class RunTaker:
 
     def _can_go_on(self, run: Run, job: RunJob) -> bool:
         """Return whether a run goes on by itself: no tool may have been at work, whose effect nobody knows."""
-        if run.candidates or run.attempt > MAX_ATTEMPTS or self.inputs.load_settings(run).graph:
+        if run.attempt > MAX_ATTEMPTS or self.inputs.load_settings(run).graph:
             return False
-        return job.scope is not None or not self._has_open_calls(run)
+        return job.scope is not None or bool(run.candidates) or not self._has_open_calls(run)
+
+    def _settle_candidates(self, run: Run) -> None:
+        """End the answers of several models that were complete, and those in a tool. The others go on."""
+        for each in self.runs.list_candidates(run.id) if run.candidates else ():
+            written = self.inputs.load_candidate_answer(each, run)
+            if each.state is not RunState.RUNNING or not written:
+                continue
+            if find_open_calls(written):
+                self.runs.end_candidate(run, CandidateEnd(each, RunEnd(RunState.INTERRUPTED)))
+            elif written[-1].type == "ai" and written[-1].status is MessageStatus.DONE:
+                self.runs.end_candidate(run, CandidateEnd(each, RunEnd(RunState.DONE)))
 
     def _has_open_calls(self, run: Run) -> bool:
         return bool(self.inputs.load_open_calls(run.thread_id))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from agent.run.active_runs import ActiveRun, ActiveRuns
@@ -17,7 +18,7 @@ from agent.run.reruns import Reruns
 from agent.run.taking import RunTaker
 from agent.run.watchdog import RunWatchdog
 from agent.run.wire import Wire
-from checkpoints import EVERYBODY, Run, Runs, RunState, StoreUnavailableError, act_for
+from checkpoints import EVERYBODY, Caller, CandidateKey, Run, Runs, RunState, StoreUnavailableError, act_for
 from checkpoints.storage.worker_rows import DrivenRun
 from checkpoints.workers import Workers
 
@@ -25,8 +26,11 @@ T = TypeVar("T")
 
 BEAT_SECONDS = 1.0
 POLL_SECONDS = 0.1  # until a run that another process drives has stopped
-STOP, STOP_CANDIDATE, LEAVE_RERUN, RUN_WAITING = "stop", "stop_candidate:", "leave_rerun", "run_waiting"  # commands
-HANDOVER_SECONDS = 10.0  # for a tool to end, before the process does
+# Commands.
+STOP, STOP_CANDIDATE, RETRY_CANDIDATE = "stop", "stop_candidate:", "retry_candidate"
+LEAVE_RERUN, RUN_WAITING = "leave_rerun", "run_waiting"
+MAX_CONFIRM_SECONDS = 10.0  # that a tool waits for a heartbeat
+HANDOVER_SECONDS = 10.0  # for an answer to end, before the process does
 _log = logging.getLogger(__name__)
 
 
@@ -45,6 +49,7 @@ class RunWorker:
     blocking: BlockingPool
     _beating: asyncio.Task[None] | None = field(init=False, default=None)
     _is_closed: bool = field(init=False, default=False)
+    _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     # A thread of its own: a heartbeat waits for nothing else.
     _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
@@ -67,6 +72,14 @@ class RunWorker:
             await self._run_apart(self.workers.leave)
         self._pool.shutdown()
 
+    async def confirm_hold(self) -> bool:
+        """Return whether no other process may have taken a run of this one. After an outage, the next heartbeat tells."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(MAX_CONFIRM_SECONDS):
+                while not self.workers.is_trusted():
+                    await self._next_beat.wait()
+        return self.workers.is_trusted()
+
     def announce_waiting(self, run: Run) -> None:
         """Tell all processes that a run waits for a worker."""
         self.wire.send(RUN_WAITING, run.thread_id, run.id)
@@ -77,7 +90,7 @@ class RunWorker:
             raise QueueFullError
 
     async def hand_over(self) -> None:
-        """Let other processes drive the runs of this one on, if there are any. A run in a tool waits for it a while."""
+        """Let the answers of this process end for a while. Then other processes drive the others on, if there are any."""
         if self._is_closed:
             return
         with suppress(StoreUnavailableError):
@@ -86,11 +99,8 @@ class RunWorker:
 
     async def _hand_over(self, active: ActiveRun) -> None:
         run = active.recorder.run
-        with suppress(TimeoutError):
-            async with asyncio.timeout(HANDOVER_SECONDS):
-                while active.recorder.has_open_calls and not active.end.done():  # noqa: ASYNC110  (no event of its own)
-                    await asyncio.sleep(POLL_SECONDS)
-        if run.job is not None and not run.candidates and not active.recorder.has_open_calls:
+        await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
+        if run.job is not None and not active.end.done() and not active.recorder.has_open_calls:
             await active.hand_over()
             self.announce_waiting(run)
 
@@ -108,6 +118,11 @@ class RunWorker:
     def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
         """Ask the process that drives a run to stop one of its candidates."""
         self.wire.send(f"{STOP_CANDIDATE}{number}", thread_id, run_id)
+
+    async def retry_candidate(self, thread_id: str, key: CandidateKey, caller: Caller) -> None:
+        """Let the process that drives a run write one of its candidates once more. The row says so as well."""
+        await self.blocking.run(partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True))
+        self.wire.send(RETRY_CANDIDATE, thread_id, key.run_id)
 
     def leave_rerun(self, thread_id: str) -> None:
         """Ask the process that asks the questions of a rerun to ask no more."""
@@ -143,6 +158,10 @@ class RunWorker:
                 await self._check_taken(active)
             elif row.stop_wanted:
                 self._stop(active)
+            elif row.has_candidates:
+                self._start_task(self.candidates.answer_reopened(row.id))
+        self._next_beat.set()
+        self._next_beat = asyncio.Event()
         for row in rows:
             if row.worker != self.workers.id:
                 await self._take(row)
@@ -196,5 +215,7 @@ class RunWorker:
             return
         elif command == STOP:
             self._stop(active)
+        elif command == RETRY_CANDIDATE:
+            self._start_task(self.candidates.answer_reopened(run_id))
         elif command.startswith(STOP_CANDIDATE):
             self.candidates.stop_candidate(run_id, int(command.removeprefix(STOP_CANDIDATE)))

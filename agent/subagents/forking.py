@@ -164,8 +164,8 @@ class BranchRecorder:
         self.thoughts.extend(self.written)
         self.written.clear()
 
-    def report_tool_start(self, call_id: str) -> None:
-        pass
+    async def begin_tool(self, call_id: str) -> None:
+        await self.recorder.begin_tool(call_id)
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:
         new = NewMessage(serde.to_body(message), status=status)

@@ -31,7 +31,9 @@ _insert_worker = sa.insert(schema.worker).values(heartbeat=_now).returning(_work
 _beat = sa.update(schema.worker).where(_worker.id == sa.bindparam("beating")).values(heartbeat=_now)
 _runs_query = (
     sa.select(
-        *(_run.id, _run.thread_id, _run.worker, _run.attempt, _run.stop_wanted), _run.job.is_not(None).label("has_job")
+        *(_run.id, _run.thread_id, _run.worker, _run.attempt, _run.stop_wanted),
+        _run.job.is_not(None).label("has_job"),
+        (_run.candidates > 0).label("has_candidates"),
     )
     .where(_is_running, sa.or_(_run.worker == sa.bindparam("beating"), is_free))
     .order_by(_run.started_at)
@@ -49,6 +51,7 @@ class DrivenRun:
     attempt: int
     stop_wanted: bool
     has_job: bool
+    has_candidates: bool
 
 
 def is_orphan(worker_id: int, *, only_own: bool) -> sa.ColumnElement[bool]:

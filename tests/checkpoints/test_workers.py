@@ -20,6 +20,7 @@ from checkpoints import (
     RunTakenError,
     Store,
     StoreInUseError,
+    workers,
 )
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.state_puts import OF_ATTEMPT
@@ -105,6 +106,27 @@ def test_after_an_outage_nobody_is_taken_for_dead_before_all_had_time_for_a_hear
     assert run.id not in {each.id for each in other.workers.beat()}
     other.workers._judges_from = 0
     assert run.id in {each.id for each in other.workers.beat()}
+
+
+def test_a_process_that_was_frozen_during_its_heartbeat_trusts_itself_only_after_the_next(
+    one: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed, beat = 0.0, one.workers._claim.run
+
+    def freeze(work: Callable[[Any], Any]) -> Any:
+        nonlocal passed
+        done = beat(work)
+        passed += 60
+        return done
+
+    clock = workers._read_clock
+    monkeypatch.setattr(workers, "_read_clock", lambda: clock() + passed)
+    monkeypatch.setattr(one.workers._claim, "run", freeze)
+    one.workers.beat()
+    assert not one.workers.is_trusted()
+    monkeypatch.setattr(one.workers._claim, "run", beat)
+    one.workers.beat()
+    assert one.workers.is_trusted()
 
 
 WRITES: dict[str, Write] = {

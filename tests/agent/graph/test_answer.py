@@ -37,7 +37,7 @@ class Heard:
         self.thoughts += self.texts
         self.texts.clear()
 
-    def report_tool_start(self, call_id: str) -> None:
+    async def begin_tool(self, call_id: str) -> None:
         raise AssertionError("an answer starts no tool")
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE) -> int:

@@ -46,7 +46,9 @@ class TestWire(LocalWire):
         self.wires.callbacks.append(callback)
 
 
-def play(story: Story, address: str, *replies: Any, loses: bool = True, tools: Sequence[BaseTool] = ()) -> FakeOpenAI:
+def play(
+    story: Story, address: str, *replies: Any, loses: bool = True, tools: Sequence[BaseTool] = (), **options: Any
+) -> FakeOpenAI:
     """Play with two processes at one conversation. The wire loses everything, unless a test says otherwise."""
 
     async def whole(fake: FakeOpenAI) -> None:
@@ -61,8 +63,8 @@ def play(story: Story, address: str, *replies: Any, loses: bool = True, tools: S
         ]
         async with (
             model_at(fake) as model,
-            running(model, tools, **ways[0]) as first,
-            running(model, tools, **ways[1], thread_id=first.thread_id) as second,
+            running(model, tools, **ways[0], **options) as first,
+            running(model, tools, **ways[1], **options, thread_id=first.thread_id) as second,
         ):
             await story(first, second)
 
@@ -76,6 +78,7 @@ def play(story: Story, address: str, *replies: Any, loses: bool = True, tools: S
 def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
     monkeypatch.setattr(worker, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.05)
 
 
 def stop_beating(process: Running) -> None:
@@ -184,7 +187,15 @@ def test_a_run_whose_process_died_in_a_tool_rests_and_the_tool_runs_no_second_ti
     play(story, postgres_url, asked, Say("I do not know"), tools=[tool("look", look), tool("hear", hear)])
 
 
-def test_a_process_that_others_take_for_dead_begins_no_tool(postgres_url: str) -> None:
+def fork(prompt: str) -> Call:
+    return Call("fork", {"prompts": [prompt]})
+
+
+@pytest.mark.parametrize("calls", [[Call("look", {})], [fork("look"), Call("look", {})]], ids=["root", "branch of a fork"])
+def test_a_process_that_others_take_for_dead_begins_no_tool(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, calls: list[Call]
+) -> None:
+    monkeypatch.setattr(worker, "MAX_CONFIRM_SECONDS", 0.1)
     begun: list[str] = []
 
     async def look() -> str:
@@ -194,14 +205,33 @@ def test_a_process_that_others_take_for_dead_begins_no_tool(postgres_url: str) -
     async def story(one: Running, other: Running) -> None:
         assert one.runner.worker is not None
         stop_beating(one)
-        one.runner.worker.workers._last_beat -= 9
-        await one.end(await one.send("please"))
+        one.runner.worker.workers._last_beat -= 60
+        run = await one.send("please")
+        if len(calls) > 1:  # the fork itself begins in time
+            one.runner.worker.workers._last_beat += 60
+            await one.until(lambda: len(one.store.list_branches(one.thread_id)) > 1)
+            one.runner.worker.workers._last_beat -= 60
+        await one.end(run)
         assert begun == []
         one.runner.worker.workers.beat()
         assert (await one.say("again")).state is RunState.DONE
         assert begun == ["look"]
 
-    play(story, postgres_url, Call("look", {}), Call("look", {}), Say("done"), tools=[tool("look", look)])
+    more = [Say("nothing")] if len(calls) > 1 else []
+    play(story, postgres_url, *calls, *more, Call("look", {}), Say("done"), tools=[tool("look", look)], time_travel="allow")
+
+
+def test_a_tool_waits_for_the_first_heartbeat_after_an_outage(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        assert one.runner.worker is not None
+        stop_beating(one)
+        one.runner.worker.workers._last_beat -= 60
+        run = await one.send("please")
+        await one.until(lambda: len(one.path()) == 2)
+        one.runner.worker.start()
+        assert (await one.end(run)).state is RunState.DONE
+
+    play(story, postgres_url, Call("look", {}), Say("done"), tools=[tool("look", lambda: "seen")])
 
 
 def test_an_answer_that_was_complete_when_its_process_died_is_not_written_again(postgres_url: str) -> None:
