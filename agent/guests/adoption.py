@@ -3,10 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
-from langchain_core.messages import BaseMessage
 from langgraph._internal import _serde
-from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
@@ -29,13 +27,6 @@ def adopt_graph(graph: AnyGraph, saver: BaseCheckpointSaver[Any], store: BaseSto
     adopted.checkpointer = saver
     adopted.store = graph.store or store
     return adopted
-
-
-def read_messages(state: CheckpointTuple, channel: str) -> list[BaseMessage]:
-    """Return the messages of a state, without what its tasks have written since."""
-    value = state.checkpoint["channel_values"].get(channel)
-    content = value.value if isinstance(value, _DeltaSnapshot) else value
-    return content if isinstance(content, list) else []
 
 
 def list_own_types(graph: AnyGraph) -> Collection[tuple[str, ...]]:

@@ -84,7 +84,7 @@ class GuestDriver:
         """Let the graph work on its own loop until it rests."""
         run = prepared.run
         guest = self.catalog.find_graph(prepared.graph)
-        path = await self.blocking.run(GuestPath.load, self.store, run.thread_id)
+        path = await self.blocking.run(GuestPath.load, self.store, self.saver, run.thread_id)
         publish = partial(self.hub.publish, run.thread_id)
         reporter = Reporter(recorder, publish, MAX_ANSWER_CHARS)
         flush = travel.flush_checkpoints
@@ -98,7 +98,7 @@ class GuestDriver:
             keeps_answers=turn.keeps_answers,
             begins_anew=turn.is_after_move,
         )
-        work = GuestRun(self.store, guest, saver, turn.request, path, reporter, travel, delegated, run.id)
+        work = GuestRun(guest, saver, turn.request, path, reporter, travel, delegated, run.id)
         try:
             result = await guest.loop.run_work(work.answer)
         except ThreadExitError as error:

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import LastValue
 from langgraph.types import Command
 
-from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types, read_messages
+from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types
 from agent.guests.definitions import GraphDefinition
 from agent.guests.delegated_work import DelegatedWork
 from agent.guests.fields import format_output, read_input
@@ -23,8 +23,7 @@ from agent.guests.surroundings import choose_context, list_missing_context
 from agent.guests.travel import TRAVEL_KEY, GuestTravel
 from agent.run.outcome import OwnCodeError, locate_error
 from agent.run.requests import RunRequest
-from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, StateError, Store, UnfitMessageError
+from checkpoints import StateError
 from checkpoints.sentence import sentence
 
 
@@ -76,7 +75,6 @@ class GuestTurn:
 class GuestRun:
     """One pass of a guest, on the loop of its graph."""
 
-    store: Store
     guest: GuestGraph
     saver: RunSaver
     request: RunRequest
@@ -106,44 +104,32 @@ class GuestRun:
 
     async def _stream(self, graph: AnyGraph, config: RunnableConfig) -> GuestResult:
         channel = find_messages_channel(graph)
-        is_at_rest = not (await graph.aget_state(config)).next
-        # Nothing refers to these messages afterwards: the graph gets the same copies of them.
-        known = await self._load_messages(channel) if channel else []
-        given = self._choose_input(graph, channel, known, is_at_rest=is_at_rest)
-        del known
+        given = await self._choose_input(graph, channel, config)
         reader = StreamReader(self.reporter, self.delegated)
         options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "durability": "sync", "version": "v2"}
         options["context"] = choose_context(graph, self.guest.definition)
         async for part in graph.astream(given, config, **options):
             reader.read_part(part)
-        reached = await graph.aget_state(config)
         if channel:
-            self._check_last_message(await self._load_messages(channel))
+            self.path.check_last_message()
+            if not (graph.interrupt_before_nodes or graph.interrupt_after_nodes):  # LangGraph's answer reads all messages
+                return GuestResult(is_waiting=bool(self.path.list_questions()))
+        reached = await graph.aget_state(config)
         is_waiting = bool(reached.next or reached.interrupts)
         output = None if is_waiting or channel else format_output(graph, reached.values)
         return GuestResult(is_waiting, output)
 
-    async def _load_messages(self, channel: str) -> list[BaseMessage]:
-        """Return the messages of the state where the conversation stands."""
-        stored = await self.saver.aget_tuple({"configurable": {"thread_id": self.thread_id}})
-        return read_messages(stored, channel) if stored else []
-
-    def _check_last_message(self, known: Sequence[BaseMessage]) -> None:
-        """Refuse a message that the saver could not keep as one of the conversation. Raises `UnfitMessageError`."""
-        turn = load_last_turn(self.store, self.thread_id) if known else []
-        newest = next((each for each in reversed(turn) if each.agent == MAIN), None)
-        if known and (newest is None or known[-1].id not in (newest.id, newest.body["data"].get("id"))):
-            raise UnfitMessageError
-
-    def _choose_input(self, graph: AnyGraph, channel: str | None, known: Sequence[BaseMessage], *, is_at_rest: bool) -> Any:
+    async def _choose_input(self, graph: AnyGraph, channel: str | None, config: RunnableConfig) -> Any:
         """Return what a graph begins with: answers, new messages, or None where it goes on from its last step."""
         if self.request.answers is not None:
             return Command(resume=dict(self.request.answers)) if self.request.answers else None
-        if self.request.continues_answer and not is_at_rest:
+        # Without a message of its own, another try: the graph has its input.
+        may_go_on = self.request.continues_answer or (channel is None and self.request.message is None)
+        if may_go_on and (await graph.aget_state(config)).next:
             return None
-        # Without a reducer, the input takes the place of all messages.
-        new = self.path.list_after([] if channel and isinstance(graph.channels[channel], LastValue) else known)
         if channel is None:
-            is_begun = self.request.message is None and not is_at_rest  # another try: it has its input
-            return None if is_begun else read_input(graph, new)
-        return {**self.path.read_inputs(new), channel: new} if new else None
+            return read_input(graph, self.path.list_last())
+        # Without a reducer, the input takes the place of all messages.
+        is_replaced = isinstance(graph.channels[channel], LastValue)
+        new = self.path.list_all() if is_replaced else self.path.list_new()
+        return {**self.path.read_inputs(), channel: new} if new else None

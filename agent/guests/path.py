@@ -6,46 +6,85 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from agent.guests.interrupts import collect_questions
 from agent.marks import InputsMark
-from checkpoints import MAIN, Message, Store, serde
+from agent.run.questions import GraphQuestion
+from agent.subagents.delegation import load_last_turn
+from checkpoints import MAIN, Message, Store, UnfitMessageError
+from checkpoints.graph_states import WaymarkSaver
+
+_FIRST_READ_MESSAGES = 8  # more than a turn without tools has
 
 
 @dataclass(frozen=True, slots=True)
 class GuestPath:
-    """The path of a conversation when a run begins."""
+    """The end of a conversation when a run begins: the main agent's messages that its graph does not know, and some before.
 
-    stored: Sequence[Message]
+    `known_id` is the last message of the state where the conversation stands. All before it are in that state.
+    """
+
+    store: Store
+    saver: WaymarkSaver
+    thread_id: str
+    known_id: str | None
+    end: Sequence[Message]
 
     @classmethod
-    def load(cls, store: Store, thread_id: str) -> "GuestPath":
-        return cls([message.intact for message in store.list_messages(thread_id, agent=MAIN)])
+    def load(cls, store: Store, saver: WaymarkSaver, thread_id: str) -> "GuestPath":
+        """Read the end of a path. Raises `UnfitMessageError`."""
+        known_id = saver.find_last_message(thread_id)
+        return cls(store, saver, thread_id, known_id, _read_end(store, thread_id, known_id))
 
     @property
     def head_id(self) -> str | None:
-        return self.stored[-1].id if self.stored else None
+        return self.end[-1].id if self.end else None
 
-    def list_after(self, known: Sequence[BaseMessage]) -> list[BaseMessage]:
-        """Return the messages after those that a graph knows, or the user's last one where it knows other messages.
+    def list_new(self) -> list[BaseMessage]:
+        """Return the messages that the graph does not know, or the last one where the state is of another path."""
+        if self.known_id is None:
+            return self.list_all()
+        known = next((place for place, each in enumerate(self.end) if each.id == self.known_id), len(self.end) - 2)
+        return [_convert(message) for message in self.end[known + 1 :]]
 
-        A message that Waymark wrote has the id of its node, as the saver reads it.
-        """
-        shared = len(known) if self._begins_with(known) else max(0, len(self.stored) - 1)
-        return [_add_id(message) for message in self.stored[shared:]]
+    def list_all(self) -> list[BaseMessage]:
+        """Return all messages, for a graph that takes them anew each time."""
+        return [_convert(message) for message in self.store.list_messages(self.thread_id, agent=MAIN)]
 
-    def read_inputs(self, new: Sequence[BaseMessage]) -> dict[str, Any]:
-        """Return the further inputs that the last of these messages brings."""
-        mark = InputsMark.of(self.stored[-1]) if new and self.stored else None
+    def list_last(self) -> list[BaseMessage]:
+        """Return the last message alone, for a graph without a channel of messages."""
+        return [_convert(message) for message in self.end[-1:]]
+
+    def read_inputs(self) -> dict[str, Any]:
+        """Return the further inputs that the last message brings."""
+        mark = InputsMark.of(self.end[-1]) if self.end else None
         return dict(mark.values) if mark else {}
 
-    def _begins_with(self, known: Sequence[BaseMessage]) -> bool:
-        if len(known) > len(self.stored):
-            return False
-        last = self.stored[len(known) - 1] if known else None
-        # The last one suffices: the saver keeps the path to it.
-        return last is None or serde.strip_defaults(known[-1]) == serde.strip_defaults(_add_id(last))
+    def list_questions(self) -> list[GraphQuestion]:
+        """Return the questions that the graph has asked since the state where the conversation stands now."""
+        return collect_questions(self.saver.read_pending_writes(self.thread_id), keeps_answers=True)
+
+    def check_last_message(self) -> None:
+        """Refuse messages of a state that the saver could not keep as the conversation's. Raises `UnfitMessageError`."""
+        known_id = self.saver.find_last_message(self.thread_id)
+        turn = load_last_turn(self.store, self.thread_id) if known_id else []
+        if known_id is not None and known_id != next((each.id for each in reversed(turn) if each.agent == MAIN), None):
+            raise UnfitMessageError
 
 
-def _add_id(stored: Message) -> BaseMessage:
-    message = stored.langchain
+def _read_end(store: Store, thread_id: str, known_id: str | None) -> list[Message]:
+    """Read the main agent's messages from the known one on, or at least the last of them."""
+    count = _FIRST_READ_MESSAGES
+    while True:
+        path = store.list_messages(thread_id, last=count)
+        end = [message for message in path if message.agent == MAIN]
+        is_found = any(message.id == known_id for message in end) if known_id else bool(end)
+        if is_found or len(path) < count:
+            return end
+        count *= 4
+
+
+def _convert(stored: Message) -> BaseMessage:
+    """Return a message for the graph. One that Waymark wrote has the id of its node, as the saver reads it."""
+    message = stored.intact.langchain
     message.id = message.id or stored.id
     return message

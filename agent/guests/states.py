@@ -11,9 +11,10 @@ from agent.events import Event, HeadMoved
 from agent.guests.delegated_work import DelegatedWork
 from agent.guests.reporter import Reporter
 from agent.run.recorder import RunRecorder, WrittenMessage
-from checkpoints import Message, NewMessage, Store
+from checkpoints import NewMessage, Store
 from checkpoints.graph_states.state_puts import OF_ATTEMPT
 
+_USUAL_NEW_MESSAGES = 3
 MAX_NEW_MESSAGES = 50  # of one state that are shown one by one; after more, pages read the conversation anew
 
 
@@ -92,10 +93,9 @@ class StateRecorder:
         before, self.head_id = self.head_id, thread.head_id
         if thread.head_id == before:
             return []
-        newest = self.store.list_messages(self.thread_id, last=MAX_NEW_MESSAGES)
-        added: list[Message] = []
-        for message in reversed(newest):
-            added.insert(0, message)
-            if message.parent_id == before:
-                return [WrittenMessage(each, thread.version, each.langchain) for each in added]
+        for count in (_USUAL_NEW_MESSAGES, MAX_NEW_MESSAGES):
+            newest = self.store.list_messages(self.thread_id, last=count)
+            first = next((place for place, message in enumerate(newest) if message.parent_id == before), None)
+            if first is not None:
+                return [WrittenMessage(each, thread.version, each.langchain) for each in newest[first:]]
         return []

@@ -16,6 +16,7 @@ from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
 from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.run.requests import NothingToDecideError
+from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.time_travel.moves import Move, MoveRefused
 from agent.time_travel.protocol import PathChanged
@@ -131,7 +132,7 @@ class GuestTravel:
 
 def list_open_calls(store: Store, thread_id: str) -> list[ToolCall]:
     """Return the calls of the last answer of a conversation that have no result."""
-    return find_unanswered_calls([each.langchain for each in store.list_messages(thread_id, agent=MAIN)])
+    return find_unanswered_calls([each.langchain for each in load_last_turn(store, thread_id) if each.agent == MAIN])
 
 
 def _is_meant(call: ToolCall, name: str, arguments: Mapping[str, Any]) -> bool:

@@ -21,12 +21,15 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from ..errors import UnfitMessageError
+from ..graph_state import list_paths, read_kind, unwrap_snapshot
 from ..storage import state_rows, thread_rows, write_rows
 from ..storage.database import Database, retry_contended
 from ..storage.state_rows import StoredState
 from ..storage.write_rows import StateKey, Write
 from ..store import Store
 from . import state_copies, state_removal
+from .channel_values import list_numbers
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
 from .state_puts import OF_ATTEMPT, READ_AS_LATEST, StatePut, StateWriter, check_attempt
@@ -55,6 +58,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         """A state whose messages the conversation cannot show has them as a value, or raises `UnfitMessageError`."""
         super().__init__(serde=JsonPlusSerializer(allowed_msgpack_modules=None).with_msgpack_allowlist(allowed_types))
         self.store = store
+        self._messages = messages
         self._paths = KnownPaths()
         self._writer = StateWriter(store, messages, self._paths, takes_unfit_messages=takes_unfit_messages)
 
@@ -130,6 +134,18 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         with self.store.database.begin_read() as connection:
             state = select_standing_state(connection, thread_id)
             return self._reader.read_writes(connection, state) if state else []
+
+    def find_last_message(self, thread_id: str) -> str | None:
+        """Return the id of the last message in the state where a conversation stands. No message is read for it.
+
+        Raises `UnfitMessageError` if that state has messages which are not the conversation's.
+        """
+        with self.store.database.begin_read() as connection:
+            state = select_standing_state(connection, thread_id)
+        reference = unwrap_snapshot(state.body["values"].get(self._messages)) if state else None
+        if read_kind(reference) == "r" and list_numbers(reference):
+            raise UnfitMessageError
+        return next((message_id for message_id, _ in list_paths({"": reference})), None)
 
     @retry_contended
     def place_latest(self, thread_id: str) -> None:

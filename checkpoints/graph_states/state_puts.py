@@ -166,7 +166,7 @@ class StateWriter:
         """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""
         value = put.checkpoint["channel_values"][self._channel]
         content = value.value if isinstance(value, _DeltaSnapshot) else value
-        if type(content) is not list:
+        if not isinstance(content, list):
             return None
         paths = [*list_paths({self._channel: old})]
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()

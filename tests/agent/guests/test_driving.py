@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
-from checkpoints import Caller, Database, NewMessage, RunState
+from checkpoints import Caller, Database, Message, NewMessage, RunState, Store
 from checkpoints.interchange import reading, transfer
 from tests.agent.guests.guests import AGENT, answer, hosting, one_node, read_channels
 from tests.agent.guests.stacks import read_identities
@@ -97,6 +100,27 @@ def test_a_message_that_waymark_or_a_person_wrote_in_between_reaches_the_graph(t
         assert len(chat.path()) == 5
 
     play(tmp_path, story, text)
+
+
+def test_a_turn_reads_the_end_of_a_long_conversation_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    list_messages = Store.list_messages
+
+    def count(self: Store, *place: Any, **options: Any) -> list[Message]:
+        found = list_messages(self, *place, **options)
+        read.append(len(found))
+        return found
+
+    async def story(chat: Running) -> None:
+        chat.store.append(chat.thread_id, [NewMessage({"type": "human", "data": {"content": str(n)}}) for n in range(60)])
+        await chat.say("one")
+        monkeypatch.setattr(Store, "list_messages", count)
+        await chat.say("two")
+        assert 0 < max(read) <= 8
+        assert len(chat.path()) == 64
+        assert chat.said()[-1] == ("ai", "done", "2: two")
+
+    play(tmp_path, story)
 
 
 def test_the_nodes_at_work_and_the_lines_of_a_graph_are_told(tmp_path: Path) -> None:
