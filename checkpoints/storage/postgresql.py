@@ -149,7 +149,7 @@ class Claim:
     def _is_alive(self, connection: sa.Connection) -> bool:
         try:
             connection.exec_driver_sql("SELECT 1")
-        except sa.exc.DBAPIError:
+        except (sa.exc.DBAPIError, sa.exc.PendingRollbackError):  # the second: it was cut in the middle of other work
             connection.close()
             self._connection = None
             return False

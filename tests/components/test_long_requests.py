@@ -37,7 +37,7 @@ class Gate:
             report(progress)
             if progress.phase == self.phase and progress.total and progress.done * 2 > progress.total:
                 self.reached.set()
-                assert self.opened.wait(60)
+                assert self.opened.wait(300)  # longer than a story waits for anything
 
         return report_and_wait
 

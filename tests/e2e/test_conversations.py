@@ -196,7 +196,7 @@ def test_a_copied_link_opens_at_its_message_also_of_a_branch_and_a_checkpoint(
     other.tab.go_forward()
     expect(place).to_contain_text("end")
     expect(place).to_be_in_viewport()
-    other.toast.get_by_role("button", name="Undo").click()
+    other.tab.get_by_role("button", name="Undo last change").click()
     expect(chip).to_contain_text("main")
     other.reload()  # keeps to the current branch
     expect(chip).to_contain_text("main")

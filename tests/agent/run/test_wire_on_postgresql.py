@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
@@ -77,8 +77,15 @@ class Writer:
 
 
 async def _read(process: Process, store: Store, thread_id: str, delay: float) -> list[str]:
-    """What a page shows that opens after a while: the messages, and the text that becomes the next."""
+    """What a page shows that opens after a while. One that lags behind, or was cut off, begins anew."""
     await asyncio.sleep(delay)
+    while True:
+        with suppress(SubscriberLagged):
+            return await _follow(process, store, thread_id)
+
+
+async def _follow(process: Process, store: Store, thread_id: str) -> list[str]:
+    """The messages of a thread, and the text that becomes the next."""
     texts: list[str] = []
     async with process.hub.subscribe(thread_id) as following:
         path = await asyncio.to_thread(store.list_messages, thread_id)

@@ -21,6 +21,7 @@ from alembic.migration import MigrationContext
 from checkpoints import Database, Store, StoreBusyError, StoreInUseError, StoreUnavailableError, TakesTooLongError
 from checkpoints.storage import database, driver_errors, migrations, schema, sqlite, thread_rows
 from checkpoints.storage.database import retry_contended
+from checkpoints.storage.postgresql import Claim
 from tests.checkpoints.conversations import dump, names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_store import at_once
@@ -462,3 +463,13 @@ def test_a_reading_that_takes_too_long_is_given_up_and_harms_no_other(store: Sto
     with pytest.raises(TakesTooLongError), store.database.begin_read(seconds=0.2):
         list(map(store.thread_exists, itertools.repeat("x")))  # many short statements are one long reading
     assert (store.list_threads(), store.database.outage) == ([], "")
+
+
+def test_a_claim_that_was_cut_in_the_middle_of_work_is_taken_again(postgres_url: str) -> None:
+    database = Database.open_url(postgres_url)
+    claim = Claim(database.engine)
+    with pytest.raises(sa.exc.OperationalError):
+        claim.run(lambda connection: connection.execute(sa.text("SELECT pg_terminate_backend(pg_backend_pid())")))
+    assert claim.run(lambda connection: connection.scalar(sa.text("SELECT 1"))) == 1
+    claim.close()
+    database.close()
