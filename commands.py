@@ -6,8 +6,9 @@ Commands that only read work beside a running server. Commands that write need t
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -24,7 +25,8 @@ from checkpoints.progress import Progress, Report, report_within
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
 from command_line import ENDINGS, Arguments
-from config import Settings
+from config import Settings, SettingsError
+from graph_files import list_graphs
 from server.terminal import ProgressLine, escape_controls
 
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
@@ -58,7 +60,7 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
     """Run a command and return its exit code. A refusal is one sentence on the error output."""
     verbs: dict[str, Callable[[Arguments, str], int]] = {
         "export": _run_export,
-        "import": _run_import,
+        "import": partial(_run_import, settings=settings),
         "verify": _run_verify,
         "reindex": _run_reindex,
         "backup": _run_backup,
@@ -66,7 +68,7 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
     }
     try:
         return verbs[arguments.command](arguments, settings.connection_url)
-    except StateError as error:
+    except (StateError, SettingsError) as error:
         return print_refusal(str(error))
     except OSError as error:
         return print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
@@ -159,20 +161,23 @@ def _write_new_file(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _run_import(arguments: Arguments, url: str) -> int:
+def _run_import(arguments: Arguments, url: str, *, settings: Settings) -> int:
+    graphs = [each.name for each in list_graphs(settings, {})]
+    if arguments.graph is not None and arguments.graph not in graphs:
+        raise CommandRefusedError(f"The settings have no graph {arguments.graph!r}. {_describe_graphs(graphs)}")
     with ExitStack() as stack:
         line = stack.enter_context(ProgressLine(sys.stderr))
         count, documents = _read_import(stack.enter_context(open(arguments.file, "rb")), line)
         line.clear()
         database = stack.enter_context(closing(Database.open_url(url)))
         database.claim()
-        for done, doc in enumerate(documents):
+        for done, doc in enumerate(_choose_graph(each, arguments.graph) for each in documents):
             outer = Progress("Importing", done, count, "conversations")
             report = report_within(line.show, outer) if count > 1 else line.show
-            text = _import_document(Store(database), doc, arguments.into, report)
+            text = _import_document(Store(database), doc, arguments.into, graphs, report)
             line.clear()
             print_line(text)
-            for warning in transfer.list_warnings(doc):
+            for warning in transfer.list_warnings(doc, graphs):
                 print_line(warning, sys.stderr)
     return EXIT_OK
 
@@ -188,12 +193,24 @@ def _read_import(file: BinaryIO, line: ProgressLine) -> tuple[int, Iterable[Docu
     return len(found), found
 
 
-def _import_document(store: Store, doc: Document, into: str | None, report: Report) -> str:
+def _choose_graph(doc: Document, graph: str | None) -> Document:
+    """Return a document whose conversation this graph has answered; without one, the document as it is."""
+    if graph is None:
+        return doc
+    thread = doc.thread.model_copy(update={"settings": {**doc.thread.settings, "graph": graph}})
+    return doc.model_copy(update={"thread": thread})
+
+
+def _describe_graphs(graphs: Sequence[str]) -> str:
+    return f"Choose one of: {', '.join(graphs)}." if graphs else "They have none: name one in GRAPH or waymark.toml."
+
+
+def _import_document(store: Store, doc: Document, into: str | None, graphs: Sequence[str], report: Report) -> str:
     """Import a document. Return the line that names its conversation."""
     if into:
         made = transfer.merge_document(store, into, doc, report=report)
     else:
-        made = transfer.import_thread(store, doc, report=report)
+        made = transfer.import_thread(store, doc, graphs=graphs, report=report)
     thread = store.get_thread(into or made.result)
     return f"{'It was here already' if made.repeated else 'Imported'}: {thread.title} ({thread.id})"
 

@@ -5,6 +5,7 @@ import json
 import stat
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -144,6 +145,45 @@ def test_an_import_says_what_it_leaves_out(
     (tmp_path / "talk.json").write_text(with_stray(transfer.export(file_store, talked(file_store, "one")), size=1))
     assert run(tmp_path / "other", "import", str(tmp_path / "talk.json")) == 0
     assert capsys.readouterr().err == "It holds 1 message that nothing shows: it is left out.\n"
+
+
+def test_an_import_keeps_a_graph_of_the_settings_or_takes_the_one_that_is_named(
+    file_store: Store, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    thread_id, file = talked(file_store, "one"), str(tmp_path / "talk.json")
+    file_store.change_settings(thread_id, {"graph": "theirs"})
+    Path(file).write_text(transfer.export(file_store, thread_id))
+
+    def import_file(name: str, settings: dict[str, Any], *options: str) -> tuple[int, Any, str]:
+        """The exit code, the conversation's graph, and what was said beside it."""
+        chosen = Settings(data_dir=tmp_path / name, **settings)
+        code = commands.run_command(parse_arguments(["import", file, *options]), chosen)
+        if code != 0:
+            return code, None, capsys.readouterr().err
+        store = Store(Database.open_file(tmp_path / name / "waymark.db"))
+        (thread,) = store.list_threads()
+        store.database.close()
+        return code, thread.settings.get("graph"), capsys.readouterr().err
+
+    (tmp_path / "some.py").touch()
+    offered: dict[str, Any] = {
+        "graph": f"{tmp_path}/some.py:ours",
+        "graphs": {"theirs": {"path": f"{tmp_path}/some.py:other"}},
+    }
+    kept = "As a new conversation, the graph {} answers it.\n"
+    gone = "Its graph theirs is not offered here: as a new conversation, the built-in agent answers it.\n"
+    assert import_file("kept", offered) == (0, "theirs", kept.format("theirs"))
+    assert import_file("chosen", offered, "--graph", "ours") == (0, "ours", kept.format("ours"))
+    assert import_file("gone", {}) == (0, None, gone)
+    refusals = [
+        import_file("unknown", offered, "--graph", "ourz"),
+        import_file("none", {}, "--graph", "ours"),
+    ]
+    assert [said for _, _, said in refusals] == [
+        "The settings have no graph 'ourz'. Choose one of: ours, theirs.\n",
+        "The settings have no graph 'ours'. They have none: name one in GRAPH or waymark.toml.\n",
+    ]
+    assert not (tmp_path / "unknown" / "waymark.db").exists()
 
 
 def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damaged(

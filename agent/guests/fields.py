@@ -65,8 +65,12 @@ def format_output(graph: AnyGraph, values: Any) -> AIMessage:
     names = graph.output_channels if isinstance(graph.output_channels, list | tuple) else [graph.output_channels]
     given = values if isinstance(values, dict) else {"output": values}
     shown = {str(name): given[name] for name in names if name in given} or given
-    text = json.dumps(shown, indent=2, ensure_ascii=False, default=repr)
+    text = json.dumps(shown, indent=2, ensure_ascii=False, default=_dump_object)
     return AIMessage(f"```json\n{text}\n```")
+
+
+def _dump_object(value: object) -> Any:
+    return {"type": value.type, "content": value.content} if isinstance(value, BaseMessage) else repr(value)
 
 
 def _describe_fields(fields: dict[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any, TypedDict
+from urllib.parse import quote
 
 from agent.marks import QuestionMark
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
@@ -14,6 +15,7 @@ class WorkView(TypedDict):
 
     agent: str
     question: str  # the id of the message that was put to it
+    address: str  # of the agent's messages: a page may show the work before its own address is the conversation's
     messages: int
     waiting: list[Any]  # calls that wait for a person (ToolView): its own, and those of the agents below it
 
@@ -31,11 +33,15 @@ def collect_work(path: Sequence[Message], asker: str) -> dict[tuple[str, str], W
             current.pop(message.agent, None)
             call = question.call
             if asking is not None and call.agent == asker and call.call_id in list_call_ids(asking):
-                work: WorkView = {"agent": message.agent, "question": message.id, "messages": 0, "waiting": []}
-                current[message.agent] = found[asking.id, call.call_id] = work
+                current[message.agent] = found[asking.id, call.call_id] = _begin_work(message)
         if message.agent in current:
             current[message.agent]["messages"] += 1
     return found
+
+
+def _begin_work(question: Message) -> WorkView:
+    address = f"/api/threads/{quote(question.thread_id)}/agents/{quote(question.agent)}"
+    return {"agent": question.agent, "question": question.id, "address": address, "messages": 0, "waiting": []}
 
 
 def find_waiting_calls(path: Sequence[Message], asker: str) -> dict[str, list[OpenCall]]:

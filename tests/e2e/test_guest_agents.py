@@ -23,9 +23,12 @@ def test_the_work_of_a_sub_agent_is_folded_below_its_call_as_it_comes(start: Sta
     page.tab.wait_for_url("**/t/*")
     expect(work(page)).to_contain_text("ask_scout")
     expect(work(page)).to_contain_text("2 messages")  # while its call goes on
+    address = page.tab.evaluate("location.pathname")
+    page.tab.evaluate("history.replaceState(history.state, '', '/')")  # as while the first turn has no address yet
     work(page).locator("summary").first.focus()
     page.tab.keyboard.press("Enter")
     expect(work(page).get_by_test_id("agent-message")).to_have_count(2)
+    page.tab.evaluate("address => history.replaceState(history.state, '', address)", address)
     (tmp_path / "arrived").touch()
     page.wait_for_answer()
     assert page.answer() == "The scout says SEEN FAR."

@@ -16,7 +16,7 @@
  * @typedef {{chars: number, address: string}} MoreView  the rest of a long text
  * @typedef {{count: number, address: string}} MoreCallsView  the calls of a message that have no card
  * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
- * @typedef {{agent: string, question: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
+ * @typedef {{agent: string, question: string, address: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
  * @typedef {{removed: number, before: number, after: number, address: string}} RemovalView

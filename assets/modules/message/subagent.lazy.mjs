@@ -16,16 +16,15 @@ const GONE_TEXT = _("This is no longer part of the conversation.");
 loadStyle(new URL("./subagent.lazy.css", import.meta.url));
 
 /**
- * @param {string} agent
+ * @param {string} address of the messages of the agent
  * @param {string|null} question the id of the message that began the work; null: everything that the agent remembers
  * @param {number} [revision] changes when there is more to fetch
  * @returns {{messages: import("../lib/types.mjs").MessageView[], status: string|null, showEarlier: (() => void)|null}}
  */
-function useMemory(agent, question, revision) {
-  const thread = location.pathname.slice("/t/".length);
+function useMemory(address, question, revision) {
   const [count, setCount] = useState(PORTION_MESSAGES);
   const query = new URLSearchParams(question ? { question, count } : { count });
-  const { content, status } = useFetch(`/api/threads/${thread}/agents/${encodeURIComponent(agent)}?${query}`, GONE_TEXT, revision);
+  const { content, status } = useFetch(`${address}?${query}`, GONE_TEXT, revision);
   const last = useRef(null); // shown until the longer one has come
   last.current = content ?? last.current;
   const { messages, earlier } = last.current ?? { messages: [], earlier: false };
@@ -34,7 +33,7 @@ function useMemory(agent, question, revision) {
 
 /** @param {{work: import("../lib/types.mjs").WorkView, Tool: Function}} props `Tool` renders the card of a call */
 export function SubagentSteps({ work, Tool }) {
-  const memory = useMemory(work.agent, work.question, work.messages);
+  const memory = useMemory(work.address, work.question, work.messages);
   const [isOpen, setOpen] = useState(false);
   return h(
     "div",
@@ -46,7 +45,7 @@ export function SubagentSteps({ work, Tool }) {
       icon("list"),
       _("Open as a transcript"),
     ),
-    isOpen && createPortal(h(AllMessages, { agent: work.agent, Tool, onClose: () => setOpen(false) }), document.body),
+    isOpen && createPortal(h(AllMessages, { work, Tool, onClose: () => setOpen(false) }), document.body),
   );
 }
 
@@ -73,6 +72,6 @@ function SubagentMessage({ message, Tool }) {
 }
 
 /** Everything that a sub-agent remembers in this conversation. */
-function AllMessages({ agent, Tool, onClose }) {
-  return h(ReadingDialog, { title: _("Everything {agent} remembers", { agent }), className: "agent-steps", onClose }, h(Memory, { ...useMemory(agent, null), Tool }));
+function AllMessages({ work: { agent, address }, Tool, onClose }) {
+  return h(ReadingDialog, { title: _("Everything {agent} remembers", { agent }), className: "agent-steps", onClose }, h(Memory, { ...useMemory(address, null), Tool }));
 }

@@ -9,6 +9,7 @@ import pytest
 from agent.events import GraphProgress
 from checkpoints import Caller, RunState
 from tests.agent.guests.guests import hosting, one_node
+from tests.agent.guests.stacks import read_identities
 from tests.agent.guests.test_driving import play
 from tests.agent.running import Running
 
@@ -260,3 +261,53 @@ graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile
         assert str(run.error).startswith("The graph wrote a message that is of no class of LangChain's own, so the")
 
     play(tmp_path, story, text)
+
+
+def test_a_flood_of_values_and_messages_ends_with_all_messages_in_the_conversation(tmp_path: Path) -> None:
+    body = (
+        "def node(state):\n    for number in range(20_000): get_stream_writer()('x' * 1_000)\n"
+        "    return {'messages': [AIMessage(str(number)) for number in range(300)]}"
+    )
+
+    async def story(chat: Running) -> None:
+        assert (await chat.say("hello")).state is RunState.DONE
+        assert [text for _, _, text in chat.said()] == ["hello", *map(str, range(300))]
+        told = [each for each in chat.events if isinstance(each, GraphProgress)]
+        assert len(told) < 1_000
+        assert max(len(line) for each in told for line in each.lines) <= 200
+
+    play(tmp_path, story, one_node(body))
+
+
+def test_a_graph_that_never_ends_is_one_sentence(tmp_path: Path) -> None:
+    text = one_node("def node(state):\n    return {'thing': 1}").replace('builder.add_edge("node", END)', "")
+    text = text.replace(
+        "graph = builder.compile()",
+        'builder.add_edge("node", "node")\ngraph = builder.compile().with_config(recursion_limit=20)',
+    )
+
+    async def story(chat: Running) -> None:
+        run = await chat.say("hello")
+        assert run.state is RunState.FAILED
+        assert "GraphRecursionError: Recursion limit of " in str(run.error)
+
+    play(tmp_path, story, text)
+
+
+def test_channels_with_names_of_ours_are_values_like_others(tmp_path: Path) -> None:
+    names = ["run_id", "head_id", "state_id", "values", "versions", "seen", "metadata", "resumed"]
+    fields = "\n".join(f"    {name}: Any" for name in names)
+    text = one_node(
+        f"def node(state):\n    return {{name: len(state['messages']) for name in {names}}} | {{'messages': 'ok'}}"
+    )
+
+    async def story(chat: Running) -> None:
+        await chat.say("one")
+        before = read_identities(chat.store, chat.thread_id)
+        assert before.keys() == {*names, "messages"}
+        await chat.say("two")
+        assert chat.said()[-1] == ("human", "done", "ok")
+        chat.store.undo(chat.thread_id)
+        assert read_identities(chat.store, chat.thread_id) == before
+
+    play(tmp_path, story, text.replace("    thing: Any", fields))

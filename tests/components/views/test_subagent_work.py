@@ -44,7 +44,9 @@ def works(shown: list[message_view.MessageView]) -> list[WorkView]:
 def test_the_page_shows_the_main_agents_messages_and_counts_the_work_of_others() -> None:
     shown = message_view.describe_messages(AT_WORK, RUNNING)
     assert [view["id"] for view in shown] == ["m0", "m1"]
-    assert works(shown) == [{"agent": "ann", "question": "m2", "messages": 2, "waiting": []}]
+    assert works(shown) == [
+        {"agent": "ann", "question": "m2", "address": "/api/threads/t/agents/ann", "messages": 2, "waiting": []}
+    ]
     assert shown[1]["tools"][0]["status"] == "running"
 
 
