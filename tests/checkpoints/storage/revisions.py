@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0020": ["DROP TABLE identity"],
     "0018": ["DROP TABLE invitation", "DROP TABLE person"],
     "0017": [
         "DROP TABLE worker",
