@@ -33,6 +33,7 @@ class _Passwords(TypedDict):
 
 def add_routes(server: FastAPI, people: People) -> None:
     door = people.door
+    assert isinstance(door, PasswordDoor)
 
     @server.get(SIGN_IN_PATH)
     async def show_sign_in(request: Request) -> Response:
