@@ -5,6 +5,7 @@ invention cost one statement at a time.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,7 @@ MAX_REMEMBERED = 1_000
 LIMITS = SessionLimits(MAX_SESSION_SECONDS, MAX_IDLE_SECONDS, MAX_SESSIONS)
 P = ParamSpec("P")
 T = TypeVar("T")
+_log = logging.getLogger("waymark.sessions")
 
 
 class PersonSessions:
@@ -91,11 +93,12 @@ class PersonSessions:
             try:
                 found = {each.cookie_hash: _to_session(each) for each in await self._run(self._stored.find, list(wanted))}
                 self._remember(wanted, found.values())
-            except StoreUnavailableError:
+            except Exception as error:  # noqa: BLE001  (whatever it is, nobody is signed out by it)
+                if not isinstance(error, StoreUnavailableError):
+                    _log.error("the sessions could not be read", exc_info=error)
                 found = self._recall()
-                missing = SessionsUnavailableError()
                 for cookie_hash in wanted.keys() - found.keys():
-                    wanted.pop(cookie_hash).set_exception(missing)
+                    wanted.pop(cookie_hash).set_exception(SessionsUnavailableError())
             for cookie_hash, future in wanted.items():
                 future.set_result(found.get(cookie_hash))
 
