@@ -42,7 +42,7 @@ from components.rendering import Renderer
 from components.services import Services
 from config import Settings, SettingsError, load_settings
 from connecting import EnvFileConnector
-from joining import Role, join_workers
+from joining import Role, build_long_requests, build_uploads, join_workers
 from loading import AgentLoader, DeferredGraph
 from page_server import build_guard, format_host
 from server import garbage
@@ -130,7 +130,7 @@ def create_app(
     if workers is None:  # else: see RunWorker
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
-    people = entering.build_people(settings, port, address, services) if role != "work" else None
+    people = entering.build_people(settings, address, services) if role != "work" else None
     sign_in = people.door if people else entering.build_sign_in(settings, port, address, _print_link)
     metrics = _build_metrics(settings, services)
     proxy, public_url = factory.build_proxy(settings), settings.public_url
@@ -212,6 +212,8 @@ def _build_services(
         tracer=tracer,
         prices=prices,
         renderer=Renderer(),
+        long_requests=build_long_requests(store, blocking),
+        uploads=build_uploads(store, blocking),
         wire=wire,
         sign_out_url=settings.sign_out_url,
         has_passwords=settings.auth == "password",

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import factory
 from checkpoints import Store
-from checkpoints.storage.postgresql import SIGN_IN_KEY
 from command_line import Arguments
 from commands import EXIT_OK, print_line, print_refusal
 from components.services import Services
 from config import Settings
 from page_server import format_host
 from server.session_door import SessionDoor
-from server.sessions import Sessions
 from server.sign_in import SignIn
 from server.static_files import load_page_files
 
 if TYPE_CHECKING:
-    from checkpoints.accounts import Accounts
     from people.admin import People
     from people.door import PasswordDoor
     from people.oidc_door import OidcDoor
@@ -38,30 +35,30 @@ def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Ca
     )
 
 
-def build_people(settings: Settings, port: int, address: str, services: Services) -> "People | None":
-    """Return the way in of people; only then are the libraries for it imported.
-
-    Raises `StoreInUseError` beside another server.
-    """
+def build_people(settings: Settings, address: str, services: Services) -> "People | None":
+    """Return the way in of people; only then are the libraries for it imported."""
     if settings.auth not in ("password", "oidc"):
         return None
-    services.store.database.claim(SIGN_IN_KEY)
     from people.admin import People  # noqa: PLC0415
 
     build = _build_oidc_door if settings.auth == "oidc" else _build_password_door
-    return People(build(settings, port, address, services), services)
+    return People(build(settings, address, services), services)
 
 
-def _build_password_door(settings: Settings, port: int, address: str, services: Services) -> "PasswordDoor":
+def _build_password_door(settings: Settings, address: str, services: Services) -> "PasswordDoor":
     from checkpoints.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.door import PasswordDoor  # noqa: PLC0415
     from people.pages import Pages  # noqa: PLC0415
     from people.passwords import Passwords  # noqa: PLC0415
+    from people.sessions import PersonSessions  # noqa: PLC0415
+    from people.tries import TryLimits  # noqa: PLC0415
 
-    files, accounts = load_page_files().root, Accounts(services.store)
+    files = load_page_files().root
     return PasswordDoor(
-        _open_sessions(settings, port, accounts),
-        accounts,
+        PersonSessions(services.store),
+        Accounts(services.store),
+        TryLimits(SignInCounters(services.store)),
         Passwords(),
         Pages(files),
         services.run_blocking,
@@ -72,13 +69,16 @@ def _build_password_door(settings: Settings, port: int, address: str, services: 
     )
 
 
-def _build_oidc_door(settings: Settings, port: int, address: str, services: Services) -> "OidcDoor":
+def _build_oidc_door(settings: Settings, address: str, services: Services) -> "OidcDoor":
     from checkpoints.accounts import Accounts  # noqa: PLC0415
     from checkpoints.identities import Identities  # noqa: PLC0415
+    from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.oidc_door import CALLBACK_PATH, OidcDoor  # noqa: PLC0415
     from people.oidc_pages import OidcPages  # noqa: PLC0415
     from people.provider import Client, Provider  # noqa: PLC0415
     from people.provider_claims import GroupRoles  # noqa: PLC0415
+    from people.sessions import PersonSessions, limit_sessions  # noqa: PLC0415
+    from people.tries import TryLimits  # noqa: PLC0415
 
     assert settings.oidc_issuer
     assert settings.oidc_client_id
@@ -91,33 +91,22 @@ def _build_oidc_door(settings: Settings, port: int, address: str, services: Serv
         wanted_claims=(*claims, "name"),
     )
     groups = (settings.oidc_admin_groups, settings.oidc_member_groups, settings.oidc_reader_groups)
-    files, accounts = load_page_files().root, Accounts(services.store)
+    files = load_page_files().root
     return OidcDoor(
-        _open_sessions(settings, port, accounts),
-        accounts,
+        PersonSessions(services.store, limit_sessions(settings.oidc_session_hours * 3600)),
+        Accounts(services.store),
         Identities(services.store),
+        TryLimits(SignInCounters(services.store)),
         Provider(settings.oidc_issuer, client),
         OidcPages(files),
         services.run_blocking,
         roles=GroupRoles(*(frozenset(each or ()) for each in groups)),
         groups_claims=claims,
-        session_seconds=settings.oidc_session_hours * 3600,
         address=address,
         public_url=settings.public_url,
         script=f"{files}/sign-in.js",
         proxies=settings.proxy_networks or (),
     )
-
-
-def _open_sessions(settings: Settings, port: int, accounts: "Accounts") -> Sessions:
-    """Open the sessions of people, without those of another way in, of another database, or of its earlier state."""
-    sessions = factory.open_sessions(settings.data_dir, port, names_people=True)
-    known = (each for each in accounts.list_accounts() if bool(each.password_hash) == (settings.auth == "password"))
-    roles = {each.name: each.role for each in known}
-    for session in sessions.list_open(None):
-        if roles.get(session.person) != session.role:
-            sessions.end(session.id)
-    return sessions
 
 
 def print_invitation(arguments: Arguments, settings: Settings) -> int:

@@ -29,7 +29,7 @@ from config import Settings, SettingsError
 from graph_files import list_graphs
 from loading import LoadedAgent
 from server.session_door import PAGE_KEY_HEADER
-from server.sessions import Sessions, load_sessions
+from server.session_file import SessionFile, load_sessions
 from server.trusted_proxy import SECRET_HEADER, TrustedProxy
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ def build_wire(store: Store, hub: RunHub, blocking: BlockingPool) -> "Postgresql
     return PostgresqlWire(hub, Notifications(store.database.engine), FollowedRows(store, Runs(store), blocking))
 
 
-def open_sessions(folder: Path, port: int, *, names_people: bool = False) -> Sessions:
+def open_sessions(folder: Path, port: int) -> SessionFile:
     try:
-        return load_sessions(folder, port, names_people=names_people)
+        return load_sessions(folder, port)
     except OSError as error:
         raise SettingsError(f"DATA_DIR {folder} cannot be used: {error.strerror}.") from error
 

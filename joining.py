@@ -4,7 +4,10 @@ import os
 import socket
 from typing import TYPE_CHECKING, Literal
 
+from agent.run.blocking import BlockingPool
 from checkpoints import Store, StoreUnavailableError
+from components.long_requests import LongRequests
+from components.uploads import MAX_KEPT_BYTES, MAX_KEPT_SECONDS, MAX_KEPT_UPLOADS, Uploads
 from config import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -31,3 +34,24 @@ def join_workers(store: Store, settings: Settings, role: Role) -> "Workers | Non
     except StoreUnavailableError:
         store.database.close()
         raise
+
+
+def build_uploads(store: Store, blocking: BlockingPool) -> Uploads:
+    """Return the uploads: in memory, or in the database where several processes serve the page."""
+    if store.database.kind != "postgresql":
+        return Uploads()
+    from checkpoints.kept_uploads import KeptUploads  # noqa: PLC0415
+    from components.shared_uploads import SharedUploads  # noqa: PLC0415
+
+    kept = KeptUploads(store, max_bytes=MAX_KEPT_BYTES, max_count=MAX_KEPT_UPLOADS, max_seconds=MAX_KEPT_SECONDS)
+    return SharedUploads(kept, blocking.run)
+
+
+def build_long_requests(store: Store, blocking: BlockingPool) -> LongRequests:
+    """Return the long requests: in memory, or in the database where several processes serve the page."""
+    if store.database.kind != "postgresql":
+        return LongRequests()
+    from checkpoints.followed_requests import FollowedRequests  # noqa: PLC0415
+    from components.shared_requests import SharedLongRequests  # noqa: PLC0415
+
+    return SharedLongRequests(FollowedRequests(store), blocking.run)

@@ -7,16 +7,16 @@ see `identities`.
 
 import hashlib
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 import sqlalchemy as sa
 
 from .errors import StateError
-from .names import clean_name
+from .names import clean_name, make_skeleton
 from .sentence import sentence
-from .storage import schema
+from .storage import schema, session_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
 from .storage.thread_rows import from_time, to_time
@@ -152,29 +152,53 @@ class Accounts:
             invitation = self._require_invitation(connection, token)
             connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation.id))
             if invitation.person is not None:
-                return _set_password(connection, invitation.person, password_hash)
+                changed = _require(connection, invitation.person)
+                _set_password(connection, changed.name, password_hash)
+                session_rows.delete_sessions(connection, changed.name)
+                return replace(changed, password_hash=password_hash)
             account = Account(self._check_name(connection, name), invitation.role, password_hash, self._store.now())
             insert_account(connection, account)
         return account
 
     @act_for(EVERYBODY)
     @retry_contended
-    def change_password(self, name: str, former_hash: str, new_hash: str) -> bool:
-        """Change a password, unless it was changed meanwhile. Return whether it was this one."""
-        own = sa.and_(_person.name == name, _person.password_hash == former_hash)
+    def change_password(self, name: str, former_hash: str, new_hash: str, *, session_id: str) -> bool:
+        """Change a password, and end all sessions of the person but one, and the links for a new password.
+
+        Return whether the former password was still this one; else nothing changes.
+        """
         with self._store.database.begin_write("person") as connection:
-            changed = connection.execute(sa.update(schema.person).where(own).values(password_hash=new_hash)).rowcount
-        return bool(changed)
+            account = _find(connection, name)
+            if account is None or account.password_hash != former_hash:
+                return False
+            _set_password(connection, account.name, new_hash)
+            session_rows.delete_sessions(connection, account.name, session_id)
+        return True
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def renew_hash(self, account: Account, new_hash: str) -> Account:
+        """Replace the hash of the same password, unless the password was changed meanwhile."""
+        own = sa.and_(_person.name == account.name, _person.password_hash == account.password_hash)
+        with self._store.database.begin_write("person") as connection:
+            connection.execute(sa.update(schema.person).where(own).values(password_hash=new_hash))
+        return replace(account, password_hash=new_hash)
 
     @act_for(EVERYBODY)
     @retry_contended
     def change_role(self, name: str, role: Role) -> None:
-        """Raises `InvalidAccountError` for the last admin."""
+        """Change a role, and end the person's sessions, and the links that they have made as an admin.
+
+        Raises `InvalidAccountError` for the last admin.
+        """
         with self._store.database.begin_write("person") as connection:
             account = _require(connection, name)
             if role != Role.ADMIN:
                 require_other_admin(connection, account)
             connection.execute(sa.update(schema.person).where(_person.name == account.name).values(role=role))
+            session_rows.delete_sessions(connection, account.name)
+            if role != Role.ADMIN:
+                delete_links_of(connection, account.name)
 
     @act_for(EVERYBODY)
     def check_erasable(self, name: str) -> None:
@@ -202,19 +226,22 @@ class Accounts:
 def clean_person_name(name: str) -> str:
     """Return a name as it is kept. Raises `InvalidAccountError`."""
     cleaned = clean_name(unicodedata.normalize("NFKC", name))
-    if not cleaned or len(cleaned) > MAX_PERSON_NAME_CHARS or "," in cleaned or _fold(cleaned) == LOCAL_OWNER:
+    is_reserved = make_skeleton(cleaned) in ("", *map(make_skeleton, (LOCAL_OWNER, THE_COMMAND_LINE)))
+    if is_reserved or len(cleaned) > MAX_PERSON_NAME_CHARS or "," in cleaned:
         raise InvalidAccountError(sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_PERSON_NAME_CHARS))
     return cleaned
 
 
 def is_free(connection: sa.Connection, name: str) -> bool:
-    """Return whether a new person may have a clean name."""
-    return _find(connection, name) is None and not owns_things(connection, name)
+    """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
+    skeleton = make_skeleton(name)
+    looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
+    return not looks_taken and _find(connection, name) is None and not owns_things(connection, name)
 
 
 def insert_account(connection: sa.Connection, account: Account) -> None:
     """Insert an account whose name is free."""
-    row = {"name": account.name, "folded": _fold(account.name), "role": account.role}
+    row = {"name": account.name, "folded": fold_person_name(account.name), "role": account.role}
     times = {"created_at": from_time(account.created_at)}
     connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=account.password_hash))
 
@@ -244,14 +271,19 @@ def _require(connection: sa.Connection, name: str) -> Account:
 
 
 def _find(connection: sa.Connection, name: str) -> Account | None:
-    row = connection.execute(sa.select(schema.person).where(_person.folded == _fold(name))).one_or_none()
+    row = connection.execute(sa.select(schema.person).where(_person.folded == fold_person_name(name))).one_or_none()
     return None if row is None else _to_account(row)
 
 
-def _set_password(connection: sa.Connection, name: str, password_hash: str) -> Account:
-    account = _require(connection, name)
+def delete_links_of(connection: sa.Connection, name: str) -> None:
+    """End the links that somebody has made: who is no admin any more could come back by one."""
+    connection.execute(sa.delete(schema.invitation).where(_invitation.made_by == name))
+
+
+def _set_password(connection: sa.Connection, name: str, password_hash: str) -> None:
+    """Change a password, and end the other links for a new one."""
     connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
-    return Account(account.name, account.role, password_hash, account.created_at)
+    connection.execute(sa.delete(schema.invitation).where(_invitation.person == name))
 
 
 def _count_admins(connection: sa.Connection) -> int:
@@ -267,8 +299,8 @@ def _to_invitation(row: sa.Row[tuple[object, ...]]) -> Invitation:
     return Invitation(row.id, Role(row.role), row.person, row.made_by, to_time(row.expires_at))
 
 
-def _fold(name: str) -> str:
-    """Return what two names have in common that people take for one."""
+def fold_person_name(name: str) -> str:
+    """Return what a name is found and counted by, however it is written."""
     return clean_name(unicodedata.normalize("NFKC", name)).casefold()
 
 

@@ -23,7 +23,7 @@ from .accounts import (
 )
 from .errors import StateError
 from .sentence import sentence
-from .storage import schema
+from .storage import schema, session_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
 from .store import Store
@@ -62,7 +62,10 @@ class Identities:
     @act_for(EVERYBODY)
     @retry_contended
     def admit(self, issuer: str, subject: str, wanted_name: str, role: Role) -> Admission:
-        """Return the account of somebody who signs in, with the role of now. Raises `ErasedPersonError`."""
+        """Return the account of somebody who signs in, with the role of now. Another role ends their sessions.
+
+        Raises `ErasedPersonError`.
+        """
         identity = hash_identity(issuer, subject)
         with self._store.database.begin_write("person") as connection:
             row = connection.execute(sa.select(schema.identity).where(_identity.id == identity)).one_or_none()
@@ -77,14 +80,17 @@ class Identities:
             if known.role == role:
                 return Admission(known)
             connection.execute(sa.update(schema.person).where(_person.name == known.name).values(role=role))
+            session_rows.delete_sessions(connection, known.name)
             return Admission(Account(known.name, role, known.password_hash, known.created_at), has_new_role=True)
 
     @act_for(EVERYBODY)
-    def find_person(self, issuer: str, subject: str) -> str | None:
-        """Return the name of somebody who has signed in before, and was not erased."""
+    @retry_contended
+    def end_sessions(self, issuer: str, subject: str) -> None:
+        """End the sessions of somebody who may not come in any more."""
         query = sa.select(_identity.person).where(_identity.id == hash_identity(issuer, subject))
-        with self._store.database.begin_read() as connection:
-            return connection.scalar(query)
+        with self._store.database.begin_write("person") as connection:
+            if person := connection.scalar(query):
+                session_rows.delete_sessions(connection, person)
 
     @act_for(EVERYBODY)
     @retry_contended

@@ -4,8 +4,8 @@ A page names such a request in a header, reads its progress while it waits, and 
 """
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -42,13 +42,13 @@ class LongRequest:
 
 
 class LongRequests:
-    """The requests that are running now."""
+    """The requests that are running now at this process."""
 
     def __init__(self) -> None:
         self._running: dict[str, LongRequest] = {}
 
-    @contextmanager
-    def follow(self, identifier: str) -> Iterator[LongRequest]:
+    @asynccontextmanager
+    async def follow(self, identifier: str) -> AsyncIterator[LongRequest]:
         """Follow a request until the block ends."""
         identifier = name_for_owner(identifier)
         request = self._running[identifier] = LongRequest()
@@ -58,15 +58,18 @@ class LongRequests:
             if self._running.get(identifier) is request:
                 del self._running[identifier]
 
-    def find_progress(self, identifier: str) -> Progress | None:
+    async def find_progress(self, identifier: str) -> Progress | None:
         """Return the last progress; None before the first report, and for a request that has ended."""
-        request = self._running.get(name_for_owner(identifier))
+        request = self._find_running(identifier)
         return request.progress if request else None
 
-    def cancel(self, identifier: str) -> None:
+    async def cancel(self, identifier: str) -> None:
         """Cancel a request: its next report ends it. After its last report, it ends as if it were not cancelled."""
-        if request := self._running.get(name_for_owner(identifier)):
+        if request := self._find_running(identifier):
             request.is_cancelled = True
+
+    def _find_running(self, identifier: str) -> LongRequest | None:
+        return self._running.get(name_for_owner(identifier))
 
 
 def get_report() -> Report:
@@ -86,7 +89,7 @@ class LongRequestLayer:
         if not _ID.fullmatch(identifier):
             await self._app(scope, receive, send)
             return
-        with self._requests.follow(identifier) as request:
+        async with self._requests.follow(identifier) as request:
             token = _report.set(request.report)
             try:
                 await self._app(scope, receive, send)

@@ -36,20 +36,50 @@ class Upload:
     """A file that has arrived. An import keeps the documents that its preview has read."""
 
     data: bytearray  # to be copied on another thread
-    expiry: asyncio.TimerHandle
-    owner: str | None  # who has sent it
     documents: list[Document] | None = None
 
 
+@dataclass(frozen=True)
+class _Kept:
+    upload: Upload
+    owner: str | None  # who has sent it
+    expiry: asyncio.TimerHandle
+
+
 class Uploads:
-    """The uploads that no action has used yet. The oldest ones give way to new ones."""
+    """The uploads that no action has used yet, in memory. The oldest ones give way to new ones."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Upload] = {}  # the oldest first
-        self._bytes = 0
+        self._kept: dict[str, _Kept] = {}  # the oldest first
+        self._bytes = 0  # also of those that are arriving
 
     async def receive(self, pieces: AsyncIterable[bytes]) -> str:
         """Keep a file, and return its id. Raises `TooManyUploadsError`, `ReadOnlyError`, and the errors of the pieces."""
+        data = await self._collect(pieces)
+        while len(self._kept) >= MAX_KEPT_UPLOADS:
+            self._drop_oldest()
+        identifier = create_upload_id()
+        expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self._drop, identifier)
+        self._kept[identifier] = _Kept(Upload(data), get_acting_owner(), expiry)
+        return identifier
+
+    async def find(self, identifier: str) -> Upload | None:
+        """Return an upload; None if it is not kept, or is another owner's."""
+        found = self._kept.get(identifier)
+        return found.upload if found and found.owner == get_acting_owner() else None
+
+    def keep_documents(self, identifier: str, documents: list[Document]) -> None:
+        """Keep the documents of an upload, and drop those of all others: they are larger than their file."""
+        for name, each in self._kept.items():
+            each.upload.documents = documents if name == identifier else None
+
+    async def forget(self, identifier: str) -> None:
+        """Drop an upload of the owner who acts, if it is still kept."""
+        if await self.find(identifier):
+            self._drop(identifier)
+
+    async def _collect(self, pieces: AsyncIterable[bytes]) -> bytearray:
+        """Return a whole file, whose bytes are reserved until `_release`."""
         require_writer()
         data = bytearray()  # a list of pieces could cost a client's single bytes forty times their size
         try:
@@ -57,35 +87,17 @@ class Uploads:
                 self._reserve(len(piece))
                 data += piece
         except BaseException:
-            self._bytes -= len(data)
+            self._release(data)
             raise
-        while len(self._kept) >= MAX_KEPT_UPLOADS:
-            self._drop_oldest()
-        identifier = secrets.token_urlsafe(16)
-        expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self._drop, identifier)
-        self._kept[identifier] = Upload(data, expiry, get_acting_owner())
-        return identifier
+        return data
 
-    def find(self, identifier: str) -> Upload | None:
-        """Return an upload; None if it is not kept, or is another owner's."""
-        found = self._kept.get(identifier)
-        return found if found and found.owner == get_acting_owner() else None
-
-    def keep_documents(self, upload: Upload, documents: list[Document]) -> None:
-        """Keep the documents of an upload, and drop those of all others: they are larger than their file."""
-        for each in self._kept.values():
-            each.documents = None
-        upload.documents = documents
-
-    def forget(self, identifier: str) -> None:
-        """Drop an upload of the owner who acts, if it is still kept."""
-        if self.find(identifier):
-            self._drop(identifier)
+    def _release(self, data: bytearray) -> None:
+        self._bytes -= len(data)
 
     def _drop(self, identifier: str) -> None:
-        if (upload := self._kept.pop(identifier, None)) is not None:
-            upload.expiry.cancel()
-            self._bytes -= len(upload.data)
+        if (kept := self._kept.pop(identifier, None)) is not None:
+            kept.expiry.cancel()
+            self._release(kept.upload.data)
 
     def _reserve(self, size: int) -> None:
         while self._kept and self._bytes + size > MAX_KEPT_BYTES:
@@ -96,3 +108,7 @@ class Uploads:
 
     def _drop_oldest(self) -> None:
         self._drop(next(iter(self._kept)))
+
+
+def create_upload_id() -> str:
+    return secrets.token_urlsafe(16)

@@ -71,7 +71,7 @@ class People:
         """Describe the people and the open links."""
         run, accounts = self.services.run_blocking, self.door.accounts
         return {
-            "people": [self._describe_account(each, current) for each in await run(accounts.list_accounts)],
+            "people": [await self._describe_account(each, current) for each in await run(accounts.list_accounts)],
             "links": [
                 {
                     "id": each.id,
@@ -86,8 +86,8 @@ class People:
             "has_passwords": self.has_passwords,
         }
 
-    def _describe_account(self, account: Account, current: Session) -> dict[str, Any]:
-        browsers = len(self.door.sessions.list_open(account.name))
+    async def _describe_account(self, account: Account, current: Session) -> dict[str, Any]:
+        browsers = len(await self.door.sessions.list_open(account.name))
         is_self = account.name == current.person
         return {"name": account.name, "role": account.role, "browsers": browsers, "is_self": is_self}
 
@@ -111,22 +111,18 @@ class People:
         _note(current, "ended the link %r", link_id)
 
     async def change_role(self, current: Session, name: str, role: Role) -> None:
-        """Change a role, and end the person's sessions, which have the former one. Raises `InvalidAccountError`."""
+        """Change a role, and end the person's sessions. Raises `InvalidAccountError`."""
         await self.services.run_blocking(self.door.accounts.change_role, name, role)
-        self.door.end_sessions(name)
-        await self.door.save()
         _note(current, "made %r a %s", name, role)
 
     async def erase(self, current: Session, name: str) -> PersonErasure:
         """Stop the answers of a person, and erase all that is theirs. Raises `InvalidAccountError`."""
         await self.services.run_blocking(self.door.accounts.check_erasable, name)
-        self.door.end_sessions(name)
+        await self.door.sessions.end([each.id for each in await self.door.sessions.list_open(name)])
         with act_for(name):
             for thread_id in await self.services.run_blocking(self.services.runs.list_running_threads):
                 await self.services.runner.stop(thread_id)
         erased = await self.services.run_blocking(erase_person, self.services.store.database, name)
-        self.door.end_sessions(name)  # of who signed in meanwhile
-        await self.door.save()
         _note(current, "erased %r", name)
         return erased
 

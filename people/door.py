@@ -8,6 +8,7 @@ import hmac
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from math import ceil
 from typing import Any
@@ -16,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from checkpoints import StoreUnavailableError
 from checkpoints.accounts import (
     THE_SERVER,
     Account,
@@ -23,16 +25,19 @@ from checkpoints.accounts import (
     InvalidAccountError,
     Role,
     clean_person_name,
+    fold_person_name,
 )
+from checkpoints.sessions import AccountChangedError
 from people import tries
 from people.client_address import Network, read_client_address
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages
 from people.passwords import Passwords, TooBusyError, check_password
+from people.sessions import PersonSessions
 from people.tries import Counter, TryLimits
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.session_door import SessionDoor, list_cookie_values
-from server.sessions import Session, Sessions
+from server.sessions import Session
 from words import N_, _, ngettext, say
 
 JOIN_PATH = "/join"
@@ -48,8 +53,9 @@ class PasswordDoor(SessionDoor):
 
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: PersonSessions,
         accounts: Accounts,
+        limits: TryLimits,
         passwords: Passwords,
         pages: Pages,
         run_blocking: Callable[..., Awaitable[Any]],
@@ -58,7 +64,6 @@ class PasswordDoor(SessionDoor):
         public_url: str | None = None,
         script: str,
         proxies: Sequence[Network] = (),
-        limits: TryLimits | None = None,
     ) -> None:
         super().__init__(sessions, address=address, public_url=public_url, script=script)
         self.accounts = accounts
@@ -66,7 +71,8 @@ class PasswordDoor(SessionDoor):
         self.pages = pages
         self._run_blocking = run_blocking
         self._proxies = proxies
-        self._limits = limits or TryLimits()
+        self._limits = limits
+        self._close_sessions = sessions.close
         self._known_cookie = self.cookie_name.replace("_", "_known_", 1)
         self._wrong_tries = LineLimiter(_report_wrong_tries, schedule_on_loop)
 
@@ -80,6 +86,7 @@ class PasswordDoor(SessionDoor):
 
     def close(self) -> None:
         self.passwords.close()
+        self._close_sessions()
 
     def build_link(self, token: str) -> str:
         return f"{self.address}{JOIN_PATH}?token={token}"
@@ -103,18 +110,26 @@ class PasswordDoor(SessionDoor):
         def show(problem: str, status: HTTPStatus) -> Response:
             return self.pages.build_sign_in(next_path=next_path, problem=problem, name=name, status=status)
 
-        if wait := self._limits.take(counters):
+        if wait := await self._run_blocking(self._limits.take, counters):
             return _ask_to_wait(show(describe_wait(wait), HTTPStatus.TOO_MANY_REQUESTS), wait)
         try:
             fits = await self.passwords.verify(account.password_hash if account else None, password)
+            if account is None or not fits:
+                self._log_wrong_try(scope)
+                return show(_(_WRONG), HTTPStatus.UNAUTHORIZED)
+            await self._run_blocking(self._limits.give_back, counters)
+            return await self._admit(scope, await self._renew_hash(account, password), next_path)
         except TooBusyError:
-            self._limits.give_back(counters)
+            await self._run_blocking(self._limits.give_back, counters)
             return _ask_to_wait(show(_(_BUSY), HTTPStatus.SERVICE_UNAVAILABLE), 1)
-        if account is None or not fits:
-            self._log_wrong_try(scope)
-            return show(_(_WRONG), HTTPStatus.UNAUTHORIZED)
-        self._limits.give_back(counters)
-        return await self._admit(scope, await self._renew_hash(account, password), next_path)
+        except AccountChangedError as error:
+            return show(say(error), HTTPStatus.CONFLICT)
+
+    def show_outage(self, fields: dict[str, str], error: StoreUnavailableError) -> Response:
+        """Answer the form of the sign-in while the database does not: it keeps what was typed, but for the password."""
+        next_path, name = clean_next_path(fields.get("next", "")), fields.get("name", "")
+        status = HTTPStatus.SERVICE_UNAVAILABLE
+        return _ask_to_wait(self.pages.build_sign_in(next_path=next_path, problem=say(error), name=name, status=status), 1)
 
     async def join(self, scope: Scope, token: str, name: str, password: str) -> Response:
         """Answer the form of an invitation. Raises `InvalidInvitationError`."""
@@ -128,54 +143,50 @@ class PasswordDoor(SessionDoor):
             return self._show_invitation(token, invitation.person, name, say(error), HTTPStatus.BAD_REQUEST)
         except TooBusyError:
             return self._show_invitation(token, invitation.person, name, _(_BUSY), HTTPStatus.SERVICE_UNAVAILABLE)
-        self.end_sessions(account.name)
         _log.info("%s by a link: %r", "a new password" if invitation.person else f"a new {account.role}", account.name)
         return await self._admit(scope, account, "/")
 
     async def change_password(self, scope: Scope, session: Session, former: str, new: str) -> str:
-        """Change the password of a session's person, and end their other sessions. Return the problem, or an empty text.
-
-        Raises `TooBusyError`.
-        """
+        """Change the password of a session's person, and end their other sessions. Return the problem, or an empty text."""
         account = await self._run_blocking(self.accounts.find_account, session.person)
         counters = [Counter(tries.BY_KNOWN_BROWSER, ("change", session.person))]
-        if wait := self._limits.take(counters):
+        if wait := await self._run_blocking(self._limits.take, counters):
             return describe_wait(wait)
-        if account is None or not await self.passwords.verify(account.password_hash, former):
-            self._log_wrong_try(scope)
-            return _("The present password is wrong.")
-        self._limits.give_back(counters)
         try:
+            if account is None or not await self.passwords.verify(account.password_hash, former):
+                self._log_wrong_try(scope)
+                return _("The present password is wrong.")
+            await self._run_blocking(self._limits.give_back, counters)
             check_password(new, account.name)
+            hashed, former_hash = await self.passwords.hash(new), account.password_hash
+        except TooBusyError:
+            await self._run_blocking(self._limits.give_back, counters)
+            return _(_BUSY)
         except InvalidAccountError as error:
             return say(error)
-        hashed = await self.passwords.hash(new)
-        if not await self._run_blocking(self.accounts.change_password, account.name, account.password_hash, hashed):
+        change = partial(self.accounts.change_password, account.name, former_hash, hashed, session_id=session.id)
+        if not await self._run_blocking(change):
             return _("The password was changed elsewhere in the meantime.")
-        self.end_sessions(account.name, except_id=session.id)
-        await self.save()
         _log.info("a new password, by session %s: %r", session.short_name, account.name)
         return ""
-
-    def end_sessions(self, person: str, except_id: str = "") -> None:
-        """End the sessions of a person. They are ended for good after `save`."""
-        for session in self.sessions.list_open(person):
-            if session.id != except_id:
-                self.sessions.end(session.id)
 
     def _show_invitation(self, token: str, person: str | None, name: str, problem: str, status: HTTPStatus) -> Response:
         return self.pages.build_invitation(token, person, problem=problem, name=name, status=status)
 
     async def _renew_hash(self, account: Account, password: str) -> Account:
-        """Make the hash again if today's are stronger."""
+        """Make the hash again if today's are stronger, and there is time."""
         if not self.passwords.is_outdated(account.password_hash):
             return account
-        hashed = await self.passwords.hash(password)
-        await self._run_blocking(self.accounts.change_password, account.name, account.password_hash, hashed)
-        return Account(account.name, account.role, hashed, account.created_at)
+        try:
+            hashed = await self.passwords.hash(password)
+        except TooBusyError:
+            return account
+        renewed: Account = await self._run_blocking(self.accounts.renew_hash, account, hashed)
+        return renewed
 
     async def _admit(self, scope: Scope, account: Account, next_path: str) -> Response:
-        response = await self.begin_session(scope, person=account.name, role=account.role, next_path=next_path)
+        given = {"person": account.name, "role": account.role, "credential": account.password_hash}
+        response = await self.begin_session(scope, **given, next_path=next_path)
         nonce = secrets.token_urlsafe(16)
         value = f"{nonce}.{_sign_browser(account, nonce)}"
         self.set_cookie(response, scope, self._known_cookie, value, KNOWN_BROWSER_SECONDS)
@@ -185,7 +196,7 @@ class PasswordDoor(SessionDoor):
         """Return what a try is counted by. A browser that its person has used before counts by itself."""
         if account and (nonce := self._find_known_browser(scope, account)):
             return [Counter(tries.BY_KNOWN_BROWSER, ("browser", account.name, nonce))]
-        address, folded = read_client_address(scope, self._proxies), name.strip().casefold()[:100]
+        address, folded = read_client_address(scope, self._proxies), fold_person_name(name)
         return [
             Counter(tries.BY_NAME_AND_ADDRESS, ("both", folded, address)),
             Counter(tries.BY_ADDRESS, ("address", address)),

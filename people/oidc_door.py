@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
-from time import time as read_time
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -11,8 +10,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from checkpoints.accounts import Accounts
+from checkpoints.accounts import Account, Accounts
 from checkpoints.identities import Admission, ErasedPersonError, Identities
+from checkpoints.sessions import AccountChangedError
 from people import tries
 from people.authentication_request import MAX_SECONDS, AuthenticationRequest
 from people.client_address import Network, read_client_address
@@ -20,35 +20,35 @@ from people.forms import clean_next_path, read_next_path
 from people.oidc_pages import OidcPages
 from people.provider import Provider
 from people.provider_claims import Claims, GroupRoles, describe_person, read_groups
+from people.sessions import PersonSessions
 from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError
 from people.tries import Counter, TryLimits
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.session_door import SIGN_IN_PATH, SessionDoor, list_cookie_values
-from server.sessions import Session, Sessions
+from server.sessions import Session
 from words import _, say
 
 CALLBACK_PATH = f"{SIGN_IN_PATH}/callback"
 MAX_FIELDS = 20
-SWEEP_SECONDS = 60
 _log = logging.getLogger("waymark.people")
 
 
 class OidcDoor(SessionDoor):
-    """Signs people in. A session lasts `session_seconds` at most: roles are read from the provider at each sign-in."""
+    """Signs people in. Their roles are read from the provider at each sign-in."""
 
     def __init__(
         self,
-        sessions: Sessions,
+        sessions: PersonSessions,
         accounts: Accounts,
         identities: Identities,
+        limits: TryLimits,
         provider: Provider,
         pages: OidcPages,
         run_blocking: Callable[..., Awaitable[Any]],
         *,
         roles: GroupRoles,
         groups_claims: Sequence[str],
-        session_seconds: float,
         address: str,
         public_url: str | None = None,
         script: str,
@@ -62,10 +62,9 @@ class OidcDoor(SessionDoor):
         self._run_blocking = run_blocking
         self._roles = roles
         self._groups_claims = groups_claims
-        self._session_seconds = session_seconds
         self._proxies = proxies
-        self._limits = TryLimits()
-        self._swept_at = 0.0
+        self._limits = limits
+        self._close_sessions = sessions.close
         self._refusals = LineLimiter(_report_refusals, schedule_on_loop)
         is_secure = self.address.startswith("https:")
         self._request_cookie = ("__Host-" if is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
@@ -82,9 +81,8 @@ class OidcDoor(SessionDoor):
     def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
         return self.pages.build_button(next_path=read_next_path(scope), status=status)
 
-    def find_session(self, headers: Headers) -> Session | None:
-        self._end_old_sessions()
-        return super().find_session(headers)
+    def close(self) -> None:
+        self._close_sessions()
 
     async def begin(self, scope: Scope, next_path: str) -> Response:
         """Send the browser to the provider, with a cookie by which it is known when it comes back."""
@@ -117,11 +115,6 @@ class OidcDoor(SessionDoor):
             address = None
         return build_refresh(address) if address else self.pages.build_button(next_path="/")
 
-    def end_sessions(self, person: str) -> None:
-        """End the sessions of a person. They are ended for good after `save`."""
-        for session in self.sessions.list_open(person):
-            self.sessions.end(session.id)
-
     async def _finish(self, scope: Scope, headers: Headers) -> Response:
         fields = _read_fields(scope)
         if error := fields.get("error"):  # some providers send it without the state, and it does nothing
@@ -131,38 +124,32 @@ class OidcDoor(SessionDoor):
         if request is None:
             raise SignInError(OUTDATED, "the browser did not begin this sign-in")
         counters = [Counter(tries.BY_ADDRESS, ("provider", read_client_address(scope, self._proxies)))]
-        if self._limits.take(counters):
+        if await self._run_blocking(self._limits.take, counters):
             raise SignInError(SURPLUS, "too many from one address", HTTPStatus.TOO_MANY_REQUESTS)
         await self.provider.check_sender(fields.get("iss"))
-        admission = await self._admit(await self.provider.identify(fields.get("code", ""), request))
-        self._limits.give_back(counters)
-        account = admission.account
-        return await self.begin_session(scope, person=account.name, role=account.role, next_path=request.next_path)
+        account = await self._admit(await self.provider.identify(fields.get("code", ""), request))
+        await self._run_blocking(self._limits.give_back, counters)
+        try:
+            return await self.begin_session(scope, person=account.name, role=account.role, next_path=request.next_path)
+        except AccountChangedError as error:
+            raise SignInError(say(error), "the account was changed meanwhile", HTTPStatus.CONFLICT) from None
 
-    async def _admit(self, claims: Claims) -> Admission:
+    async def _admit(self, claims: Claims) -> Account:
         """Return the account of a person, which their first sign-in makes."""
         issuer, subject = self.provider.issuer, str(claims["sub"])
         role = self._roles.find_role(read_groups(claims, self._groups_claims))
-        if role is None:
-            raise await self._shut_out(issuer, subject)
+        if role is None:  # what they have open is from a better time
+            await self._run_blocking(self._identities.end_sessions, issuer, subject)
+            raise SignInError(NO_GROUP, "somebody in no group")
         try:
             admit = self._identities.admit
             found: Admission = await self._run_blocking(admit, issuer, subject, describe_person(claims), role)
         except ErasedPersonError as error:
             raise SignInError(say(error), "an erased person") from None
-        if found.has_new_role:
-            self.end_sessions(found.account.name)
         if found.is_new or found.has_new_role:
             what = "person" if found.is_new else "role"
             _log.info("a new %s by the provider: %r is a %s", what, found.account.name, found.account.role)
-        return found
-
-    async def _shut_out(self, issuer: str, subject: str) -> SignInError:
-        """End the sessions of somebody who has left the groups, and return the refusal."""
-        if person := await self._run_blocking(self._identities.find_person, issuer, subject):
-            self.end_sessions(person)
-            await self.save()
-        return SignInError(NO_GROUP, "somebody in no group")
+        return found.account
 
     def _keep_request(self, response: Response, scope: Scope, value: str, seconds: int) -> None:
         """Set the cookie of a sign-in, or remove it. Lax: the provider sends the browser back."""
@@ -173,16 +160,6 @@ class OidcDoor(SessionDoor):
         if self._refusals.admit_line():
             _log.warning("a sign-in failed: %s", error)
         return self.pages.build_notice(_("You are not signed in"), _(error.text), error.status)
-
-    def _end_old_sessions(self) -> None:
-        """End the sessions that are older than a sign-in lasts, with their sockets; from time to time is enough."""
-        now = read_time()
-        if abs(now - self._swept_at) < SWEEP_SECONDS:
-            return
-        self._swept_at = now
-        for session in self.sessions.list_open(None):
-            if session.signed_in_at + self._session_seconds <= now:
-                self.sessions.end(session.id)
 
 
 def _read_fields(scope: Scope) -> dict[str, str]:

@@ -1,13 +1,14 @@
 """The limits of wrong passwords: by name and address together, by address, and by name.
 
 Browsers in which somebody has signed in before count by themselves: others cannot lock their person out.
+A counter is the moment at which it is clear: each try moves it on by the time that one try takes to come back.
 """
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-MAX_BUCKETS = 10_000
+from checkpoints.sign_in_counters import Key, Moments, SignInCounters
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,10 @@ class Allowance:
 
     tries: int
     seconds_per_try: float
+
+    @property
+    def step(self) -> timedelta:
+        return timedelta(seconds=self.seconds_per_try)
 
 
 BY_NAME_AND_ADDRESS = Allowance(5, 60)
@@ -29,51 +34,49 @@ class Counter:
     """A thing that tries are counted by."""
 
     allowance: Allowance
-    key: tuple[str, ...]
-
-
-@dataclass
-class _Bucket:
-    """The tries that were left at a moment."""
-
-    tries: float
-    at: float
+    key: Key
 
 
 class TryLimits:
-    """Admits tries as long as each of their counters allows one more."""
+    """Admits tries as long as each of their counters allows one more. All processes count together."""
 
-    def __init__(self, read_clock: Callable[[], float] = time.monotonic) -> None:
-        self._read_clock = read_clock
-        self._buckets: dict[Counter, _Bucket] = {}
+    def __init__(self, stored: SignInCounters) -> None:
+        self._stored = stored
 
     def take(self, counters: Sequence[Counter]) -> float:
         """Take one try, and return 0; or take none, and return the seconds until there is one."""
-        now = self._read_clock()
-        left = {each: self._count_left(each, now) for each in counters}
-        wait = max((1 - tries) * each.allowance.seconds_per_try for each, tries in left.items())
-        if wait > 0:
-            return wait
-        for each, tries in left.items():
-            self._buckets.pop(each, None)  # the newest is last
-            self._buckets[each] = _Bucket(tries - 1, now)
-        if len(self._buckets) > MAX_BUCKETS:
-            self._drop_buckets(now)
-        return 0
+        keys = [each.key for each in counters]
+        if wait := _find_wait(counters, self._stored.read(keys), self._stored.now()):
+            return wait  # strangers without a try left write nothing
+        waits: list[float] = []
+
+        def take_one(moments: Moments) -> Moments:
+            now = self._stored.now()
+            waits.append(_find_wait(counters, moments, now))
+            return (
+                {}
+                if waits[-1]
+                else {each.key: max(moments.get(each.key, now), now) + each.allowance.step for each in counters}
+            )
+
+        self._stored.change(keys, take_one)
+        return waits[-1]
 
     def give_back(self, counters: Sequence[Counter]) -> None:
         """Give a try back: the password was right."""
-        now = self._read_clock()
-        for each in counters:
-            self._buckets[each] = _Bucket(min(each.allowance.tries, self._count_left(each, now) + 1), now)
 
-    def _count_left(self, counter: Counter, now: float) -> float:
-        bucket, allowance = self._buckets.get(counter), counter.allowance
-        if bucket is None:
-            return allowance.tries
-        return min(allowance.tries, bucket.tries + (now - bucket.at) / allowance.seconds_per_try)
+        def give_one(moments: Moments) -> Moments:
+            return {each.key: moments[each.key] - each.allowance.step for each in counters if each.key in moments}
 
-    def _drop_buckets(self, now: float) -> None:
-        """Drop the full buckets, which are as good as none, and the oldest of too many."""
-        kept = {each: found for each, found in self._buckets.items() if self._count_left(each, now) < each.allowance.tries}
-        self._buckets = dict(list(kept.items())[-MAX_BUCKETS:])
+        self._stored.change([each.key for each in counters], give_one)
+
+
+def _find_wait(counters: Sequence[Counter], moments: Moments, now: datetime) -> float:
+    """Return the seconds until each counter allows one more try."""
+    waits = (
+        (moments[each.key] + each.allowance.step - now).total_seconds()
+        - each.allowance.tries * each.allowance.seconds_per_try
+        for each in counters
+        if each.key in moments
+    )
+    return max(0.0, *waits, 0.0)

@@ -30,6 +30,7 @@ from server.knocks import KnockLog
 from server.request_bodies import read_body, replay_body
 from server.request_rate import RequestRate
 from server.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor
+from server.sessions import SessionsUnavailableError
 from server.trusted_proxy import TrustedProxy
 from words import _, set_language
 from words.requests import choose_language
@@ -175,13 +176,20 @@ class Guard:
         is_command = is_socket or scope["method"] == "POST"
         if is_command and headers.getlist("origin") != [self._find_origin(scope, host[0])]:
             return build_text(HTTPStatus.FORBIDDEN, _("Only the page itself may do this."))
+        return await self._recognize(scope, headers, is_command=is_command)
+
+    async def _recognize(self, scope: Scope, headers: Headers, *, is_command: bool) -> Response | None:
+        """Return None for a request of somebody who may send it, who is then in the scope's state."""
         is_public = self._routes.is_public(scope["path"])
         if self._proxy is not None:
             return self._proxy.recognize(scope, is_public=is_public)
         if self._sign_in is None or is_public:
             return None
         needs_page_key = is_command or self._routes.holds_data(scope["path"])
-        return await self._sign_in.answer(scope, headers, needs_page_key=needs_page_key)
+        try:
+            return await self._sign_in.answer(scope, headers, needs_page_key=needs_page_key)
+        except SessionsUnavailableError:
+            return _build_outage()
 
     def _find_origin(self, scope: Scope, host: str) -> str:
         """Return the origin of the page. A proxy may have replaced the Host header, and it alone speaks TLS."""
@@ -226,7 +234,9 @@ class Guard:
             error = failure
         if error and status not in (0, HTTPStatus.INTERNAL_SERVER_ERROR):
             raise error  # half an answer is sent: the server cuts the connection, so that it is not taken for complete
-        if error or status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        if isinstance(error, SessionsUnavailableError):
+            await _build_outage()(scope, receive, send)
+        elif error or status == HTTPStatus.INTERNAL_SERVER_ERROR:
             number = secrets.token_hex(4)
             _log.error("error %s: %s %s", number, scope["method"], quote(scope["path"]), exc_info=error)
             text = _("Something went wrong (error {number}); the details are in the log.\n", number=number)
@@ -250,6 +260,11 @@ class Guard:
             await send(message)
 
         return send_with_headers
+
+
+def _build_outage() -> Response:
+    """Build the answer while nobody can be recognized. It is no refusal: the page stays, and asks again."""
+    return build_text(HTTPStatus.SERVICE_UNAVAILABLE, _("The database server does not answer."), {"Retry-After": "1"})
 
 
 def _accept_protocol(send: Send) -> Send:

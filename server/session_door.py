@@ -7,11 +7,10 @@ page's frame and its static files, which hold nothing of anybody. Who may begin 
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from http import HTTPStatus
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -19,14 +18,13 @@ from starlette.types import Scope
 
 from server.answers import build_key_page, build_page, build_refresh, build_text
 from server.session_log import SessionLog
-from server.sessions import MAX_SESSION_SECONDS, Session, Sessions
+from server.sessions import MAX_SESSION_SECONDS, NotDurableError, Session, Sessions
 from words import _
 
 SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
 PAGE_KEY_HEADER = "x-waymark-page-key"
 COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
 SOCKET_PROTOCOL = "waymark"  # a page offers its socket this protocol and its key: it cannot add a header
-_log = logging.getLogger(__name__)
 
 
 class SessionDoor(ABC):
@@ -46,8 +44,8 @@ class SessionDoor(ABC):
     ) -> None:
         self.sessions = sessions
         self.log = log or SessionLog()
-        self.cookie_name = COOKIE_PREFIX + address.rpartition(":")[2]
         self.address = public_url or address
+        self.cookie_name = COOKIE_PREFIX + _read_port(self.address)
         self._script = script
 
     @abstractmethod
@@ -70,8 +68,11 @@ class SessionDoor(ABC):
         """Release what it holds."""
 
     async def answer(self, scope: Scope, headers: Headers, *, needs_page_key: bool) -> Response | None:
-        """Return None for a request of a session, which is then in the scope's state; else a sign-in or a refusal."""
-        session = self.find_session(headers)
+        """Return None for a request of a session, which is then in the scope's state; else a sign-in or a refusal.
+
+        Raises `SessionsUnavailableError`.
+        """
+        session = await self.find_session(headers)
         if entering := await self.enter(scope, headers, session):
             return entering
         if session and not needs_page_key:
@@ -81,8 +82,7 @@ class SessionDoor(ABC):
             state["session"] = session
             if session.person:
                 state["person"], state["role"] = session.person, session.role
-            if self.sessions.note_use(session):
-                await self.save()
+            await self.sessions.note_use(session)
             return None
         if session and _is_page(scope) and "text/html" in headers.get("accept", ""):
             return build_page(
@@ -90,17 +90,21 @@ class SessionDoor(ABC):
             )
         return self.refuse(scope, headers)
 
-    async def begin_session(self, scope: Scope, *, person: str = "", role: str = "", next_path: str = "/") -> Response:
-        """Begin a new session of a browser, end its former one, and give it the cookie and the key."""
+    async def begin_session(
+        self, scope: Scope, *, person: str = "", role: str = "", next_path: str = "/", credential: str | None = None
+    ) -> Response:
+        """Begin a new session of a browser, end its former one, and give it the cookie and the key.
+
+        `credential`: see `Sessions.begin`.
+        """
         headers = Headers(scope=scope)
-        session = self.find_session(headers)
-        if session and (former := self.sessions.end(session.id)):  # of the same browser
-            self.log.note_replacement(former)
-        created = self.sessions.begin(headers.get("user-agent", ""), person, role)
+        former = await self.find_session(headers)
+        created = await self.sessions.begin(headers.get("user-agent", ""), person, role, credential)
         self.log.note_sign_in(scope, created.session)
-        for surplus in created.ended:
-            self.log.note_replacement(surplus)
-        await self.save()
+        with suppress(NotDurableError):  # the new one replaces it in any case
+            replaced = await self.sessions.end([former.id]) if former else []
+            for each in (*replaced, *created.ended):
+                self.log.note_replacement(each)
         response = build_key_page(self._script, created.page_key, next_path)
         self.set_cookie(response, scope, self.cookie_name, created.cookie, MAX_SESSION_SECONDS)
         return response
@@ -112,9 +116,10 @@ class SessionDoor(ABC):
     def remove_cookie(self, response: Response) -> None:
         response.delete_cookie(self.cookie_name, path="/", httponly=True, samesite="strict")
 
-    def find_session(self, headers: Headers) -> Session | None:
+    async def find_session(self, headers: Headers) -> Session | None:
+        """Return the session of a browser. Raises `SessionsUnavailableError`."""
         values = list_cookie_values(headers, self.cookie_name)
-        return next((session for value in values if (session := self.sessions.find(value))), None)
+        return await self.sessions.find(*values) if values else None
 
     def refuse(self, scope: Scope, headers: Headers) -> Response:
         if _is_page(scope) and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
@@ -128,11 +133,11 @@ class SessionDoor(ABC):
         # The page at this address is for everybody: a browser's console would show its status as an error.
         return self.build_way_in(scope, HTTPStatus.OK if scope["path"] == SIGN_IN_PATH else HTTPStatus.UNAUTHORIZED)
 
-    async def save(self) -> None:
-        try:
-            await asyncio.to_thread(self.sessions.save)
-        except OSError as error:
-            _log.warning("the sessions could not be saved, and a restart would forget the newest: %s", error.strerror)
+
+def _read_port(address: str) -> str:
+    """Return the port of a page's address: every process behind it has the same cookie."""
+    parts = urlsplit(address)
+    return str(parts.port or (443 if parts.scheme == "https" else 80))
 
 
 def _is_page(scope: Scope) -> bool:

@@ -1,6 +1,5 @@
 """The requests of the page about sessions: which there are, and their end. A socket tells a page of the end of its own."""
 
-import asyncio
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +8,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from server.session_door import SessionDoor
-from server.sessions import Session
+from server.sessions import NotDurableError, Session
 from words import _
 
 SESSIONS_PATH = "/api/sessions"
@@ -38,12 +37,12 @@ def add_routes(server: FastAPI, sign_in: SessionDoor | None) -> None:
 
     @server.get(SESSIONS_PATH)
     async def list_sessions(request: Request) -> Response:
-        return JSONResponse({"sessions": _describe_sessions(sign_in, request)})
+        return JSONResponse({"sessions": await _describe_sessions(sign_in, request)})
 
     @server.post(f"{SESSIONS_PATH}/end-others")
     async def end_others(request: Request) -> Response:
         current = _find_current(request)
-        ids = [session.id for session in _list_own(sign_in, request)]
+        ids = [session.id for session in await _list_own(sign_in, request)]
         return await _end_sessions(sign_in, request, [each for each in ids if current and each != current.id])
 
     @server.post(f"{SESSIONS_PATH}/{{session_id}}/end")
@@ -57,16 +56,15 @@ async def _end_sessions(sign_in: SessionDoor | None, request: Request, session_i
     if sign_in is None:
         return PlainTextResponse(_("Nobody signs in here.\n"), 404)
     current = _find_current(request)
-    own = {session.id for session in _list_own(sign_in, request)}
-    for session_id in own.intersection(session_ids):
-        if ended := sign_in.sessions.end(session_id):
-            sign_in.log.note_sign_out(request.scope, ended, current)
+    own = {session.id for session in await _list_own(sign_in, request)}
     try:
-        await asyncio.to_thread(sign_in.sessions.save)
-    except OSError:
+        ended = await sign_in.sessions.end(own.intersection(session_ids))
+    except NotDurableError:
         text = _("The sessions have ended, but this could not be saved: a restart would bring them back.")
         return PlainTextResponse(text, 507)
-    response = JSONResponse({"sessions": _describe_sessions(sign_in, request)})
+    for each in ended:
+        sign_in.log.note_sign_out(request.scope, each, current)
+    response = JSONResponse({"sessions": await _describe_sessions(sign_in, request)})
     if current and current.id in session_ids:
         sign_in.remove_cookie(response)
     return response
@@ -76,13 +74,13 @@ def _find_current(request: Request) -> Session | None:
     return getattr(request.state, "session", None)
 
 
-def _list_own(sign_in: SessionDoor | None, request: Request) -> list[Session]:
+async def _list_own(sign_in: SessionDoor | None, request: Request) -> list[Session]:
     """List the open sessions of the person who asks."""
     current = _find_current(request)
-    return sign_in.sessions.list_open(current.person if current else "") if sign_in else []
+    return await sign_in.sessions.list_open(current.person if current else "") if sign_in else []
 
 
-def _describe_sessions(sign_in: SessionDoor | None, request: Request) -> list[dict[str, Any]]:
+async def _describe_sessions(sign_in: SessionDoor | None, request: Request) -> list[dict[str, Any]]:
     current = _find_current(request)
     return [
         {
@@ -92,5 +90,5 @@ def _describe_sessions(sign_in: SessionDoor | None, request: Request) -> list[di
             "seen_at": session.seen_at,
             "is_current": current is not None and session.id == current.id,
         }
-        for session in _list_own(sign_in, request)
+        for session in await _list_own(sign_in, request)
     ]

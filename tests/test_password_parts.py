@@ -1,51 +1,47 @@
 """The parts of the sign-in with a password: limits of tries, addresses behind proxies, hashes, and links by command."""
 
 import asyncio
+from datetime import timedelta
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from argon2 import PasswordHasher
 
 import entering
-from checkpoints import Database, Store
+from checkpoints import EVERYBODY, Database, Store, act_for
 from checkpoints.accounts import Accounts, Role
+from checkpoints.sign_in_counters import SignInCounters
+from checkpoints.storage import schema
 from command_line import parse_arguments
 from config import Settings
-from people import passwords, tries
+from people import passwords
 from people.client_address import read_client_address
 from people.passwords import Passwords, TooBusyError
 from people.tries import Allowance, Counter, TryLimits
+from tests.conftest import Clock
 
 CHEAP = partial(PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
 NAME, ADDRESS = Counter(Allowance(2, 64), ("name", "bob")), Counter(Allowance(3, 10), ("address", "10.0.0.1"))
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def limits(store: Store) -> TryLimits:
+    return TryLimits(SignInCounters(store))
 
 
-def test_tries_end_and_come_back_with_time(clock: Clock) -> None:
-    limits = TryLimits(clock)
+def test_tries_end_and_come_back_with_time(limits: TryLimits, clock: Clock) -> None:
     assert [limits.take([NAME]) for _ in range(3)] == [0, 0, 64]
-    clock.now = 63
+    clock.turn(timedelta(seconds=63))
     assert limits.take([NAME]) == 1
-    clock.now = 64
+    clock.turn(timedelta(seconds=1))
     assert [limits.take([NAME]) for _ in range(2)] == [0, 64]
 
 
-def test_a_refused_try_costs_no_other_counter_and_a_right_one_none_at_all(clock: Clock) -> None:
-    limits = TryLimits(clock)
+def test_a_refused_try_costs_no_other_counter_and_a_right_one_none_at_all(limits: TryLimits) -> None:
     for _ in range(10):
         assert limits.take([NAME, ADDRESS]) == 0
         limits.give_back([NAME, ADDRESS])
@@ -56,14 +52,20 @@ def test_a_refused_try_costs_no_other_counter_and_a_right_one_none_at_all(clock:
     assert limits.take([ADDRESS]) == 0
 
 
-def test_many_counters_take_little_memory(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tries, "MAX_BUCKETS", 10)
-    limits = TryLimits(clock)
+def test_a_counter_that_is_clear_leaves_nothing_and_none_tells_a_name(limits: TryLimits, store: Store, clock: Clock) -> None:
     for number in range(50):
-        limits.take([Counter(NAME.allowance, (str(number),))])
-        assert len(limits._buckets) <= 10
-    assert limits.take([Counter(NAME.allowance, ("49",))]) == 0
-    assert limits.take([Counter(NAME.allowance, ("49",))]) == 64
+        limits.take([Counter(NAME.allowance, ("name", f"bob {number}"))])
+        clock.turn(timedelta(seconds=32))
+    with act_for(EVERYBODY), store.database.begin_read() as connection:
+        rows = connection.execute(sa.select(schema.sign_in_counter)).all()
+    assert len(rows) <= 3
+    assert not any("bob" in row.key_hash for row in rows)
+
+
+def test_processes_whose_clocks_differ_admit_no_more_tries(store: Store, clock: Clock) -> None:
+    ahead = TryLimits(SignInCounters(Store(store.database, now=lambda: clock() + timedelta(seconds=50))))
+    behind = TryLimits(SignInCounters(store))
+    assert [each.take([NAME]) == 0 for each in (behind, ahead) * 5].count(True) == 2
 
 
 PROXIES = [ip_network("10.0.3.0/24"), ip_network("fd00::/8")]

@@ -95,6 +95,7 @@ LIES: dict[str, Callable[[FakeProvider], None]] = {
     "another nonce": claim(nonce="x"),
     "no nonce": claim(nonce=None),
     "another audience": claim(aud="another"),
+    "another audience, for this client": claim(aud="another", azp=CLIENT),
     "no audience": claim(aud=None),
     "an audience among others": claim(aud=[CLIENT, "another"]),
     "an audience among others for another": claim(aud=[CLIENT, "another"], azp="another"),
@@ -243,6 +244,13 @@ def test_trouble_on_the_way_back_is_one_sentence(
         LATER[trouble](at)
 
     assert find_refusal(identity_provider, prepare) == UNREACHABLE
+
+
+@pytest.mark.parametrize("path", [DISCOVERY, "/keys", "/token", "/userinfo"])
+def test_no_answer_is_read_beyond_its_limit(identity_provider: FakeProvider, path: str) -> None:
+    identity_provider.answers[path] = reply_with(b" " * 1_000_000)
+    with pytest.raises(SignInError, match="more than 300,000 bytes"):
+        asyncio.run(sign_in(make_client(identity_provider), identity_provider))
 
 
 @pytest.mark.parametrize(("error", "text"), [("invalid_grant", OUTDATED), ("invalid_client", REPORTED)])

@@ -120,10 +120,10 @@ class Database(OwnedDatabase):
             raise
         return database
 
-    def claim(self, key: str = postgresql.CLAIM_KEY) -> None:
-        """Keep other processes out, or out of a part. Opening a SQLite file does already. Raises `StoreInUseError`."""
+    def claim(self) -> None:
+        """Keep other processes out. Opening a SQLite file does already. Raises `StoreInUseError`."""
         if self.kind == "postgresql":
-            self._hold_claim(postgresql.Claim(self.engine, key=key))
+            self._hold_claim(postgresql.Claim(self.engine))
 
     def share(self) -> postgresql.Claim:
         """Serve this database, of PostgreSQL, beside other processes of the same version. Raises `StoreInUseError`."""

@@ -26,7 +26,6 @@ READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": Tru
 ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
 # "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
 CLAIM_KEY = "1466005869, 1"
-SIGN_IN_KEY = "1466005869, 2"  # of the process that keeps the sessions of people
 WORKER_KEY = 1466005870  # with the worker's id
 _MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner
 
@@ -97,9 +96,9 @@ class Claim:
     A shared one keeps out who needs the database alone, such as a migration; servers of one version share it.
     """
 
-    def __init__(self, source: sa.Engine, *, is_shared: bool = False, key: str = CLAIM_KEY) -> None:
+    def __init__(self, source: sa.Engine, *, is_shared: bool = False) -> None:
         self.worker_id: int | None = None  # whose lock tells the others that its process lives
-        self._lock = sa.text(f"SELECT pg_advisory_lock{'_shared' if is_shared else ''}({key})")
+        self._lock = sa.text(f"SELECT pg_advisory_lock{'_shared' if is_shared else ''}({CLAIM_KEY})")
         self._name = source.url.database or ""
         self._engine = sa.create_engine(
             source.url, poolclass=NullPool, connect_args={"connect_timeout": _MAX_CLAIM_WAIT_SECONDS + 1}

@@ -299,7 +299,28 @@ thread_tag = sa.Table(
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
 
-OWNED_TABLES = (thread, saved_prompt, tag)  # all other rows belong to a thread, or to nobody
+# Files that a page has sent, and no action has used yet, where several processes serve a database.
+upload = sa.Table(
+    "upload",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False, index=True),
+    sa.Column("size", sa.Integer, nullable=False),
+    sa.Column("bytes", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+# Long requests of pages, as far as they have come, for the process that the page asks about them.
+long_request = sa.Table(
+    "long_request",
+    metadata,
+    *(sa.Column(name, sa.Text, primary_key=True) for name in ("owner", "id")),
+    sa.Column("progress", sa.JSON),  # NULL: cancelled before the first report
+    sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("changed_at", sa.BigInteger, nullable=False),
+)
+
+OWNED_TABLES = (thread, saved_prompt, tag, upload, long_request)  # all other rows belong to a thread, or to nobody
 
 # The people who sign in by themselves. A person's name is the owner of what is theirs.
 person = sa.Table(
@@ -322,6 +343,27 @@ invitation = sa.Table(
     sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="CASCADE"), index=True),
     sa.Column("made_by", sa.Text, nullable=False),  # empty: the server itself
     sa.Column("expires_at", sa.BigInteger, nullable=False),
+)
+
+# The browsers in which people are signed in. The secrets are hashes.
+session = sa.Table(
+    "session",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("cookie_hash", sa.Text, nullable=False, unique=True),
+    sa.Column("page_key_hash", sa.Text, nullable=False),
+    sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("browser", sa.Text, nullable=False),
+    sa.Column("signed_in_at", sa.BigInteger, nullable=False),
+    sa.Column("seen_at", sa.BigInteger, nullable=False),
+)
+
+# What tries to sign in are counted by: see people.tries.
+sign_in_counter = sa.Table(
+    "sign_in_counter",
+    metadata,
+    sa.Column("key_hash", sa.Text, primary_key=True),
+    sa.Column("clear_at", sa.BigInteger, nullable=False, index=True),  # when no try will count any more
 )
 
 # Whom a provider signs in: the hash of its issuer and subject, and the person. One without a person was erased.

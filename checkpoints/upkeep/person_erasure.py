@@ -1,13 +1,13 @@
 """Erasure of a person: the account, and all that is theirs. It needs no exclusive use, so the file keeps its size.
 
-Their answers have to be stopped first, and their sessions ended: see people.admin.
+Their sessions end with the account. Their answers have to be stopped first: see people.admin.
 """
 
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from ..accounts import require_other_admin, select_account
+from ..accounts import delete_links_of, require_other_admin, select_account
 from ..storage import schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
@@ -41,8 +41,9 @@ def erase_person(database: Database, name: str) -> PersonErasure:
         require_other_admin(connection, account)
         names = _count_names(connection, account.name)
         erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name), *names)
-        for table in (schema.tag, schema.saved_prompt):
+        for table in (schema.tag, schema.saved_prompt, schema.upload, schema.long_request):
             connection.execute(sa.delete(table).where(table.c.owner == account.name))
+        delete_links_of(connection, account.name)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))
     if database.kind == "sqlite":
         sqlite.empty_log(database.engine)

@@ -29,7 +29,7 @@ async def _send_message(services: Services, action: Action) -> Answer:
         return await _accept_message(services, action)
     finally:
         for each in action.fields.get("files") or []:
-            services.uploads.forget(each["id"])
+            await services.uploads.forget(each["id"])
 
 
 async def _accept_message(services: Services, action: Action) -> Answer:
@@ -92,7 +92,7 @@ async def _load_files(services: Services, action: Action) -> list[File]:
 
     A repeated request, whose first attempt has used the uploads, gets the files that this attempt stored.
     """
-    named = [(each["name"], services.uploads.find(each["id"])) for each in action.fields.get("files") or []]
+    named = [(each["name"], await services.uploads.find(each["id"])) for each in action.fields.get("files") or []]
     if not named:
         return []
     found = [(name, upload.data) for name, upload in named if upload]

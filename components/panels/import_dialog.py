@@ -90,7 +90,7 @@ def _register_preview(app: Dash, services: Services) -> None:
                 async for doc in _iterate_documents(services, source, N_("Checking"))
             ]
         except StateError as error:
-            services.uploads.forget(file["id"])
+            await services.uploads.forget(file["id"])
             text = _("{file} was not imported. {reason}.", file=file["name"], reason=say(error).rstrip("."))
             return page_state.report_problem(text), stay, stay, stay, stay
         show = import_preview.build_import_preview
@@ -112,7 +112,7 @@ class _Source:
 
 async def _open_source(services: Services, file: NamedUpload) -> _Source:
     """Raises `UploadGoneError` and `InvalidDocumentError`."""
-    upload = services.uploads.find(file["id"])
+    upload = await services.uploads.find(file["id"])
     if upload is None or not is_archive(upload.data):
         return _Source(await _read_documents(services, file), None)
     return _Source((), await services.run_blocking(_open_archive, upload.data))
@@ -142,12 +142,12 @@ def _read_next(documents: Iterator[Document]) -> Document | None:
 
 async def _read_documents(services: Services, file: NamedUpload) -> list[Document]:
     """Return the documents of the chosen file, parsed once. Raises `UploadGoneError` and `InvalidDocumentError`."""
-    upload = services.uploads.find(file["id"])
+    upload = await services.uploads.find(file["id"])
     if upload is None:
         raise UploadGoneError(sentence("The file was not kept on the server: choose it again."))
     if upload.documents is None:
         documents = await services.run_blocking(_parse_documents, upload.data, get_report())
-        services.uploads.keep_documents(upload, documents)
+        services.uploads.keep_documents(file["id"], documents)
         return documents
     return upload.documents
 
@@ -170,7 +170,7 @@ def _register_closing(app: Dash, services: Services) -> None:
     async def forget_file(is_open: bool, file: NamedUpload | None) -> Any:
         """However the dialog was closed, also by Escape."""
         if not is_open and file is not None:
-            services.uploads.forget(file["id"])
+            await services.uploads.forget(file["id"])
         return no_update if is_open else None
 
 

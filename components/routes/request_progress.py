@@ -27,11 +27,11 @@ def _format_progress(progress: Progress) -> str:
 def add_route(server: FastAPI, services: Services) -> None:
     @server.get("/api/requests/{identifier}")
     async def get_progress(identifier: str) -> Response:
-        """Return the progress of a request of this server's pages; nothing for one that has not reported or has ended."""
-        progress = services.long_requests.find_progress(identifier)
+        """Return the progress of a request of the page; nothing for one that has not reported or has ended."""
+        progress = await services.long_requests.find_progress(identifier)
         return JSONResponse(_describe_progress(progress)) if progress else Response(status_code=HTTPStatus.NO_CONTENT)
 
     @server.post("/api/requests/{identifier}/cancel")
     async def cancel_request(identifier: str) -> Response:
-        services.long_requests.cancel(identifier)
+        await services.long_requests.cancel(identifier)
         return Response(status_code=HTTPStatus.NO_CONTENT)

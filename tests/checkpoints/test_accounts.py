@@ -1,18 +1,20 @@
 """Accounts and invitations, and the erasure of a person, in every kind of database."""
 
 from datetime import timedelta
+from itertools import count
 
 import pytest
 
-from checkpoints import EVERYBODY, Database, Runs, RunState, Store, StoreInUseError, act_for
+from checkpoints import EVERYBODY, Runs, RunState, Store, act_for
 from checkpoints.accounts import Accounts, InvalidAccountError, InvalidInvitationError, Role
 from checkpoints.errors import ReadOnlyError
 from checkpoints.saved_prompts import SavedPrompts
+from checkpoints.sessions import AccountChangedError, SessionLimits, StoredSession, StoredSessions
 from checkpoints.storage import schema
-from checkpoints.storage.postgresql import SIGN_IN_KEY
 from checkpoints.upkeep.person_erasure import erase_person, plan_person_erasure
 from checkpoints.upkeep.verification import verify
 from tests.checkpoints import tables
+from tests.conftest import Clock
 from tests.people import Things, fill
 
 
@@ -75,8 +77,89 @@ def test_a_link_ends_by_its_date_by_hand_and_by_a_later_one(accounts: Accounts, 
 
 def test_a_password_is_changed_by_who_knows_the_former(accounts: Accounts) -> None:
     add(accounts, "bob")
-    assert not accounts.change_password("bob", "another hash", "x")
-    assert accounts.change_password("bob", "hash of bob", "new hash")
+    assert not accounts.change_password("bob", "another hash", "x", session_id="")
+    assert accounts.change_password("BOB", "hash of bob", "new hash", session_id="")
+
+
+def test_a_new_password_ends_the_links_for_another_one(accounts: Accounts) -> None:
+    add(accounts, "bob")
+    accounts.invite("in a stolen mail", Role.MEMBER, made_by="ann", days=9, person="bob")
+    accounts.invite("for a new person", Role.MEMBER, made_by="ann", days=9)
+    accounts.change_password("bob", "hash of bob", "new hash", session_id="")
+    assert [each.person for each in accounts.list_invitations()] == [None]
+
+
+def test_who_is_no_admin_any_more_has_no_link_left_to_become_one(accounts: Accounts, store: Store) -> None:
+    for name in ("ann", "bob", "eve"):
+        add(accounts, name, Role.ADMIN)
+        accounts.invite(f"{name} comes back", Role.ADMIN, made_by=name, days=9)
+    accounts.change_role("eve", Role.ADMIN)
+    assert len(accounts.list_invitations()) == 3
+    accounts.change_role("eve", Role.READER)
+    erase_person(store.database, "bob")
+    assert [each.made_by for each in accounts.list_invitations()] == ["ann"]
+
+
+LOOK_ALIKES = ["\u0430nn", "an\u200bn", "ANN\u00ad", "\ufe0fann", "a n n", "\uff41nn", "ann\u2060"]
+
+
+def test_no_new_name_looks_like_another(accounts: Accounts) -> None:
+    add(accounts, "Ann")
+    add(accounts, "\u0421\u0430\u0448\u0430")  # a name in one script is like any other
+    for name in (*LOOK_ALIKES, "the \u0441ommand line", "l\u043eca1", "\u3164"):
+        with pytest.raises(InvalidAccountError):
+            add(accounts, name)
+
+
+def test_changes_of_an_account_end_its_sessions_in_the_same_moment(accounts: Accounts, store: Store) -> None:
+    for name in ("ann", "bob"):
+        add(accounts, name, Role.ADMIN)
+    sessions = StoredSessions(store, SessionLimits(30 * 86_400, 7 * 86_400, 3), store.now)
+
+    def begin(person: str) -> StoredSession:
+        account = accounts.find_account(person)
+        assert account
+        now = store.now().timestamp()
+        number = next(numbers)
+        session = StoredSession(f"id {number}", f"cookie {number}", "key", "Firefox", now, now, person, account.role)
+        sessions.begin(session, account.password_hash)
+        return session
+
+    numbers = count()
+    kept, other, of_ann = begin("bob"), begin("bob"), begin("ann")
+    accounts.change_password("bob", "hash of bob", "new hash", session_id=kept.id)
+    assert [each.id for each in sessions.list_open("bob")] == [kept.id]
+    assert sessions.find([kept.cookie_hash, other.cookie_hash]) == [kept]
+    accounts.change_role("bob", Role.READER)
+    assert sessions.list_open("bob") == []
+    later = begin("bob")
+    accounts.invite("forgotten", Role.MEMBER, made_by="ann", days=1, person="bob")
+    accounts.accept_invitation("forgotten", "", "newest hash")
+    assert sessions.find([later.cookie_hash]) == []
+    begin("bob")
+    erase_person(store.database, "bob")
+    assert sessions.list_open("bob") == []
+    assert sessions.end([of_ann.id, "unknown"]) == [of_ann]
+    for former in (of_ann, later):
+        with pytest.raises(AccountChangedError):
+            sessions.begin(former, "an earlier hash")
+
+
+def test_of_too_many_sessions_the_least_used_ends_and_time_ends_all(accounts: Accounts, store: Store, clock: Clock) -> None:
+    add(accounts, "bob")
+    sessions = StoredSessions(store, SessionLimits(30 * 86_400, 7 * 86_400, 2), store.now)
+    begun, ended = [], []
+    for number in range(3):
+        clock.turn(timedelta(hours=1))
+        now = store.now().timestamp()
+        begun.append(StoredSession(f"id {number}", f"cookie {number}", "key", "Firefox", now, now, "bob", Role.MEMBER))
+        ended += sessions.begin(begun[-1])
+        clock.turn(timedelta(minutes=1))
+        sessions.note_use("id 0")
+    assert [each.id for each in ended] == ["id 1"]
+    assert [each.id for each in sessions.list_open("bob")] == ["id 0", "id 2"]
+    clock.turn(timedelta(days=7))
+    assert sessions.list_open("bob") == []
 
 
 def test_an_erased_person_leaves_nothing_and_others_lose_nothing(accounts: Accounts, store: Store) -> None:
@@ -107,16 +190,3 @@ def test_a_reader_writes_nothing_anywhere(accounts: Accounts, store: Store) -> N
             store.rename_thread(things.thread, "x")
         with pytest.raises(ReadOnlyError), store.database.begin_write():
             pass
-
-
-@pytest.mark.slow
-def test_one_process_of_several_keeps_the_sessions(postgres_url: str) -> None:
-    first, other = Database.open_url(postgres_url), Database.open_url(postgres_url)
-    for database in (first, other):
-        database.share()
-    first.claim(SIGN_IN_KEY)
-    with pytest.raises(StoreInUseError):
-        other.claim(SIGN_IN_KEY)
-    first.close()
-    other.claim(SIGN_IN_KEY)
-    other.close()

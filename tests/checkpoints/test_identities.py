@@ -1,10 +1,14 @@
 """People whom a provider signs in, in every kind of database."""
 
+from datetime import UTC, datetime
+from functools import partial
+
 import pytest
 
 from checkpoints import Store
 from checkpoints.accounts import Accounts, Role
 from checkpoints.identities import CODE_CHARS, ErasedPersonError, Identities, hash_identity
+from checkpoints.sessions import SessionLimits, StoredSession, StoredSessions
 from checkpoints.upkeep.person_erasure import erase_person
 from tests.checkpoints.test_accounts import add, fill_at_rest
 
@@ -44,6 +48,24 @@ def test_a_name_that_cannot_be_is_replaced(identities: Identities, name: str) ->
 def test_a_name_keeps_its_length_and_has_no_comma(identities: Identities) -> None:
     assert admit(identities, "1", "Smith, Ann") == "Smith Ann"
     assert [len(admit(identities, subject, "x" * 500)) for subject in "23"] == [70, 72]
+
+
+def test_another_role_and_no_role_end_the_sessions(identities: Identities, store: Store) -> None:
+    sessions = StoredSessions(store, SessionLimits(60, 60, 10, without_passwords=True))
+
+    def begin() -> None:
+        identities.admit(ISSUER, "1", "Ann", Role.MEMBER)
+        now = datetime.now(UTC).timestamp()
+        sessions.begin(StoredSession("id", "cookie", "key", "Firefox", now, now, "Ann", "member"))
+
+    begin()
+    for end in (partial(identities.admit, ISSUER, "1", "Ann", Role.READER), partial(identities.end_sessions, ISSUER, "1")):
+        identities.end_sessions(ISSUER, "2")
+        assert len(sessions.list_open("Ann")) == 1
+        assert not StoredSessions(store, SessionLimits(60, 60, 10)).find(["cookie"])  # where people have passwords
+        end()
+        assert sessions.list_open("Ann") == []
+        begin()
 
 
 def test_each_sign_in_renews_the_role(identities: Identities, store: Store) -> None:

@@ -150,14 +150,14 @@ def test_an_upload_is_counted_while_it_arrives(tmp_path: Path) -> None:
     async def story(app: App, browser: httpx.AsyncClient) -> None:
         async def send_pieces() -> AsyncIterator[bytes]:
             for _ in range(3):
-                seen.append(str(app.services.long_requests.find_progress("one")))
+                seen.append(str(await app.services.long_requests.find_progress("one")))
                 yield bytes(4000)
 
         seen = list[str]()
         answer = await browser.post("/api/uploads/import", content=send_pieces(), headers=UPLOAD_HEADERS)
         assert answer.status_code == 200
         assert seen == ["None", "Uploading: 4 of 12 kB", "Uploading: 8 of 12 kB"]
-        assert app.services.long_requests.find_progress("one") is None
+        assert await app.services.long_requests.find_progress("one") is None
 
     run(tmp_path, story)
 

@@ -27,25 +27,30 @@ def test_an_upload_is_found_and_dropped_by_its_person_alone() -> None:
         with act_for("ann"):
             upload = await uploads.receive(pieces())
         with act_for("bob"):
-            assert uploads.find(upload) is None
-            uploads.forget(upload)
+            assert await uploads.find(upload) is None
+            await uploads.forget(upload)
         with act_for("ann"):
-            assert uploads.find(upload)
-            uploads.forget(upload)
-            assert uploads.find(upload) is None
+            assert await uploads.find(upload)
+            await uploads.forget(upload)
+            assert await uploads.find(upload) is None
 
     asyncio.run(story())
 
 
 def test_a_request_is_followed_and_cancelled_by_its_person_alone() -> None:
-    requests = LongRequests()
-    with act_for("ann"), requests.follow("one") as own:
-        own.report(Progress("Exporting"))
-        with act_for("bob"), requests.follow("one"):
-            assert requests.find_progress("one") is None
-            requests.cancel("one")
-        assert requests.find_progress("one") == Progress("Exporting")
-        own.report(Progress("Exporting"))
+    async def story() -> None:
+        requests = LongRequests()
+        with act_for("ann"):
+            async with requests.follow("one") as own:
+                own.report(Progress("Exporting"))
+                with act_for("bob"):
+                    async with requests.follow("one"):
+                        assert await requests.find_progress("one") is None
+                        await requests.cancel("one")
+                assert await requests.find_progress("one") == Progress("Exporting")
+                own.report(Progress("Exporting"))
+
+    asyncio.run(story())
 
 
 def test_no_number_of_pages_takes_the_places_of_another_person() -> None:

@@ -44,7 +44,7 @@ def run(folder: Path, story: Story, **settings: Any) -> None:
 @pytest.mark.parametrize(("purpose", "limit"), [("import", MAX_ARCHIVE_FILE_BYTES), ("file", MAX_BINARY_FILE_BYTES)])
 def test_an_upload_of_the_limit_is_kept_whole_and_a_larger_one_is_refused(purpose: str, limit: int, tmp_path: Path) -> None:
     async def story(app: App, browser: httpx.AsyncClient) -> None:
-        kept = app.services.uploads.find(await upload(browser, bytes(limit), purpose))
+        kept = await app.services.uploads.find(await upload(browser, bytes(limit), purpose))
         assert kept is not None
         assert len(kept.data) == limit
         assert (await browser.post(f"/api/uploads/{purpose}", content=bytes(limit + 1))).status_code == 413
@@ -68,7 +68,7 @@ def test_an_upload_is_dropped_when_its_time_is_over(monkeypatch: pytest.MonkeyPa
     async def story() -> None:
         kept = Uploads()
         identifier = await kept.receive(pieces(10))
-        while kept.find(identifier):  # noqa: ASYNC110  (nothing here listens)
+        while await kept.find(identifier):  # noqa: ASYNC110  (nothing here listens)
             await asyncio.sleep(0.001)
         assert kept._bytes == 0
 
@@ -81,12 +81,12 @@ def test_the_oldest_uploads_give_way_to_a_new_one_over_the_budget(monkeypatch: p
     async def story() -> None:
         kept = Uploads()
         one, two, three = [await kept.receive(pieces(30, 10)) for _ in range(3)]
-        assert [bool(kept.find(each)) for each in (one, two, three)] == [False, True, True]
+        assert [bool(await kept.find(each)) for each in (one, two, three)] == [False, True, True]
         with pytest.raises(TooManyUploadsError):
             await kept.receive(pieces(60, 60))
         four, five = [await kept.receive(pieces(50)) for _ in range(2)]  # nothing of the refused one counts
-        assert kept.find(four)
-        assert kept.find(five)
+        assert await kept.find(four)
+        assert await kept.find(five)
 
     asyncio.run(story())
 
@@ -106,7 +106,7 @@ def test_uploads_that_arrive_at_once_count_before_they_are_whole(monkeypatch: py
         with pytest.raises(TooManyUploadsError):
             await kept.receive(pieces(50))
         is_open.set()
-        assert kept.find(await arriving)
+        assert await kept.find(await arriving)
 
     asyncio.run(story())
 
@@ -117,7 +117,7 @@ def test_of_very_many_small_uploads_the_newest_are_kept(monkeypatch: pytest.Monk
     async def story() -> None:
         kept = Uploads()
         made = [await kept.receive(pieces(0)) for _ in range(5)]
-        assert [bool(kept.find(each)) for each in made] == [False, False, True, True, True]
+        assert [bool(await kept.find(each)) for each in made] == [False, False, True, True, True]
 
     asyncio.run(story())
 
@@ -135,7 +135,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(ConnectionError):
             await kept.receive(break_off())
         await kept.receive(pieces(90))
-        assert kept.find(first)
+        assert await kept.find(first)
 
     asyncio.run(story())
 
@@ -144,7 +144,7 @@ def test_an_upload_in_single_bytes_costs_as_much_as_in_one_piece() -> None:
     async def story() -> int:
         kept = Uploads()
         tracemalloc.start()
-        assert kept.find(await kept.receive(pieces(*[1] * 100_000)))
+        assert await kept.find(await kept.receive(pieces(*[1] * 100_000)))
         used, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         return used
@@ -155,12 +155,10 @@ def test_an_upload_in_single_bytes_costs_as_much_as_in_one_piece() -> None:
 def test_only_the_newest_documents_are_kept() -> None:
     async def story() -> None:
         kept, documents = Uploads(), list[Document]()
-        one, two = [kept.find(await kept.receive(pieces(1))) for _ in range(2)]
-        assert one
-        assert two
-        for each in (one, two):
-            kept.keep_documents(each, documents)
-        assert (one.documents, two.documents) == (None, documents)
+        names = [await kept.receive(pieces(1)) for _ in range(2)]
+        for name in names:
+            kept.keep_documents(name, documents)
+        assert [found.documents if (found := await kept.find(name)) else 0 for name in names] == [None, documents]
 
     asyncio.run(story())
 

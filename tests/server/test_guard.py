@@ -22,7 +22,7 @@ from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
 from server.knocks import KnockLog
 from server.request_rate import MAX_BURST_REQUESTS, RequestRate
-from server.sessions import Sessions
+from server.session_file import SessionFile
 from server.sign_in import SignIn
 
 HOST = "127.0.0.1:8050"
@@ -279,7 +279,7 @@ HEADERS = ["host", "cookie", "x-waymark-page-key", "sec-websocket-protocol", "or
     method=st.sampled_from(["GET", "HEAD", "POST"]),
 )
 def test_no_request_breaks_the_door(path: str, query: bytes, headers: list[tuple[str, bytes]], method: str) -> None:
-    sign_in = SignIn(Sessions(Path("/nowhere")), address=f"http://{HOST}", script="/assets/sign-in.js")
+    sign_in = SignIn(SessionFile(Path("/nowhere")), address=f"http://{HOST}", script="/assets/sign-in.js")
     entrance = Entrance(sign_in=sign_in)
     raw = [(name.encode(), value) for name, value in [("host", HOST.encode()), *headers]]
     scope = {"type": "http", "method": method, "scheme": "http", "path": path, "query_string": query, "headers": raw}

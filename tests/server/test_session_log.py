@@ -1,13 +1,16 @@
 """The log of sign-ins and sign-outs: each is a line, without a secret, and no number of them fills the disk."""
 
 import logging
+from asyncio import run
 from pathlib import Path
 
 import pytest
 
+from server import session_file
 from server.bounded_log import MAX_LINES
+from server.session_file import SessionFile
 from server.session_log import SessionLog
-from server.sessions import MAX_SESSIONS, Session, Sessions
+from server.sessions import Session
 from server.sign_in import SignIn
 from tests.server.test_guard import HOST, Entrance
 from tests.server.test_knocks import Windows
@@ -17,12 +20,12 @@ SCOPE = {"client": ("127.0.0.1", 50000)}
 
 
 @pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path / "sessions-8050.json")
+def sessions(tmp_path: Path) -> SessionFile:
+    return SessionFile(tmp_path / "sessions-8050.json")
 
 
 @pytest.fixture
-def sign_in(sessions: Sessions) -> SignIn:
+def sign_in(sessions: SessionFile) -> SignIn:
     return SignIn(sessions, address=f"http://{HOST}", script="/assets/sign-in.js")
 
 
@@ -38,31 +41,33 @@ def open_link(sign_in: SignIn, **headers: str) -> None:
 
 def test_a_sign_in_is_logged_without_its_secrets(sign_in: SignIn, caplog: pytest.LogCaptureFixture) -> None:
     open_link(sign_in)
-    [session] = sign_in.sessions.list_open()
+    [session] = run(sign_in.sessions.list_open())
     assert caplog.messages == [f"signed in: session {session.id[:8]} (Firefox on Linux) from an unknown address"]
 
 
 def test_a_browser_that_signs_in_again_ends_its_former_session(
-    sign_in: SignIn, sessions: Sessions, caplog: pytest.LogCaptureFixture
+    sign_in: SignIn, sessions: SessionFile, caplog: pytest.LogCaptureFixture
 ) -> None:
-    former = sessions.begin(FIREFOX)
+    former = run(sessions.begin(FIREFOX))
     open_link(sign_in, cookie=f"waymark_8050={former.cookie}")
     name = former.session.short_name
     assert f"signed out: session {name} (Firefox on Linux) by a later sign-in" in caplog.messages
 
 
-def test_a_session_too_many_is_logged(sign_in: SignIn, sessions: Sessions, caplog: pytest.LogCaptureFixture) -> None:
-    oldest = sessions.begin("")
-    for _ in range(MAX_SESSIONS - 1):
-        sessions.begin("")
+def test_a_session_too_many_is_logged(
+    sign_in: SignIn, sessions: SessionFile, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_file, "MAX_SESSIONS", 2)
+    oldest = run(sessions.begin(""))
+    run(sessions.begin(""))
     open_link(sign_in)
     assert f"signed out: session {oldest.session.short_name} (A program) by a later sign-in" in caplog.messages
 
 
 def test_signing_out_names_the_session_and_its_end_by_another_one_both(
-    sessions: Sessions, caplog: pytest.LogCaptureFixture
+    sessions: SessionFile, caplog: pytest.LogCaptureFixture
 ) -> None:
-    here, there = sessions.begin(FIREFOX).session, sessions.begin("").session
+    here, there = run(sessions.begin(FIREFOX)).session, run(sessions.begin("")).session
     log = SessionLog(lambda *_: None)
     log.note_sign_out(SCOPE, here, here)
     log.note_sign_out(SCOPE, there, here)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
-from server.sessions import MAX_SESSION_SECONDS, Sessions
+from server.session_file import SessionFile
+from server.sessions import MAX_SESSION_SECONDS
 from server.sign_in import SignIn
 from tests.browser import PATIENCE_MS, open_browser
 from tests.page_key import read_page_key
@@ -27,7 +28,7 @@ def links() -> list[str]:
 
 @pytest.fixture
 def sign_in(tmp_path: Path, links: list[str]) -> SignIn:
-    sessions = Sessions(tmp_path / "sessions-8050.json")
+    sessions = SessionFile(tmp_path / "sessions-8050.json")
     return SignIn(sessions, address=f"http://{HOST}", script=SCRIPT, on_stale_link=links.append)
 
 
@@ -39,7 +40,7 @@ def entrance(sign_in: SignIn) -> Entrance:
 @pytest.fixture
 def both(sign_in: SignIn) -> dict[str, str]:
     """The headers of a page: the cookie and the key."""
-    created = sign_in.sessions.begin("")
+    created = asyncio.run(sign_in.sessions.begin(""))
     return {"cookie": f"other; x=1; waymark_8050={created.cookie}", "x-waymark-page-key": created.page_key}
 
 
@@ -64,7 +65,7 @@ def test_nobody_gets_in_without_a_cookie(entrance: Entrance) -> None:
 
 
 def test_behind_a_proxy_with_tls_the_link_is_public_and_the_cookie_secure(tmp_path: Path) -> None:
-    sessions = Sessions(tmp_path / "sessions-8050.json")
+    sessions = SessionFile(tmp_path / "sessions-8050.json")
     url = "https://waymark.example"
     sign_in = SignIn(sessions, address=f"http://{HOST}", public_url=url, script=SCRIPT)
     entrance = Entrance(sign_in=sign_in, hosts=frozenset({HOST, "waymark.example"}), public_url=url)
@@ -73,8 +74,8 @@ def test_behind_a_proxy_with_tls_the_link_is_public_and_the_cookie_secure(tmp_pa
     cookie = entrance.knock(link.removeprefix(url), host="waymark.example")["set-cookie"]
     assert cookie
     assert "Secure" in cookie.split("; ")
-    created = sessions.begin("")
-    both = {"cookie": f"waymark_8050={created.cookie}", "x-waymark-page-key": created.page_key}
+    created = asyncio.run(sessions.begin(""))
+    both = {"cookie": f"waymark_443={created.cookie}", "x-waymark-page-key": created.page_key}
     for host, origin, status in (
         ("waymark.example", url, 200),
         ("waymark.example", "http://waymark.example", 403),
@@ -111,7 +112,7 @@ def test_the_key_alone_gets_nothing(entrance: Entrance, both: dict[str, str]) ->
 
 
 def test_the_key_of_one_session_does_not_open_another(entrance: Entrance, sign_in: SignIn, both: dict[str, str]) -> None:
-    both["x-waymark-page-key"] = sign_in.sessions.begin("").page_key
+    both["x-waymark-page-key"] = asyncio.run(sign_in.sessions.begin("")).page_key
     assert entrance.knock("/api/x", **both).status == 401
 
 
@@ -154,7 +155,7 @@ def test_a_link_works_once_and_then_a_fresh_one_is_printed(
 
 def test_a_browser_that_signs_in_again_has_one_session(entrance: Entrance, sign_in: SignIn, both: dict[str, str]) -> None:
     open_link(entrance, sign_in.create_link(), **cookie_of(both))
-    assert len(sign_in.sessions.list_open()) == 1
+    assert len(asyncio.run(sign_in.sessions.list_open())) == 1
     assert entrance.knock("/", **both).status == 401
 
 
@@ -196,11 +197,12 @@ def test_a_link_on_another_site_leads_to_this_host_alone(path: str, target: str,
 
 def test_the_socket_of_a_session_is_closed_when_the_session_ends(sign_in: SignIn, both: dict[str, str]) -> None:
     sent: list[dict[str, Any]] = []
+    ending: list[asyncio.Task[Any]] = []
 
     async def follow(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.accept"})
-        [session] = sign_in.sessions.list_open()
-        asyncio.get_running_loop().call_soon(sign_in.sessions.end, session.id)
+        [session] = await sign_in.sessions.list_open()
+        ending.append(asyncio.create_task(sign_in.sessions.end([session.id])))
         assert (await receive())["type"] == "websocket.disconnect"
 
     async def story() -> None:
@@ -232,7 +234,7 @@ async def serve_script(scope: Any, receive: Any, send: Any) -> None:
 def test_a_link_on_another_site_signs_in_a_real_browser(tmp_path: Path) -> None:
     (ours, port), (theirs, elsewhere) = listening(), listening()
     address = f"http://127.0.0.1:{port}"
-    sign_in = SignIn(Sessions(tmp_path / "sessions.json"), address=address, script=SCRIPT)
+    sign_in = SignIn(SessionFile(tmp_path / "sessions.json"), address=address, script=SCRIPT)
     anchors = f'<a href="{sign_in.create_link()}">sign in</a><a href="{address}/t/1?x=2">deep</a>'
     guard = Entrance(serve_script, sign_in=sign_in, hosts=frozenset({f"127.0.0.1:{port}"})).guard()
     other_site = PlainTextResponse(anchors, media_type="text/html")

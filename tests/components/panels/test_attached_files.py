@@ -45,7 +45,7 @@ def test_a_message_is_sent_with_its_files_which_are_not_kept_any_longer(tmp_path
         named = await upload_files(browser)
         assert (await send(browser, named))["ok"]
         assert read_sent(app.services.store) == [("Look", FILES)]
-        assert [app.services.uploads.find(each["id"]) for each in named] == [None, None]
+        assert [await app.services.uploads.find(each["id"]) for each in named] == [None, None]
 
     run(tmp_path, story)
 
@@ -96,7 +96,7 @@ def test_a_message_whose_upload_is_gone_is_not_sent_and_says_so(tmp_path: Path, 
         assert read_sent(app.services.store) == []
         monkeypatch.setattr(uploads, "MAX_KEPT_SECONDS", 0.0)
         named = await upload_files(browser)
-        while app.services.uploads.find(named[0]["id"]):  # noqa: ASYNC110  (nothing here listens)
+        while await app.services.uploads.find(named[0]["id"]):  # noqa: ASYNC110  (nothing here listens)
             await asyncio.sleep(0.001)
         assert (await send(browser, named))["text"].startswith("chart.png was not kept")
 
@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_attached_is_refused_and_not_kept(tmp_path: Path) 
         identifier = await upload(browser, b"PK\x03\x04\x00\x00", "file")
         reply = await send(browser, [{"name": "all.zip", "id": identifier}])
         assert reply["text"].startswith("all.zip is neither an image")
-        assert app.services.uploads.find(identifier) is None
+        assert await app.services.uploads.find(identifier) is None
         assert read_sent(app.services.store) == []
 
     run(tmp_path, story)

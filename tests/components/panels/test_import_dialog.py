@@ -165,7 +165,7 @@ def test_a_dialog_that_nobody_closes_keeps_its_file_for_a_while_only(
         content = transfer.export(store, talked(store, "a"))
         monkeypatch.setattr(uploads, "MAX_KEPT_SECONDS", 0.0)
         await tab.choose(content)
-        while app.services.uploads.find(tab.values["import-file.data"]["id"]):  # noqa: ASYNC110  (nothing here listens)
+        while await app.services.uploads.find(tab.values["import-file.data"]["id"]):  # noqa: ASYNC110  (nothing here listens)
             await asyncio.sleep(0.001)
         assert "choose it again" in await tab.confirm()
 
@@ -176,6 +176,6 @@ def test_a_file_that_is_refused_is_not_kept(tmp_path: Path) -> None:
     async def story(app: App, browser: httpx.AsyncClient) -> None:
         tab = Tab(browser)
         assert "a.json was not imported." in await tab.choose("{}")
-        assert app.services.uploads.find(tab.values["import-file.data"]["id"]) is None
+        assert await app.services.uploads.find(tab.values["import-file.data"]["id"]) is None
 
     run(tmp_path, story)

@@ -1,0 +1,127 @@
+"""The sessions of people, in the database: every process finds the same ones, and refuses one that any has ended.
+
+A session is read for each request. Readings that wait for one another go together, so strangers with cookies of their own
+invention cost one statement at a time.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, replace
+from typing import ParamSpec, TypeVar
+
+from checkpoints import Store, StoreUnavailableError
+from checkpoints.sessions import SessionLimits, StoredSession, StoredSessions
+from server.sessions import (
+    MAX_IDLE_SECONDS,
+    MAX_SESSION_SECONDS,
+    MAX_SESSIONS,
+    SAVE_SECONDS,
+    NewSession,
+    Session,
+    SessionsUnavailableError,
+    hash_secret,
+)
+
+CHECK_SECONDS = 0.5  # from one look for the ends of sockets' sessions to the next
+MAX_OUTAGE_SECONDS = 600.0  # during which the sessions are those from before: nobody can end any meanwhile
+MAX_REMEMBERED = 1_000
+LIMITS = SessionLimits(MAX_SESSION_SECONDS, MAX_IDLE_SECONDS, MAX_SESSIONS)
+P = ParamSpec("P")
+T = TypeVar("T")
+_log = logging.getLogger("waymark.sessions")
+
+
+class PersonSessions:
+    """The open sessions of people (see `server.sessions.Sessions`)."""
+
+    def __init__(self, store: Store, limits: SessionLimits = LIMITS) -> None:
+        self._stored = StoredSessions(store, limits)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="waymark-session")  # no import keeps it waiting
+        self._wanted: dict[str, asyncio.Future[Session | None]] = {}  # by cookie hash, of the next reading
+        self._reading: asyncio.Task[None] | None = None
+        self._remembered: dict[str, tuple[Session, float]] = {}  # as read last, and when: the newest is last
+
+    async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
+        """Begin a session of a person. Raises `AccountChangedError`."""
+        created = NewSession.create(user_agent, time.time(), person, role)
+        ended = await self._run(self._stored.begin, StoredSession(**asdict(created.session)), credential)
+        return replace(created, ended=[_to_session(each) for each in ended])
+
+    async def find(self, *cookies: str) -> Session | None:
+        found = await asyncio.gather(*(self._read(hash_secret(each)) for each in cookies))
+        return next((session for session in found if session), None)
+
+    async def list_open(self, person: str = "") -> list[Session]:
+        return [_to_session(each) for each in await self._run(self._stored.list_open, person)]
+
+    async def note_use(self, session: Session) -> None:
+        if abs(time.time() - session.seen_at) >= SAVE_SECONDS:
+            with suppress(StoreUnavailableError):
+                await self._run(self._stored.note_use, session.id)
+
+    async def end(self, session_ids: Collection[str]) -> list[Session]:
+        return [_to_session(each) for each in await self._run(self._stored.end, list(session_ids))]
+
+    async def wait_for_end(self, session: Session) -> None:
+        """Return when the session has ended, at any process. All sockets look at the same moments, by one statement."""
+        is_open = True
+        while is_open:
+            await asyncio.sleep(CHECK_SECONDS - time.monotonic() % CHECK_SECONDS)
+            with suppress(SessionsUnavailableError):
+                is_open = await self._read(session.cookie_hash) is not None
+
+    def close(self) -> None:
+        self._pool.shutdown()
+
+    async def _read(self, cookie_hash: str) -> Session | None:
+        """Read a session with all others that are wanted now. Raises `SessionsUnavailableError`."""
+        if cookie_hash not in self._wanted:
+            self._wanted[cookie_hash] = asyncio.get_running_loop().create_future()
+        wanted = self._wanted[cookie_hash]
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._read_wanted())
+        return await asyncio.shield(wanted)
+
+    async def _read_wanted(self) -> None:
+        """Read what is wanted, until nothing is."""
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            try:
+                found = {each.cookie_hash: _to_session(each) for each in await self._run(self._stored.find, list(wanted))}
+                self._remember(wanted, found.values())
+            except Exception as error:  # noqa: BLE001  (whatever it is, nobody is signed out by it)
+                if not isinstance(error, StoreUnavailableError):
+                    _log.error("the sessions could not be read", exc_info=error)
+                found = self._recall()
+                for cookie_hash in wanted.keys() - found.keys():
+                    wanted.pop(cookie_hash).set_exception(SessionsUnavailableError())
+            for cookie_hash, future in wanted.items():
+                future.set_result(found.get(cookie_hash))
+
+    def _remember(self, cookie_hashes: Iterable[str], found: Iterable[Session]) -> None:
+        for cookie_hash in cookie_hashes:
+            self._remembered.pop(cookie_hash, None)
+        now = time.monotonic()
+        self._remembered |= {each.cookie_hash: (each, now) for each in found}
+        while len(self._remembered) > MAX_REMEMBERED:
+            del self._remembered[next(iter(self._remembered))]
+
+    def _recall(self) -> dict[str, Session]:
+        oldest = time.monotonic() - MAX_OUTAGE_SECONDS
+        return {cookie_hash: session for cookie_hash, (session, at) in self._remembered.items() if at > oldest}
+
+    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(*args, **kwargs))
+
+
+def limit_sessions(max_seconds: float) -> SessionLimits:
+    """Return the limits of people whom a provider signs in, again after so many seconds."""
+    return replace(LIMITS, max_seconds=max_seconds, without_passwords=True)
+
+
+def _to_session(stored: StoredSession) -> Session:
+    return Session(**asdict(stored))

@@ -1,0 +1,79 @@
+"""A balancer before several servers: each request goes to the next of them, and a socket stays where it began."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import cycle
+from types import TracebackType
+from typing import Self
+
+_END_OF_HEAD = b"\r\n\r\n"
+
+
+class Balancer:
+    """Listens on construction, on a thread of its own. The servers are told before the first request."""
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}  # of the requests, by the server's port
+        self._next: cycle[int] = cycle(())
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        listening = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop)
+        self._server = listening.result()
+        self.port: int = self._server.sockets[0].getsockname()[1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def serve(self, ports: Sequence[int]) -> None:
+        self._next = cycle(ports)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one request: the server is asked to close the connection after it."""
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(_END_OF_HEAD)
+            port = next(self._next)
+            self.counts[port] = self.counts.get(port, 0) + 1
+            to_reader, to_writer = await asyncio.open_connection("127.0.0.1", port)
+            to_writer.write(_ask_to_close(head))
+            await asyncio.wait(
+                [asyncio.create_task(_pump(reader, to_writer)), asyncio.create_task(_pump(to_reader, writer))],
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            for each in (to_writer, writer):
+                each.close()
+
+    async def _close(self) -> None:
+        self._server.close()
+        own = asyncio.current_task()
+        rest = [task for task in asyncio.all_tasks() if task is not own]
+        for task in rest:
+            task.cancel()
+        await asyncio.gather(*rest, return_exceptions=True)
+
+
+def _ask_to_close(head: bytes) -> bytes:
+    lines = head.removesuffix(_END_OF_HEAD).split(b"\r\n")
+    if any(line.lower().startswith(b"upgrade:") for line in lines):
+        return head
+    kept = [line for line in lines if not line.lower().startswith(b"connection:")]
+    return b"\r\n".join([*kept, b"Connection: close"]) + _END_OF_HEAD
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65_536):
+            writer.write(data)
+            await writer.drain()

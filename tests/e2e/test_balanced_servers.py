@@ -1,0 +1,99 @@
+"""Two servers of one PostgreSQL behind one address: each request goes to the other one in turn, sockets as they fall."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.balancer import Balancer
+from tests.browser import PATIENCE_MS
+from tests.e2e.server import TIPS, Server
+from tests.e2e.test_password import PASSWORD, invite, join, sign_in
+from tests.e2e.waymark import Page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+NewPage = Callable[[], Page]
+
+
+def _find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture
+def balancer() -> Iterator[Balancer]:
+    with Balancer() as balancer:
+        yield balancer
+
+
+@pytest.fixture
+def new_page(tmp_path: Path, browser: Browser, postgres_url: str, balancer: Balancer) -> Iterator[NewPage]:
+    """Pages of the two servers, each in a browser of its own. `server` of a page has the address and the links of both."""
+    servers, ports = [], []
+    with ExitStack() as stack:
+        for number in range(2):
+            settings = {"auth": "password", "database_url": postgres_url, "public_url": balancer.origin}
+            server = Server(tmp_path / str(number), **settings)
+            server.port = _find_free_port()
+            ports.append(server.port)
+            stack.callback(server.stop)
+            server.start()  # its port is the balancer's from now on, as the link has it
+            servers.append(server)
+        balancer.serve(ports)
+
+        def open_page() -> Page:
+            context = stack.enter_context(browser.new_context(viewport={"width": 1440, "height": 900}))
+            context.set_default_timeout(PATIENCE_MS)
+            context.add_init_script("".join(f"localStorage.setItem('waymark.tip-{each}-read', 'on');" for each in TIPS))
+            return Page(context.new_page(), servers[-1])
+
+        yield open_page
+    assert not [server.log() for server in servers if "Traceback" in server.log()]
+    assert len(balancer.counts) == 2
+
+
+def test_a_page_works_when_each_request_goes_to_another_server(new_page: NewPage, tmp_path: Path) -> None:
+    ann, bob = new_page(), new_page()
+    join(ann, ann.server.links[-1], "Ann")
+    join(bob, invite(ann, "Member"), "bob")
+    bob.say("The kingfisher digs a tunnel")
+    bob.save("Tunnel")
+    bob.say("What is 2+2?")
+    (tmp_path / "heron.txt").write_text("The heron stands still.")
+    with bob.tab.expect_file_chooser() as chooser:
+        bob.tab.get_by_role("button", name="Attach files").click()
+    chooser.value.set_files(tmp_path / "heron.txt")
+    expect(bob.tab.get_by_role("list", name="Attached files").get_by_role("listitem")).to_have_count(1)
+    bob.say("And this?")
+    expect(bob.log.get_by_text("heron.txt")).to_be_visible()
+    bob.restore("Tunnel")
+    bob.expect_messages(2)
+    bob.undo()
+    bob.expect_messages(8)
+    file, before = bob.export(tmp_path), bob.messages()
+    bob.choose_import(file)
+    bob.confirm("As a new conversation")
+    expect(bob.threads).to_have_count(2)
+    bob.expect_messages(8)
+    assert bob.messages() == before
+    bob.open_menu().get_by_role("button", name="Sign out").click()
+    expect(bob.tab.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(ann.threads).to_have_count(0)
+    sign_in(bob.tab, "bob", PASSWORD)
+    expect(bob.threads).to_have_count(2)
+
+
+def test_a_session_that_is_ended_elsewhere_leaves_the_page(new_page: NewPage) -> None:
+    ann, again = new_page(), new_page()
+    join(ann, ann.server.links[-1], "Ann")
+    again.tab.goto(again.server.origin + "/sign-in")
+    sign_in(again.tab, "Ann", PASSWORD)
+    again.composer.wait_for()
+    ann.press_in_menu("Sessions")
+    ann.dialog.get_by_role("button", name="Sign all others out").click()
+    expect(again.tab.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(ann.composer).to_be_visible()
