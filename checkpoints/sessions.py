@@ -53,7 +53,7 @@ class SessionLimits:
     max_seconds: float
     max_idle_seconds: float
     per_person: int
-    without_passwords: bool = False  # of people whom a provider signs in, or else of those with passwords
+    are_of_provider: bool = False  # of people whom a provider signs in, or else of those with passwords
 
 
 class StoredSessions:
@@ -121,8 +121,9 @@ class StoredSessions:
 
     def _is_of_this_way_in(self) -> sa.ColumnElement[bool]:
         """Leave out the people of another AUTH, to which this database belonged before."""
-        has_none = _person.password_hash == ""
-        return has_none if self._limits.without_passwords else sa.not_(has_none)
+        if self._limits.are_of_provider:
+            return sa.exists().where(schema.identity.c.person == _person.name)
+        return _person.password_hash != ""
 
     def _is_open(self) -> sa.ColumnElement[bool]:
         now, limits = self._now(), self._limits

@@ -120,7 +120,7 @@ class PersonSessions:
 
 def limit_sessions(max_seconds: float) -> SessionLimits:
     """Return the limits of people whom a provider signs in, again after so many seconds."""
-    return replace(LIMITS, max_seconds=max_seconds, without_passwords=True)
+    return replace(LIMITS, max_seconds=max_seconds, are_of_provider=True)
 
 
 def _to_session(stored: StoredSession) -> Session:

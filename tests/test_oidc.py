@@ -15,8 +15,10 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 import entering
+import page_server
 from app import App, create_app
 from checkpoints.accounts import Accounts
 from checkpoints.upkeep.person_erasure import erase_person
@@ -24,8 +26,10 @@ from command_line import parse_arguments
 from config import Settings
 from people import tries
 from people.oidc_door import OidcDoor
+from tests import walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider
 from tests.page_key import read_page_key
+from tests.people import NOTHING
 
 JSON = dict[str, Any]
 URL = "https://waymark.example"
@@ -40,6 +44,7 @@ class Team:
     """An app whose people sign in at a provider."""
 
     app: App
+    server: FastAPI
     provider: FakeProvider
 
     @property
@@ -80,7 +85,15 @@ def identity_provider() -> Iterator[FakeProvider]:
 
 
 @pytest.fixture
-def hire(tmp_path: Path, identity_provider: FakeProvider) -> Callable[..., Any]:
+def hire(tmp_path: Path, identity_provider: FakeProvider, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    made: list[FastAPI] = []
+
+    def make_server(**options: Any) -> FastAPI:
+        made.append(FastAPI(**options))
+        return made[-1]
+
+    monkeypatch.setattr(page_server, "FastAPI", make_server)
+
     @asynccontextmanager
     async def open_team(**settings: Any) -> AsyncIterator[Team]:
         given: JSON = {"model": "demo", "titles": "off", "auth": "oidc", "public_url": URL, "data_dir": tmp_path / "data"}
@@ -88,7 +101,7 @@ def hire(tmp_path: Path, identity_provider: FakeProvider) -> Callable[..., Any]:
         given |= {"oidc_admin_groups": "bosses", "oidc_member_groups": "staff,crew", "oidc_reader_groups": "guests"}
         app = create_app(Settings(**given | settings), port=8050)
         try:
-            yield Team(app, identity_provider)
+            yield Team(app, made[-1], identity_provider)
         finally:
             await app.close()
 
@@ -410,5 +423,23 @@ def test_sessions_of_passwords_open_nothing_and_the_other_way_round(hire: Any) -
             ) as browser,
         ):
             assert not await is_in(browser)
+
+    run(story)
+
+
+@pytest.mark.slow
+def test_without_a_session_every_address_but_the_public_ones_is_closed(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team, team.browser() as ann, team.browser() as stranger:
+            await team.come_in(ann, groups=["bosses"])
+            requests = list(walk.list_requests(team.server, (await ann.get("/_dash-dependencies")).json()))
+            public = {*page_server.ALLOWED_ROUTES.public_paths, "/sign-in", "/sign-in/callback"}
+            closed = [each for each in requests if each.path not in public and each.path != "/" and each.path[:3] != "/t/"]
+            assert len(closed) > 40
+            for request in closed:
+                assert (await walk.send(stranger, walk.fill_in(request, NOTHING))).status_code == 401, request
+            assert (await stranger.post("/sign-in", content=b"next=" + b"x" * 20_000)).status_code == 413
+            for origin in ("https://evil.example", "null", ""):
+                assert (await stranger.post("/sign-in", headers={"origin": origin})).status_code == 403
 
     run(story)

@@ -51,7 +51,7 @@ def test_a_name_keeps_its_length_and_has_no_comma(identities: Identities) -> Non
 
 
 def test_another_role_and_no_role_end_the_sessions(identities: Identities, store: Store) -> None:
-    sessions = StoredSessions(store, SessionLimits(60, 60, 10, without_passwords=True))
+    sessions = StoredSessions(store, SessionLimits(60, 60, 10, are_of_provider=True))
 
     def begin() -> None:
         identities.admit(ISSUER, "1", "Ann", Role.MEMBER)
