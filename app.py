@@ -115,7 +115,7 @@ def create_app(
     loader = AgentLoader(lambda: factory.load_agent(settings, configured))
     configured = models or factory.build_models(settings, prepare=loader.load)
     catalog = ReplaceableModels(configured)
-    is_shared = settings.auth in ("proxy", "password")
+    is_shared = settings.auth in ("proxy", "password", "oidc")
     connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not is_shared else None  # keys are for all
     tracer = tracer or factory.build_tracer(settings)
     factory.check_tools(settings)
@@ -130,7 +130,7 @@ def create_app(
     if workers is None:  # else: see RunWorker
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
-    people = entering.build_people(settings, port, address, services) if role != "work" else None
+    people = entering.build_people(settings, address, services) if role != "work" else None
     sign_in = people.door if people else entering.build_sign_in(settings, port, address, _print_link)
     metrics = _build_metrics(settings, services)
     proxy, public_url = factory.build_proxy(settings), settings.public_url
@@ -216,6 +216,7 @@ def _build_services(
         uploads=build_uploads(store, blocking),
         wire=wire,
         sign_out_url=settings.sign_out_url,
+        has_passwords=settings.auth == "password",
     )
 
 
@@ -278,8 +279,8 @@ def main(arguments: list[str]) -> int:
         if options.command == "work":
             work(settings)
             return 0
-        if options.command == "invite":
-            return entering.print_invitation(options, settings)
+        if command := entering.COMMANDS.get(options.command):
+            return command(options, settings)
         if options.command != "serve":
             return commands.run_command(options, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again

@@ -33,6 +33,8 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
     showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
     _add_invite_arguments(commands.add_parser("invite", help="make a link for a person (AUTH=password); also while serving"))
+    readmitting = commands.add_parser("readmit", help="let an erased person sign in again (AUTH=oidc); also while serving")
+    readmitting.add_argument("code", metavar="CODE", help="on the page that they see when they sign in")
     _add_erase_arguments(commands.add_parser("erase", help="destroy for good: a conversation, or what nothing reaches"))
     parser.set_defaults(command="serve", web=False)
     return parser.parse_args(arguments)

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
+from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 from pydantic import (
@@ -124,6 +125,24 @@ def _clean_origin(value: str | None) -> str | None:
     return origin and re.sub("(?<=^https://)(.*):443$|(?<=^http://)(.*):80$", r"\1\2", origin)
 
 
+def _check_scopes(value: str) -> str:
+    if "openid" not in value.split() or not value.isascii() or not value.isprintable():
+        raise ValueError
+    return value
+
+
+def _check_issuer(value: str) -> str:
+    """Refuse an address without TLS, but on this machine, and what no issuer has."""
+    parts = urlsplit(value)
+    if not all("!" <= character <= "~" for character in value):
+        raise ValueError
+    is_local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    is_plain = parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc)
+    if not is_plain or not (is_local or parts.scheme == "https"):
+        raise ValueError
+    return value
+
+
 def _check_secret(value: SecretStr) -> SecretStr:
     secret = value.get_secret_value()
     if len(secret) < MIN_SECRET_CHARS or not all("!" <= character <= "~" for character in secret):
@@ -148,6 +167,7 @@ ExtraBody = Annotated[str | None, BeforeValidator(_write_json)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,30}$")]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 MIN_SECRET_CHARS = 32
+GROUPS_RULE = "a list of groups, as the provider names them"
 LABEL_RULE = "a text of at most 200 characters"
 PRICE_UNIT = "US dollars per million tokens"
 PRICE_RULE = f"a number of {PRICE_UNIT}, at least 0"
@@ -157,6 +177,7 @@ GRAPH_RULE = "the path of a Python file, a colon and the name of a graph in it, 
 PLAIN_TABLES = {  # of waymark.toml
     "tools": ("enabled", "approval"),
     "models": ("offered",),
+    "oidc": ("groups_claim", "admin_groups", "member_groups", "reader_groups"),  # a group's name may have a comma
     "model": ("temperature", "top_p", "max_tokens", "reasoning_effort", "extra_body"),
     "limits": (
         *(f"{owner}_{unit}" for owner in ("run", "agent", "branch") for unit in ("answers", "calls", "seconds")),
@@ -327,7 +348,9 @@ class Settings(BaseSettings):
         "127.0.0.1", description="an IP address of this machine, such as 127.0.0.1, or localhost"
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
-    auth: Literal["token", "none", "proxy", "password"] = Field("token", description="token, none, proxy or password")
+    auth: Literal["token", "none", "proxy", "password", "oidc"] = Field(
+        "token", description="token, none, proxy, password or oidc"
+    )
     public_url: Annotated[str | None, AfterValidator(_clean_origin)] = Field(
         None,
         pattern=r"^https?://[^\s/?#@]+/?$",
@@ -347,6 +370,19 @@ class Settings(BaseSettings):
     sign_out_url: str | None = Field(
         None, pattern=r"^(https?://|/)[^\s]*$", description="an address, or a path of the proxy such as /oauth2/sign_out"
     )
+    oidc_issuer: Annotated[str, AfterValidator(_check_issuer)] | None = Field(
+        None, description="the https:// address of a provider of OpenID Connect, as it names itself"
+    )
+    oidc_client_id: Label | None = Field(None, description=LABEL_RULE)
+    oidc_client_secret: Key = None  # None: a public client
+    oidc_scopes: Annotated[str, AfterValidator(_check_scopes)] = Field(
+        "openid profile email", description="names with spaces between them, one of which is openid"
+    )
+    oidc_groups_claim: Names = Field(None, description="a list of names of claims")  # None: groups
+    oidc_admin_groups: Names = Field(None, description=GROUPS_RULE)
+    oidc_member_groups: Names = Field(None, description=GROUPS_RULE)
+    oidc_reader_groups: Names = Field(None, description=GROUPS_RULE)
+    oidc_session_hours: int = Field(12, ge=1, le=720, description="a whole number of hours from 1 to 720")
     metrics_key: Annotated[SecretStr, AfterValidator(_check_key), Field(min_length=16)] | None = Field(
         None, description="a secret of at least 16 letters, digits and signs, without spaces"
     )  # None: there is no /metrics

@@ -18,6 +18,8 @@ from server.static_files import load_page_files
 
 if TYPE_CHECKING:
     from people.admin import People
+    from people.door import PasswordDoor
+    from people.oidc_door import OidcDoor
 
 
 def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Callable[[str], None]) -> SessionDoor | None:
@@ -33,13 +35,19 @@ def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Ca
     )
 
 
-def build_people(settings: Settings, port: int, address: str, services: Services) -> "People | None":
-    """Return the way in with a password; only then is argon2 imported."""
-    if settings.auth != "password":
+def build_people(settings: Settings, address: str, services: Services) -> "People | None":
+    """Return the way in of people; only then are the libraries for it imported."""
+    if settings.auth not in ("password", "oidc"):
         return None
+    from people.admin import People  # noqa: PLC0415
+
+    build = _build_oidc_door if settings.auth == "oidc" else _build_password_door
+    return People(build(settings, address, services), services)
+
+
+def _build_password_door(settings: Settings, address: str, services: Services) -> "PasswordDoor":
     from checkpoints.accounts import Accounts  # noqa: PLC0415
     from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
-    from people.admin import People  # noqa: PLC0415
     from people.door import PasswordDoor  # noqa: PLC0415
     from people.pages import Pages  # noqa: PLC0415
     from people.passwords import Passwords  # noqa: PLC0415
@@ -47,7 +55,7 @@ def build_people(settings: Settings, port: int, address: str, services: Services
     from people.tries import TryLimits  # noqa: PLC0415
 
     files = load_page_files().root
-    door = PasswordDoor(
+    return PasswordDoor(
         PersonSessions(services.store),
         Accounts(services.store),
         TryLimits(SignInCounters(services.store)),
@@ -59,7 +67,46 @@ def build_people(settings: Settings, port: int, address: str, services: Services
         script=f"{files}/sign-in.js",
         proxies=settings.proxy_networks or (),
     )
-    return People(door, services)
+
+
+def _build_oidc_door(settings: Settings, address: str, services: Services) -> "OidcDoor":
+    from checkpoints.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.identities import Identities  # noqa: PLC0415
+    from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
+    from people.oidc_door import CALLBACK_PATH, OidcDoor  # noqa: PLC0415
+    from people.oidc_pages import OidcPages  # noqa: PLC0415
+    from people.provider import Client, Provider  # noqa: PLC0415
+    from people.provider_claims import GroupRoles  # noqa: PLC0415
+    from people.sessions import PersonSessions, limit_sessions  # noqa: PLC0415
+    from people.tries import TryLimits  # noqa: PLC0415
+
+    assert settings.oidc_issuer
+    assert settings.oidc_client_id
+    secret, claims = settings.oidc_client_secret, settings.oidc_groups_claim or ("groups",)
+    client = Client(
+        settings.oidc_client_id,
+        secret.get_secret_value() if secret else "",
+        f"{settings.public_url or address}{CALLBACK_PATH}",
+        settings.oidc_scopes,
+        wanted_claims=(*claims, "name"),
+    )
+    groups = (settings.oidc_admin_groups, settings.oidc_member_groups, settings.oidc_reader_groups)
+    files = load_page_files().root
+    return OidcDoor(
+        PersonSessions(services.store, limit_sessions(settings.oidc_session_hours * 3600)),
+        Accounts(services.store),
+        Identities(services.store),
+        TryLimits(SignInCounters(services.store)),
+        Provider(settings.oidc_issuer, client),
+        OidcPages(files),
+        services.run_blocking,
+        roles=GroupRoles(*(frozenset(each or ()) for each in groups)),
+        groups_claims=claims,
+        address=address,
+        public_url=settings.public_url,
+        script=f"{files}/sign-in.js",
+        proxies=settings.proxy_networks or (),
+    )
 
 
 def print_invitation(arguments: Arguments, settings: Settings) -> int:
@@ -80,3 +127,18 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
     address = settings.public_url or f"http://{format_host(settings.host)}:{settings.port}"
     print_line(f"{address}/join?token={token}")
     return EXIT_OK
+
+
+def readmit_person(arguments: Arguments, settings: Settings) -> int:
+    """Let somebody who was erased sign in at the provider again. It works beside a server."""
+    from checkpoints.identities import Identities  # noqa: PLC0415
+    from checkpoints.storage.beside import open_beside  # noqa: PLC0415
+
+    with closing(open_beside(settings.connection_url)) as database:
+        if not Identities(Store(database)).readmit(arguments.code):
+            return print_refusal("Nobody who was erased has this code.")
+    print_line("They may sign in again, as a new person.")
+    return EXIT_OK
+
+
+COMMANDS = {"invite": print_invitation, "readmit": readmit_person}

@@ -104,17 +104,31 @@ def check_access(settings: Settings) -> None:
                 raise SettingsError(f"AUTH=proxy needs {field.upper()}: see docs/operations.md.")
         if settings.proxy_user_header.lower() in (SECRET_HEADER, PAGE_KEY_HEADER):
             raise SettingsError(f"PROXY_USER_HEADER cannot be {settings.proxy_user_header}: it names another thing.")
-    elif not is_loopback and settings.auth == "password":
+        return
+    if settings.auth == "oidc":
+        _check_provider(settings)
+    if not is_loopback and settings.auth in ("password", "oidc"):
         if not (settings.public_url or "").startswith("https://"):
             raise SettingsError(
-                f"HOST {settings.host} can be reached from other machines, and Waymark speaks no TLS: passwords would be "
+                f"HOST {settings.host} can be reached from other machines, and Waymark speaks no TLS: sign-ins would be "
                 "readable on the way. Set PUBLIC_URL to the https:// address of a proxy that adds TLS, or leave HOST at "
                 "127.0.0.1."
             )
     elif not is_loopback:
         raise SettingsError(
             f"HOST {settings.host} can be reached from other machines, and AUTH={settings.auth} is for one person on this "
-            "one. Set AUTH=proxy, behind a proxy that signs people in, or AUTH=password, or leave HOST at 127.0.0.1."
+            "one. Set AUTH=proxy, behind a proxy that signs people in, or AUTH=oidc or AUTH=password, or leave HOST at "
+            "127.0.0.1."
+        )
+
+
+def _check_provider(settings: Settings) -> None:
+    for field in ("oidc_issuer", "oidc_client_id"):
+        if not getattr(settings, field):
+            raise SettingsError(f"AUTH=oidc needs {field.upper()}: see docs/operations.md.")
+    if not (settings.oidc_admin_groups or settings.oidc_member_groups or settings.oidc_reader_groups):
+        raise SettingsError(
+            "AUTH=oidc needs OIDC_ADMIN_GROUPS, OIDC_MEMBER_GROUPS or OIDC_READER_GROUPS: whoever is in none is refused."
         )
 
 

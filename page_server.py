@@ -127,7 +127,7 @@ def build_guard(
 ) -> Guard:
     """Build the page's server, and the guard before it. `host` and `port` are those that it listens on.
 
-    Where `people` sign in with passwords, and a proxy adds TLS, no other address but this machine's is served.
+    Where `people` sign in here, and a proxy adds TLS, no other address but this machine's is served.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page_files = load_page_files()
@@ -154,17 +154,25 @@ def build_guard(
 
 
 def _add_people(server: FastAPI, people: "People", allowed: AllowedRoutes) -> AllowedRoutes:
-    """Serve the sign-in with a password, and return the routes with its own."""
-    from people import routes  # noqa: PLC0415  imports argon2
-
-    routes.add_routes(server, people)
+    """Serve the sign-in with a password, or at a provider, and return the routes with its own."""
+    if people.has_passwords:
+        from people.routes import MAX_FORM_BYTES, PATHS, PREFIXES, PUBLIC_PATHS, add_routes  # noqa: PLC0415  imports argon2
+    else:
+        from people.oidc_routes import (  # noqa: PLC0415  imports authlib
+            MAX_FORM_BYTES,
+            PATHS,
+            PREFIXES,
+            PUBLIC_PATHS,
+            add_routes,
+        )
+    add_routes(server, people)
     return replace(
         allowed,
-        paths=allowed.paths | routes.PATHS,
-        prefixes=allowed.prefixes + routes.PREFIXES,
-        public_paths=allowed.public_paths | routes.PUBLIC_PATHS,
+        paths=allowed.paths | PATHS,
+        prefixes=allowed.prefixes + PREFIXES,
+        public_paths=allowed.public_paths | PUBLIC_PATHS,
         public_prefixes=(ASSETS_PREFIX,),
-        max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(routes.PUBLIC_PATHS, routes.MAX_FORM_BYTES)},
+        max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(PUBLIC_PATHS, MAX_FORM_BYTES)},
     )
 
 

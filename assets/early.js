@@ -35,7 +35,7 @@
   });
 
   var waymark = (window.waymark = { clientside: {}, isLeaving: false });
-  waymark.leaveSession = function () {
+  waymark.leaveSession = function (isWanted) {
     waymark.isLeaving = true; // no socket is opened any more
     var forgetTexts = function () {
       try {
@@ -46,7 +46,7 @@
     };
     forgetTexts();
     window.addEventListener("pagehide", forgetTexts); // requests that end meanwhile put their texts back
-    location.replace("/sign-in");
+    location.replace(isWanted ? "/sign-in?signed-out=" : "/sign-in"); // a provider signs out, too
   };
 
   var originalFetch = window.fetch;

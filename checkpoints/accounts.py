@@ -1,7 +1,8 @@
-"""The people who sign in with a password, and their invitations: links that work once, until a date.
+"""The people who sign in, and the invitations of those with passwords: links that work once, until a date.
 
 A password is kept as a hash that its caller has made, and a link as the hash of its token. Every method acts for everybody:
-its caller has checked who asks. A person's name is the owner of what is theirs, and never changes.
+its caller has checked who asks. A person's name is the owner of what is theirs, and never changes. Whom a provider signs in:
+see `identities`.
 """
 
 import hashlib
@@ -52,7 +53,7 @@ class Account:
 
     name: str
     role: Role
-    password_hash: str
+    password_hash: str  # empty: a provider signs them in, and no password fits
     created_at: datetime
 
 
@@ -156,9 +157,7 @@ class Accounts:
                 session_rows.delete_sessions(connection, changed.name)
                 return replace(changed, password_hash=password_hash)
             account = Account(self._check_name(connection, name), invitation.role, password_hash, self._store.now())
-            row = {"name": account.name, "folded": fold_person_name(account.name), "role": account.role}
-            times = {"created_at": from_time(account.created_at)}
-            connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=password_hash))
+            insert_account(connection, account)
         return account
 
     @act_for(EVERYBODY)
@@ -219,9 +218,7 @@ class Accounts:
 
     def _check_name(self, connection: sa.Connection, name: str) -> str:
         cleaned = clean_person_name(name)
-        skeleton = make_skeleton(cleaned)
-        looks_taken = any(make_skeleton(name) == skeleton for name in connection.scalars(sa.select(_person.name)))
-        if looks_taken or _find(connection, cleaned) is not None or owns_things(connection, cleaned):
+        if not is_free(connection, cleaned):
             raise InvalidAccountError(sentence("The name {name} is taken. Choose another.", name=cleaned))
         return cleaned
 
@@ -233,6 +230,20 @@ def clean_person_name(name: str) -> str:
     if is_reserved or len(cleaned) > MAX_PERSON_NAME_CHARS or "," in cleaned:
         raise InvalidAccountError(sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_PERSON_NAME_CHARS))
     return cleaned
+
+
+def is_free(connection: sa.Connection, name: str) -> bool:
+    """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
+    skeleton = make_skeleton(name)
+    looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
+    return not looks_taken and _find(connection, name) is None and not owns_things(connection, name)
+
+
+def insert_account(connection: sa.Connection, account: Account) -> None:
+    """Insert an account whose name is free."""
+    row = {"name": account.name, "folded": fold_person_name(account.name), "role": account.role}
+    times = {"created_at": from_time(account.created_at)}
+    connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=account.password_hash))
 
 
 def owns_things(connection: sa.Connection, name: str) -> bool:

@@ -53,6 +53,7 @@ class SessionLimits:
     max_seconds: float
     max_idle_seconds: float
     per_person: int
+    are_of_provider: bool = False  # of people whom a provider signs in, or else of those with passwords
 
 
 class StoredSessions:
@@ -113,8 +114,16 @@ class StoredSessions:
         return ended
 
     def _select(self, connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[StoredSession]:
-        query = _found.where(condition, self._is_open()).order_by(_session.seen_at.desc(), _session.id)
-        return [_to_session(row) for row in connection.execute(query)]
+        query = _found.where(condition, self._is_open(), self._is_of_this_way_in()).order_by(
+            _session.seen_at.desc(), _session.id
+        )
+        return [_to_session(row) for row in connection.execute(query).mappings()]
+
+    def _is_of_this_way_in(self) -> sa.ColumnElement[bool]:
+        """Leave out the people of another AUTH, to which this database belonged before."""
+        if self._limits.are_of_provider:
+            return sa.exists().where(schema.identity.c.person == _person.name)
+        return _person.password_hash != ""
 
     def _is_open(self) -> sa.ColumnElement[bool]:
         now, limits = self._now(), self._limits
@@ -128,8 +137,7 @@ def _delete(connection: sa.Connection, session_ids: Collection[str]) -> None:
     connection.execute(sa.delete(schema.session).where(_session.id.in_(session_ids)))
 
 
-def _to_session(row: sa.Row[tuple[object, ...]]) -> StoredSession:
-    values = row._mapping
+def _to_session(values: sa.RowMapping) -> StoredSession:
     times = {name: values[name] / _MICROSECONDS for name in ("signed_in_at", "seen_at")}
     return StoredSession(**{**values, **times})
 

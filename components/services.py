@@ -81,6 +81,7 @@ class Services:
     uploads: Uploads = field(default_factory=Uploads)
     wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL
     sign_out_url: str | None = None  # of the proxy that signs people in
+    has_passwords: bool = False  # people's own, which they may change
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
     version_reads: SharedReads[int] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.

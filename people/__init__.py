@@ -1,1 +1,1 @@
-"""THE PEOPLE: who comes in with a name and a password, by whose invitation, and as what. Only AUTH=password imports it."""
+"""THE PEOPLE: who comes in with a password or by a provider, and as what. Only AUTH=password and oidc import it."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -21,6 +21,9 @@ from people.door import PasswordDoor, create_token
 from people.forms import read_json
 from server.sessions import Session
 from words import _, ngettext, say
+
+if TYPE_CHECKING:
+    from people.oidc_door import OidcDoor
 
 PEOPLE_PATH = "/api/people"
 RoleName = Literal["admin", "member", "reader"]
@@ -56,8 +59,13 @@ class _Erased(TypedDict):
 class People:
     """The door, and the parts that an admin's requests need."""
 
-    door: PasswordDoor
+    door: "PasswordDoor | OidcDoor"
     services: Services
+
+    @property
+    def has_passwords(self) -> bool:
+        """Return whether people have passwords and invitations; else a provider knows them, and their roles."""
+        return isinstance(self.door, PasswordDoor)
 
     async def describe(self, current: Session) -> dict[str, Any]:
         """Describe the people and the open links."""
@@ -72,9 +80,10 @@ class People:
                     "made_by": _("the command line") if each.made_by == THE_COMMAND_LINE else each.made_by,
                     "expires_at": each.expires_at.isoformat(),
                 }
-                for each in await run(accounts.list_invitations)
+                for each in (await run(accounts.list_invitations) if self.has_passwords else ())
             ],
             "max_days": MAX_INVITATION_DAYS,
+            "has_passwords": self.has_passwords,
         }
 
     async def _describe_account(self, account: Account, current: Session) -> dict[str, Any]:
@@ -84,6 +93,7 @@ class People:
 
     async def make_link(self, current: Session, fields: _Link) -> str:
         """Make a link that works once. Raises `InvalidAccountError`."""
+        assert isinstance(self.door, PasswordDoor)
         token, role = create_token(), Role(fields.get("role", Role.MEMBER))
         made = await self.services.run_blocking(
             self.door.accounts.invite,
@@ -155,10 +165,11 @@ def add_routes(server: FastAPI, people: People) -> None:
             raise InvalidAccountError(sentence("Write the person's name to confirm."))
         return {"erased": describe_things(await people.erase(session, fields["name"]))}
 
+    if people.has_passwords:
+        for_admins(f"{PEOPLE_PATH}/links", make_link, _Link)
+        for_admins(f"{PEOPLE_PATH}/links/end", end_link, _Ended)
+        for_admins(f"{PEOPLE_PATH}/role", change_role, _Roled)
     for_admins(PEOPLE_PATH, describe, dict)
-    for_admins(f"{PEOPLE_PATH}/links", make_link, _Link)
-    for_admins(f"{PEOPLE_PATH}/links/end", end_link, _Ended)
-    for_admins(f"{PEOPLE_PATH}/role", change_role, _Roled)
     for_admins(f"{PEOPLE_PATH}/count", count, _Named)
     for_admins(f"{PEOPLE_PATH}/erase", erase, _Erased)
 

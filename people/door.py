@@ -17,6 +17,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from checkpoints import StoreUnavailableError
 from checkpoints.accounts import (
     THE_SERVER,
     Account,
@@ -124,6 +125,12 @@ class PasswordDoor(SessionDoor):
         except AccountChangedError as error:
             return show(say(error), HTTPStatus.CONFLICT)
 
+    def show_outage(self, fields: dict[str, str], error: StoreUnavailableError) -> Response:
+        """Answer the form of the sign-in while the database does not: it keeps what was typed, but for the password."""
+        next_path, name = clean_next_path(fields.get("next", "")), fields.get("name", "")
+        status = HTTPStatus.SERVICE_UNAVAILABLE
+        return _ask_to_wait(self.pages.build_sign_in(next_path=next_path, problem=say(error), name=name, status=status), 1)
+
     async def join(self, scope: Scope, token: str, name: str, password: str) -> Response:
         """Answer the form of an invitation. Raises `InvalidInvitationError`."""
         invitation = await self._run_blocking(self.accounts.find_invitation, token)
@@ -140,23 +147,23 @@ class PasswordDoor(SessionDoor):
         return await self._admit(scope, account, "/")
 
     async def change_password(self, scope: Scope, session: Session, former: str, new: str) -> str:
-        """Change the password of a session's person, and end their other sessions. Return the problem, or an empty text.
-
-        Raises `TooBusyError`.
-        """
+        """Change the password of a session's person, and end their other sessions. Return the problem, or an empty text."""
         account = await self._run_blocking(self.accounts.find_account, session.person)
         counters = [Counter(tries.BY_KNOWN_BROWSER, ("change", session.person))]
         if wait := await self._run_blocking(self._limits.take, counters):
             return describe_wait(wait)
-        if account is None or not await self.passwords.verify(account.password_hash, former):
-            self._log_wrong_try(scope)
-            return _("The present password is wrong.")
-        await self._run_blocking(self._limits.give_back, counters)
         try:
+            if account is None or not await self.passwords.verify(account.password_hash, former):
+                self._log_wrong_try(scope)
+                return _("The present password is wrong.")
+            await self._run_blocking(self._limits.give_back, counters)
             check_password(new, account.name)
+            hashed, former_hash = await self.passwords.hash(new), account.password_hash
+        except TooBusyError:
+            await self._run_blocking(self._limits.give_back, counters)
+            return _(_BUSY)
         except InvalidAccountError as error:
             return say(error)
-        hashed, former_hash = await self.passwords.hash(new), account.password_hash
         change = partial(self.accounts.change_password, account.name, former_hash, hashed, session_id=session.id)
         if not await self._run_blocking(change):
             return _("The password was changed elsewhere in the meantime.")

@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
+from checkpoints import StoreUnavailableError
 from checkpoints.accounts import InvalidInvitationError
 from components.shapes import check_shape
 from people import admin
 from people.admin import PEOPLE_PATH, People
 from people.door import JOIN_PATH, PasswordDoor
 from people.forms import clean_next_path, read_form, read_json
-from people.passwords import TooBusyError
 from server.session_door import SIGN_IN_PATH
 from server.sign_in import read_token
 from words import _, say
@@ -33,6 +33,7 @@ class _Passwords(TypedDict):
 
 def add_routes(server: FastAPI, people: People) -> None:
     door = people.door
+    assert isinstance(door, PasswordDoor)
 
     @server.get(SIGN_IN_PATH)
     async def show_sign_in(request: Request) -> Response:
@@ -41,7 +42,11 @@ def add_routes(server: FastAPI, people: People) -> None:
 
     @server.post(SIGN_IN_PATH)
     async def sign_in(request: Request) -> Response:
-        return await door.sign_in(request.scope, await read_form(request))
+        fields = await read_form(request)
+        try:
+            return await door.sign_in(request.scope, fields)
+        except StoreUnavailableError as error:
+            return door.show_outage(fields, error)
 
     @server.get(JOIN_PATH)
     async def show_invitation(request: Request) -> Response:
@@ -63,10 +68,7 @@ def add_routes(server: FastAPI, people: People) -> None:
     @server.post(PASSWORD_PATH)
     async def change_password(request: Request) -> Response:
         fields: _Passwords = check_shape(_Passwords, read_json(await request.body()), "body")
-        try:
-            problem = await door.change_password(request.scope, request.state.session, fields["former"], fields["new"])
-        except TooBusyError:
-            problem = _("Many people are signing in right now. Try again in a moment.")
+        problem = await door.change_password(request.scope, request.state.session, fields["former"], fields["new"])
         return JSONResponse({"problem": problem or None})
 
     admin.add_routes(server, people)

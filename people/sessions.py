@@ -5,6 +5,7 @@ invention cost one statement at a time.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -31,13 +32,14 @@ MAX_REMEMBERED = 1_000
 LIMITS = SessionLimits(MAX_SESSION_SECONDS, MAX_IDLE_SECONDS, MAX_SESSIONS)
 P = ParamSpec("P")
 T = TypeVar("T")
+_log = logging.getLogger("waymark.sessions")
 
 
 class PersonSessions:
     """The open sessions of people (see `server.sessions.Sessions`)."""
 
-    def __init__(self, store: Store) -> None:
-        self._stored = StoredSessions(store, LIMITS)
+    def __init__(self, store: Store, limits: SessionLimits = LIMITS) -> None:
+        self._stored = StoredSessions(store, limits)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="waymark-session")  # no import keeps it waiting
         self._wanted: dict[str, asyncio.Future[Session | None]] = {}  # by cookie hash, of the next reading
         self._reading: asyncio.Task[None] | None = None
@@ -91,11 +93,12 @@ class PersonSessions:
             try:
                 found = {each.cookie_hash: _to_session(each) for each in await self._run(self._stored.find, list(wanted))}
                 self._remember(wanted, found.values())
-            except StoreUnavailableError:
+            except Exception as error:  # noqa: BLE001  (whatever it is, nobody is signed out by it)
+                if not isinstance(error, StoreUnavailableError):
+                    _log.error("the sessions could not be read", exc_info=error)
                 found = self._recall()
-                missing = SessionsUnavailableError()
                 for cookie_hash in wanted.keys() - found.keys():
-                    wanted.pop(cookie_hash).set_exception(missing)
+                    wanted.pop(cookie_hash).set_exception(SessionsUnavailableError())
             for cookie_hash, future in wanted.items():
                 future.set_result(found.get(cookie_hash))
 
@@ -113,6 +116,11 @@ class PersonSessions:
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(*args, **kwargs))
+
+
+def limit_sessions(max_seconds: float) -> SessionLimits:
+    """Return the limits of people whom a provider signs in, again after so many seconds."""
+    return replace(LIMITS, max_seconds=max_seconds, are_of_provider=True)
 
 
 def _to_session(stored: StoredSession) -> Session:

@@ -66,12 +66,41 @@ def test_a_proxy_may_be_on_any_address_and_needs_all_that_tells_it_from_others()
         check_access(load(PROXY | {"PROXY_USER_HEADER": "X-Waymark-Proxy-Secret"}))
 
 
-def test_passwords_leave_this_machine_with_tls_alone() -> None:
-    check_access(load({"AUTH": "password"}))
-    check_access(load({"AUTH": "password", "HOST": "0.0.0.0", "PUBLIC_URL": "https://waymark.example"}))
+PROVIDER = {"OIDC_ISSUER": "https://id.example", "OIDC_CLIENT_ID": "waymark", "OIDC_MEMBER_GROUPS": "staff"}
+
+
+@pytest.mark.parametrize("given", [{"AUTH": "password"}, {"AUTH": "oidc", **PROVIDER}])
+def test_people_sign_in_from_other_machines_with_tls_alone(given: dict[str, str]) -> None:
+    check_access(load(given))
+    check_access(load({**given, "HOST": "0.0.0.0", "PUBLIC_URL": "https://waymark.example"}))
     for url in ("", "http://waymark.example"):
-        with pytest.raises(SettingsError, match=r"passwords would be readable on the way. Set PUBLIC_URL to the https://"):
-            check_access(load({"AUTH": "password", "HOST": "0.0.0.0", "PUBLIC_URL": url}))
+        with pytest.raises(SettingsError, match=r"sign-ins would be readable on the way. Set PUBLIC_URL to the https://"):
+            check_access(load({**given, "HOST": "0.0.0.0", "PUBLIC_URL": url}))
+
+
+@pytest.mark.parametrize(("missing", "named"), [*((key, key) for key in PROVIDER)])
+def test_a_provider_is_named_with_its_groups(missing: str, named: str) -> None:
+    with pytest.raises(SettingsError, match=rf"^AUTH=oidc needs .*{named}"):
+        check_access(load({"AUTH": "oidc", **PROVIDER, missing: ""}))
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    ["http://id.example", "id.example", "https://", "https://x@id.example", "https://id.example?x", "ftp://localhost"],
+)
+def test_an_issuer_is_an_address_with_tls(issuer: str) -> None:
+    with pytest.raises(SettingsError, match=r"^OIDC_ISSUER must be the https:// address"):
+        load({"OIDC_ISSUER": issuer})
+    assert load({"OIDC_ISSUER": "http://localhost:8080/realms/x"}).oidc_issuer
+
+
+def test_the_groups_of_roles_may_have_commas_in_a_table(tmp_path: Path) -> None:
+    (tmp_path / "waymark.toml").write_text('[oidc]\nadmin_groups = ["cn=admins,dc=example"]\n')
+    found = load_settings({"OIDC_READER_GROUPS": "a, b"}, dotenv=tmp_path / ".env", tables=tmp_path / "waymark.toml")
+    assert (found.oidc_admin_groups, found.oidc_reader_groups) == (("cn=admins,dc=example",), ("a", "b"))
+    for scopes in ("profile", "openidx", "openid\nemail"):
+        with pytest.raises(SettingsError, match=r"^OIDC_SCOPES must be names with spaces"):
+            load({"OIDC_SCOPES": scopes})
 
 
 def test_the_defaults_of_the_limits_are_those_of_the_agent() -> None:

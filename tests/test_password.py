@@ -1,6 +1,7 @@
 """People who sign in with a password: how they come in, what keeps others out, and what each of them may do."""
 
 import asyncio
+import logging
 import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,8 +19,9 @@ from fastapi import FastAPI
 
 import page_server
 from app import App, create_app
-from checkpoints import Store, act_for
+from checkpoints import Database, Store, StoreUnavailableError, act_for
 from checkpoints.accounts import Accounts, InvalidAccountError, Role
+from checkpoints.sentence import sentence
 from checkpoints.sessions import AccountChangedError, StoredSession, StoredSessions
 from checkpoints.sign_in_counters import SignInCounters
 from config import Settings
@@ -568,5 +570,132 @@ def test_a_person_keeps_what_is_theirs_over_a_new_password(hire: Any) -> None:
                 assert team.app.services.store.get_thread(bob.thread).owner == "bob"
             with pytest.raises(InvalidAccountError):
                 team.accounts.invite("x", Role.MEMBER, made_by="ann", days=1, person="eve")
+
+    asyncio.run(story())
+
+
+def test_a_lost_database_signs_nobody_out_and_lets_nobody_in(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            created, other = team.begin_session("bob", "member"), team.begin_session("bob", "member")
+            key = {"x-waymark-page-key": created.page_key}
+            async with team.stranger(cookie=f"waymark_443={created.cookie}", **key) as bob, team.stranger() as stranger:
+                assert await is_in(bob)
+                with monkeypatch.context() as lost:
+                    lost.setattr(Database, "begin_read", lose_database)
+                    assert (await bob.get("/api/sessions")).status_code == 503  # known from before, and told the outage
+                    bob.headers["cookie"] = f"waymark_443={other.cookie}"
+                    reply = await bob.get("/api/sessions")
+                    assert (reply.status_code, reply.text) == (503, "The database server does not answer.\n")
+                    assert "set-cookie" not in reply.headers
+                    reply = await sign_in(stranger, "bob", next="/t/1")
+                    assert reply.status_code == 503
+                    assert all(part in reply.text for part in ('value="bob"', 'value="/t/1"', "does not answer"))
+                    request = walk.Request("WEBSOCKET", "/api/sessions/end")
+                    headers = {"host": "waymark.example", "origin": URL, "cookie": bob.headers["cookie"]}
+                    sent = await walk.follow(team.app.asgi, request, headers, ("10.0.3.7", 1))
+                    assert sent[-1]["type"] == "websocket.close"
+                    assert sent[-1]["code"] != 4401
+                bob.headers["cookie"] = f"waymark_443={created.cookie}"
+                assert await is_in(bob)
+
+    asyncio.run(story())
+
+
+def lose_database(*_: Any, **__: Any) -> Any:
+    raise StoreUnavailableError(sentence("The database server does not answer."))
+
+
+def test_readings_of_sessions_that_wait_for_one_another_go_together(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            created, batches = team.begin_session("bob", "member"), list[int]()
+            find = StoredSessions.find
+
+            def count_and_find(self: StoredSessions, hashes: Any) -> Any:
+                batches.append(len(hashes))
+                return find(self, hashes)
+
+            monkeypatch.setattr(StoredSessions, "find", count_and_find)
+            cookies = [*(f"invented {number}" for number in range(200)), created.cookie]
+            found = await asyncio.gather(*(team.door.sessions.find(each) for each in cookies))
+            assert [each is not None for each in found] == [False] * 200 + [True]
+            assert sum(batches) == 201
+            assert len(batches) <= 2
+
+    asyncio.run(story())
+
+
+def test_a_sign_in_while_the_password_is_changed_begins_nothing(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            verify = team.door.passwords.verify
+
+            async def verify_late(stored: str | None, password: str) -> bool:
+                fits = await verify(stored, password)
+                assert stored
+                team.accounts.change_password("bob", stored, CHEAP().hash("another five words"), session_id="")
+                return fits
+
+            monkeypatch.setattr(team.door.passwords, "verify", verify_late)
+            async with team.stranger() as thief:
+                reply = await sign_in(thief, "bob")
+                assert (reply.status_code, reply.headers.get("set-cookie")) == (409, None)
+            assert await team.door.sessions.list_open("bob") == []
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/join", "/api/password", "/api/uploads/import"])
+def test_strangers_send_little(hire: Any, path: str) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(20):
+            yield b"x" * 1_000
+
+    async def story() -> None:
+        async with hire() as team, team.stranger() as stranger:
+            for content in (b"x" * 20_000, pieces()):
+                assert (await stranger.post(path, content=content)).status_code in (401, 413)
+
+    asyncio.run(story())
+
+
+def test_the_log_has_no_password_no_token_and_no_name_that_was_typed(hire: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def story() -> None:
+        async with hire() as team:
+            link = team.app.create_link()
+            token = link.partition("token=")[2]
+            async with team.stranger() as ann:
+                await ann.get(link)
+                await ann.post("/join", data={"token": token, "name": "Ann", "password": "too short"})
+                await ann.post("/join", data={"token": token, "name": "Ann", "password": GOOD})
+                await ann.get(link)
+            async with team.stranger() as stranger:
+                reply = await sign_in(stranger, "my secret in the wrong field", "another secret of mine")
+                assert reply.status_code == 401
+                secrets = [token, GOOD, "too short", "my secret", "another secret", *stranger.cookies.values()]
+            logged = "\n".join(each.getMessage() for each in caplog.records if each.name != "httpx")  # which is the browser
+            assert [each for each in secrets if each in logged] == []
+            assert "a wrong password from" in logged
+
+    asyncio.run(story())
+
+
+def test_of_two_admins_who_dismiss_each_other_one_stays(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            for name in ("ann", "eve"):
+                team.add(name, Role.ADMIN)
+            async with team.browser("ann") as ann, team.browser("eve") as eve:
+                await asyncio.gather(
+                    ann.post("/api/people/role", json={"name": "eve", "role": "member"}),
+                    eve.post("/api/people/erase", json={"name": "ann", "confirmed": "ann"}),
+                )
+            assert [each.role for each in team.accounts.list_accounts()].count(Role.ADMIN) == 1
 
     asyncio.run(story())

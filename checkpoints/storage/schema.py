@@ -322,14 +322,14 @@ long_request = sa.Table(
 
 OWNED_TABLES = (thread, saved_prompt, tag, upload, long_request)  # all other rows belong to a thread, or to nobody
 
-# The people who sign in with a password. A person's name is the owner of what is theirs.
+# The people who sign in by themselves. A person's name is the owner of what is theirs.
 person = sa.Table(
     "person",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("folded", sa.Text, nullable=False, unique=True),  # two names that differ in case alone would be mistaken
     sa.Column("role", sa.Text, nullable=False),
-    sa.Column("password_hash", sa.Text, nullable=False),
+    sa.Column("password_hash", sa.Text, nullable=False),  # empty: a provider signs them in
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
@@ -364,6 +364,14 @@ sign_in_counter = sa.Table(
     metadata,
     sa.Column("key_hash", sa.Text, primary_key=True),
     sa.Column("clear_at", sa.BigInteger, nullable=False, index=True),  # when no try will count any more
+)
+
+# Whom a provider signs in: the hash of its issuer and subject, and the person. One without a person was erased.
+identity = sa.Table(
+    "identity",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="SET NULL"), index=True),
 )
 
 # What can be searched for: one row for each message, by its place, and for each listed checkpoint. See search_index.

@@ -54,7 +54,7 @@ def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
     role = get_acting_role()
     address = None if role else services.sign_out_url
     is_of_proxy = role is None
-    own = (is_of_proxy, is_of_proxy, is_of_proxy, role != ADMIN)
+    own = (is_of_proxy, is_of_proxy, not services.has_passwords, role != ADMIN)
     return False, _describe_person(role), address or "", address is None, *own
 
 

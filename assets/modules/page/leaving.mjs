@@ -9,7 +9,7 @@ export async function leave(end) {
   const hasEnded = await end();
   if (!hasEnded) return (window.waymark.isLeaving = false);
   removePageKey();
-  window.waymark.leaveSession();
+  window.waymark.leaveSession(true);
   return true;
 }
 

@@ -23,14 +23,16 @@ export function PeopleDialog({ onClose }) {
   const { found, problem, link, change } = usePeople();
   const [leaving, setLeaving] = useState(null); // the person to erase
   if (leaving) return h(EraseDialog, { person: leaving, onClose: () => setLeaving(null), onErase: (name, confirmed) => change("/erase", { name, confirmed }) });
-  const line = (person) => h(PersonLine, { key: person.name, person, change, onErase: () => setLeaving(person) });
+  const hasPasswords = found?.has_passwords; // else a provider gives the roles
+  const line = (person) => h(PersonLine, { key: person.name, person, change: hasPasswords ? change : null, onErase: () => setLeaving(person) });
   return h(
     ReadingDialog,
     { title: _("People"), className: "people", onClose },
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
     h("ul", null, found?.people.map(line)),
-    h("h3", null, _("Invite somebody")),
-    h(InviteForm, { onInvite: (fields) => change("/links", fields) }),
+    hasPasswords === false && h("p", { className: "quiet" }, _("People are added when they first sign in. Their groups at the provider give their role, at each sign-in.")),
+    hasPasswords && h("h3", null, _("Invite somebody")),
+    hasPasswords && h(InviteForm, { onInvite: (fields) => change("/links", fields) }),
     link && h(NewLink, { link }),
     found?.links.length > 0 && h("h3", null, _("Links that still work")),
     h("ul", null, found?.links.map((each) => h(LinkLine, { key: each.id, link: each, onEnd: () => change("/links/end", { id: each.id }) }))),
@@ -54,7 +56,7 @@ function usePeople() {
   return { found, problem, link, change };
 }
 
-/** @param {{person: Person, change: Function, onErase: () => void}} props */
+/** Without `change`, the role is only shown. @param {{person: Person, change: Function|null, onErase: () => void}} props */
 function PersonLine({ person, change, onErase }) {
   const { name } = person;
   const button = (label, text, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": text, onClick }, label);
@@ -66,8 +68,9 @@ function PersonLine({ person, change, onErase }) {
     h(
       "div",
       { className: "people-buttons" },
-      h(RoleSelect, { label: _("Role of {name}", { name }), value: person.role, onChange: (role) => change("/role", { name, role }) }),
-      button(_("New password"), _("A link for a new password of {name}", { name }), () => change("/links", { person: name, days: 1 })),
+      !change && h("span", { className: "quiet" }, ROLES[person.role]),
+      change && h(RoleSelect, { label: _("Role of {name}", { name }), value: person.role, onChange: (role) => change("/role", { name, role }) }),
+      change && button(_("New password"), _("A link for a new password of {name}", { name }), () => change("/links", { person: name, days: 1 })),
       button(_("Erase…"), _("Erase {name}", { name }), onErase),
     ),
   );

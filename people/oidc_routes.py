@@ -1,0 +1,42 @@
+"""The requests of the sign-in at a provider: its page, the way there and the way back, which are public."""
+
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+
+from people import admin
+from people.admin import PEOPLE_PATH, People
+from people.forms import clean_next_path, read_form
+from people.oidc_door import CALLBACK_PATH, OidcDoor
+from server.session_door import SIGN_IN_PATH
+
+SIGNED_OUT = "signed-out"  # of the page that a person opens by signing out
+PUBLIC_PATHS = frozenset({SIGN_IN_PATH, CALLBACK_PATH})
+PATHS = frozenset({PEOPLE_PATH})
+PREFIXES = (f"{PEOPLE_PATH}/",)
+MAX_FORM_BYTES = 10_000
+
+
+def add_routes(server: FastAPI, people: People) -> None:
+    door = people.door
+    assert isinstance(door, OidcDoor)
+
+    @server.get(SIGN_IN_PATH)
+    async def show_sign_in(request: Request) -> Response:
+        is_own = request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
+        if SIGNED_OUT in request.query_params and is_own:
+            return await door.leave_provider()
+        came_from = urlsplit(request.headers.get("referer", "")).path  # a page whose session has ended
+        return door.pages.build_button(next_path=clean_next_path(came_from))
+
+    @server.post(SIGN_IN_PATH)
+    async def begin(request: Request) -> Response:
+        return await door.begin(request.scope, (await read_form(request)).get("next", ""))
+
+    @server.get(CALLBACK_PATH)
+    async def finish(request: Request) -> Response:
+        return await door.finish(request.scope)
+
+    admin.add_routes(server, people)
