@@ -194,7 +194,7 @@ class RunWorker:
             active.let_go()
 
     def _stop(self, active: ActiveRun) -> None:
-        self.reruns.leave(active.recorder.run.thread_id)
+        self.reruns.forget(active.recorder.run.thread_id)
         if not active.stopping.done():
             self._start_task(active.stop())
 
@@ -207,7 +207,7 @@ class RunWorker:
     def _on_command(self, command: str, thread_id: str, run_id: str) -> None:
         active = self.active_runs.by_thread.get(thread_id)
         if command == LEAVE_RERUN:
-            self.reruns.leave(thread_id)
+            self.reruns.forget(thread_id)
         elif command == RUN_WAITING:
             if self.active_runs.has_room:
                 self._start_task(self._take_waiting(thread_id, run_id))
