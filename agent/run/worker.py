@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from agent.events import RunQueued
 from agent.run.active_runs import ActiveRun, ActiveRuns
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
@@ -162,9 +163,15 @@ class RunWorker:
                 self._start_task(self.candidates.answer_reopened(row.id))
         self._next_beat.set()
         self._next_beat = asyncio.Event()
+        self._report_places([row for row in rows if row.is_waiting])
         for row in rows:
             if row.worker != self.workers.id:
                 await self._take(row)
+
+    def _report_places(self, waiting: Sequence[DrivenRun]) -> None:
+        """Tell the pages of this process how many runs begin before theirs."""
+        for place, row in enumerate(waiting):
+            self.active_runs.hub.deliver(row.thread_id, RunQueued(row.id, place))
 
     async def _take(self, row: DrivenRun) -> None:
         """Take a run of no live process, or end it if it cannot go on."""

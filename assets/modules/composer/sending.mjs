@@ -63,10 +63,7 @@ export function useSending(data, { reply, act }, field, drafts, onWait) {
   };
   const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
-  const finishStop = () => {
-    setProblem(null);
-    request.end();
-  };
+  const finishStop = () => (setProblem(null), request.end());
   const refuse = (text) => setProblem({ text, canRetry: false });
   return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), getAwaitedThread, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }
