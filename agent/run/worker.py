@@ -94,6 +94,8 @@ class RunWorker:
         """Let the answers of this process end for a while. Then other processes drive the others on, if there are any."""
         if self._is_closed:
             return
+        async with self.active_runs.begin_lock:  # what begins now is among the runs; later ones wait for another process
+            pass
         with suppress(StoreUnavailableError):
             if await self._run_apart(self.workers.count_others):
                 await asyncio.gather(*map(self._hand_over, list(self.active_runs.by_thread.values())))
