@@ -89,6 +89,14 @@ class RunFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class RunQueued:
+    """The run waits for a process with room. Each process tells its own followers, again and again: the place changes."""
+
+    run_id: str
+    before: int  # runs that begin before it
+
+
+@dataclass(frozen=True, slots=True)
 class HeadMoved:
     """Something other than a run changed the thread."""
 
@@ -136,6 +144,7 @@ Event = (
     | GraphProgress
     | WorkEnded
     | RunFinished
+    | RunQueued
     | HeadMoved
     | RerunEnded
     | DraftsFailed

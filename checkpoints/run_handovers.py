@@ -60,6 +60,18 @@ class RunHandovers(RunEnds):
             given = run_rows.count_attempt(connection, run, None, run.job)
             run_rows.write_draft(connection, run.id, draft, given.attempt)
 
+    @retry_contended
+    def change_job(self, run: Run, job: str) -> None:
+        """Change how another worker drives a run on, or what follows it."""
+        own = (schema.run.c.thread_id == run.thread_id, schema.run.c.id == run.id)
+        with self._store.database.begin_write() as connection:
+            connection.execute(sa.update(schema.run).where(*own).values(job=job))
+
+    def is_driven(self, run: Run) -> bool:
+        """Return whether the process that drives a run, or has ended it, lives."""
+        with self._store.database.begin_read() as connection:
+            return not self._is_free(connection, run)
+
     def _keep_text(self, connection: sa.Connection, run: Run, candidate: Candidate, partial: Sequence[NewMessage]) -> None:
         """Write what a candidate that goes on has written so far as a partial message."""
         if partial:

@@ -108,6 +108,10 @@ class Action:
         """Return the reply that ends the list's request."""
         return {"op": self.fields["op"], "ok": True, "text": None}
 
+    def postpone(self) -> dict[str, Any]:
+        """Return the reply that lets the user's text wait for the end of the answer in progress."""
+        return {"op": self.fields["op"], "ok": False, "text": None, "waits": True}
+
     def refuse(self, reason: object) -> dict[str, Any]:
         """Return the reply that keeps the user's text and gives the reason."""
         return {"op": self.fields["op"], "ok": False, "text": say(reason)}

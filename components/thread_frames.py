@@ -17,6 +17,7 @@ from agent.events import (
     ReasoningDelta,
     RerunEnded,
     RunFinished,
+    RunQueued,
     RunStarted,
     TextDelta,
     TextWithdrawn,
@@ -40,7 +41,6 @@ from words import get_language, say_error
 _log = logging.getLogger(__name__)
 MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
-
 
 CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
 DescribeTurn = Callable[
@@ -86,6 +86,7 @@ class ThreadFrames:
         self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
         self._run_id: str | None = None
         self._progress: Frame | None = None  # of a guest graph
+        self._before: int | None = None  # runs before the one that waits for a process
         self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
         self._answer = LiveAnswer(services.renderer)
         self._candidates = CandidateFrames(services, thread_id)
@@ -101,7 +102,8 @@ class ThreadFrames:
             if self._progress is not None:
                 run["progress"] = self._progress
         late = {"late": True} if self._services.hub.is_delayed else {}
-        return {"kind": "hello", "run": run, **late}
+        place = {"before": self._before} if self._before is not None else {}
+        return {"kind": "hello", "run": run, **late, **place}
 
     async def build_frames(self) -> AsyncGenerator[Frame]:
         async with self._services.hub.subscribe(self._thread_id) as following:
@@ -146,17 +148,19 @@ class ThreadFrames:
         match event:
             case RunStarted(run_id):
                 self._run_id = run_id
-                self._rest = self._progress = None
+                self._rest = self._progress = self._before = None
                 self._answer.clear_text()
                 self._candidates.begin_run(event)
             case MessageAdded():
                 self._answer.clear_text()
             case GraphProgress():
                 self._progress = frame
+            case RunQueued(_, before):
+                frame, self._before = None if before == self._before else frame, before
             case WorkEnded(run_id) if run_id == self._run_id:
                 self._rest = frame
-            case RunFinished(run_id) if run_id == self._run_id:
-                self._run_id = self._rest = self._progress = None
+            case RunFinished(run_id) if run_id == self._run_id or self._run_id is None:
+                self._run_id = self._rest = self._progress = self._before = None
                 self._answer.clear_text()
                 self._candidates.end_run()
         return frame
@@ -220,6 +224,8 @@ async def _build_frame(services: Services, thread_id: str, event: Event) -> Fram
             return {"kind": "outage", "text": say_error(text)}
         case UpdatesDelayed():
             return {"kind": "late"}
+        case RunQueued(_, before):
+            return {"kind": "queued", "before": before}
     return _build_plain_frame(event)
 
 
@@ -229,13 +235,7 @@ def _build_plain_frame(event: Event) -> Frame | None:
         case WorkEnded(run_id, state, error):
             return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
         case RunFinished(_, state, version, error, details):
-            return {
-                "kind": "end",
-                "version": version,
-                "state": state,
-                "error": say_error(error),
-                "details": details,
-            }
+            return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
         case HeadMoved(version):
             return {"kind": "head", "version": version}
         case GraphProgress(nodes, lines):

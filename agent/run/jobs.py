@@ -23,21 +23,23 @@ class RunJob:
     usage: str | None = None  # of the run that waited for this one, as its agent wrote it
 
     @classmethod
-    def of(cls, request: RunRequest, usage: str | None) -> "RunJob":
+    def of(cls, request: RunRequest, waiting: Run | None) -> "RunJob":
+        """Return the job of a request. `waiting` is the run that waits for it, where it is a decision."""
+        before = cls.parse(waiting.job) if waiting is not None and waiting.job else NO_JOB
         return cls(
             asks=request.message is not None,
             continues_answer=request.continues_answer,
             decision=request.decision,
             answers=None if request.answers is None else dict(request.answers),
             scope=request.scope,
-            continues_rerun=request.rerun is not None,
-            usage=usage,
+            continues_rerun=request.rerun is not None or before.continues_rerun,
+            usage=waiting.usage if waiting is not None else None,
         )
 
     @classmethod
     def parse(cls, text: str) -> "RunJob":
         found: dict[str, Any] = serde.parse_leniently(text)
-        decision, scope = found.pop("decision"), found.pop("scope")
+        decision, scope = found.pop("decision", None), found.pop("scope", None)
         return cls(
             decision=None if decision is None else Decision(**decision),
             scope=None if scope is None else SummaryScope(**scope),
@@ -58,3 +60,11 @@ class RunJob:
             answers=self.answers,
             scope=self.scope,
         )
+
+
+NO_JOB = RunJob()
+
+
+def continues_rerun(run: Run) -> bool:
+    """Return whether the next question is asked after a run, as its row tells every process."""
+    return run.rerun is not None and run.job is not None and RunJob.parse(run.job).continues_rerun

@@ -100,10 +100,14 @@ class Mirror:
         self._hub.begin_remote_run(thread_id, live, key.attempt)
         self._stop_waiting(thread_id)
 
-    def needs_run(self, thread_id: str) -> bool:
-        """Return whether a run of another process may be in progress that is not complete here."""
+    def needs_run(self, thread_id: str, run_id: str = "") -> bool:
+        """Return whether a run of another process may be in progress that is not complete here.
+
+        `run_id` is the one that was read: its end may have been heard since then.
+        """
         run = self._runs.get(thread_id)
-        return self._hub.find_own_run(thread_id) is None and (run is None or not run.is_whole)
+        is_known = run is not None and run.is_whole
+        return self._hub.find_own_run(thread_id) is None and not is_known and run_id not in self._ended
 
     async def wait_for_run(self, thread_id: str, run_id: str) -> bool:
         """Ask for the state of a run, and return whether its thread's run is known now."""

@@ -105,11 +105,12 @@ class PostgresqlWire:
         if (self._peers.is_alone and self._is_listening) or not self._mirror.needs_run(thread_id):
             return
         draft = await self._rows.read_running(thread_id)
-        if draft is None or not self._mirror.needs_run(thread_id):
+        if draft is None or not self._mirror.needs_run(thread_id, draft.run_id):
             return
         if self._is_listening and await self._mirror.wait_for_run(thread_id, draft.run_id):
             return
-        if self._mirror.needs_run(thread_id):
+        draft = await self._rows.read_running(thread_id)  # it may have ended, and who drove it may be dead
+        if draft is not None and self._mirror.needs_run(thread_id, draft.run_id):
             self._mirror.show_draft(thread_id, draft)
 
     def _ask(self, thread_id: str, run_id: str) -> None:
@@ -168,8 +169,11 @@ class PostgresqlWire:
             return
         if batch is not None:
             self._take_in(batch)
-        for name in self._peers.remove_silent():
+        gone = self._peers.remove_silent()
+        for name in gone:
             self._reader.forget(name)
+        if gone:  # perhaps without a word about an end that it had written
+            self._mirror.forget_runs()
 
     def _take_in(self, batch: Batch) -> None:
         if batch.sender == self._name:

@@ -84,13 +84,13 @@ class RunPreparer:
             waiting_calls = self._load_waiting_calls(request, graph)
             if not is_repeated:
                 self._check_decision(request, waiting_calls)
-            used, closing_text = self._load_usage(request), self._choose_closing_text(request, graph)
-        handover = None if self.runs.worker_id is None else Handover(RunJob.of(request, used).write(), waits)
+            waiting, closing_text = self._find_waiting(request), self._choose_closing_text(request, graph)
+        handover = None if self.runs.worker_id is None else Handover(RunJob.of(request, waiting).write(), waits)
         run = self._begin(request, waiting_calls, closing_text, handover)
         if request.allow_moves:  # only now: a decision that came too late must not leave an approval behind
             self._allow_moves(run)
         kept_calls = waiting_calls if request.is_decision or (graph and request.message is None) else ()
-        return self.load_start(run, request, kept_calls, used)
+        return self.load_start(run, request, kept_calls, waiting.usage if waiting is not None else None)
 
     def _choose_closing_text(self, request: RunRequest, graph: str) -> str:
         """Return the result of calls that a message leaves without a decision, or that a crash of a guest has cut off."""
@@ -146,10 +146,9 @@ class RunPreparer:
         # The built-in agent completes the pairs of each request; a guest gets the messages as they are.
         return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
 
-    def _load_usage(self, request: RunRequest) -> str | None:
-        """Return the usage that a run begins with: none, or after a decision that of the run that waited for it."""
-        waiting = self.runs.get_latest_run(request.thread_id) if request.decision and request.thread_id else None
-        return waiting.usage if waiting else None
+    def _find_waiting(self, request: RunRequest) -> Run | None:
+        """Return the run that waits for a decision: its usage, and what follows it, are those of the next one."""
+        return self.runs.get_latest_run(request.thread_id) if request.decision and request.thread_id else None
 
     def _allow_moves(self, run: Run) -> None:
         setting = {"time_travel": "allow"}

@@ -65,6 +65,10 @@ class EndDelayedError(RunActiveError):
         StateError.__init__(self, sentence("The end of the answer before is not saved yet. Please try again in a moment."))
 
 
+class RerunActiveError(RunActiveError):
+    """A rerun had begun its next question. That one is its last, and the message can follow it."""
+
+
 class QueueFullError(StateError):
     """Too many runs wait for a worker."""
 

@@ -6,7 +6,7 @@ The steps are on disk, with their runs. Whether a rerun goes on by itself is in 
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.context.path_ends import is_question
 from agent.events import HeadMoved, RerunEnded
@@ -15,11 +15,26 @@ from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.inputs import RunInputs
+from agent.run.jobs import RunJob, continues_rerun
 from agent.run.outcome import locate_error
-from agent.run.requests import NewRerun, RunRequest, replace_text
+from agent.run.requests import NewRerun, RerunActiveError, RunRequest, replace_text
 from agent.run.starting import RunStarter
 from agent.settings import ModelCatalog, ThreadSettings
-from checkpoints import MAIN, Caller, Message, NewMessage, Rerun, RerunStep, Run, Runs, RunState, StateError, Store
+from checkpoints import (
+    MAIN,
+    Caller,
+    Message,
+    NewMessage,
+    Rerun,
+    RerunStep,
+    Run,
+    RunActiveError,
+    Runs,
+    RunState,
+    StateError,
+    Store,
+    ThreadNotFoundError,
+)
 from checkpoints.limits import MAX_READ_VALUES
 from checkpoints.sentence import sentence
 from checkpoints.text import shorten
@@ -91,26 +106,63 @@ class Reruns:
 
     def is_asking(self, run: Run | None) -> bool:
         """Return whether the rerun of a latest run goes on by itself. An undo or a switch may have left its step."""
-        step = self._active.get(run.thread_id) if run is not None else None
-        if run is None or run.rerun is None or step is None or run.rerun.rerun_id != step.rerun_id:
+        if run is None or run.rerun is None or run.state not in (RunState.RUNNING, RunState.WAITING, RunState.DONE):
             return False
-        is_last = run.rerun.number - step.number in (0, 1)  # the next run is on disk a moment before its step is here
-        return is_last and run.state in (RunState.RUNNING, RunState.WAITING, RunState.DONE)
+        if run.worker != self.runs.worker_id:
+            return continues_rerun(run) and (run.state is RunState.RUNNING or self.runs.is_driven(run))
+        step = self._active.get(run.thread_id)
+        # The next run is on disk a moment before its step is here.
+        return step is not None and run.rerun.rerun_id == step.rerun_id and run.rerun.number - step.number in (0, 1)
 
-    def keep_on(self, run: Run, *, is_asked: bool) -> None:
-        """Ask the next question after a run that another process began, if that would have asked it."""
-        if run.rerun is not None and is_asked:
+    def keep_on(self, run: Run) -> None:
+        """Ask the next question after a run of this process, if its row says so: another process began its turn."""
+        if continues_rerun(run) and run.worker == self.runs.worker_id:
+            assert run.rerun is not None
             self._active[run.thread_id] = run.rerun
 
-    def leave(self, thread_id: str) -> None:
-        """Ask no further question by itself: a person has stopped, or does something else in the thread."""
-        self._active.pop(thread_id, None)
+    def forget(self, thread_id: str) -> bool:
+        """Ask no further question of a thread here. Return whether that would have been."""
+        if self._active.pop(thread_id, None) is None:
+            return False
+        self.hub.publish(thread_id, RerunEnded())
+        return True
+
+    async def leave(self, thread_id: str) -> bool:
+        """Ask no further question by itself, at any process. The question that is being answered stays.
+
+        A person has stopped, or wants to say something. Return whether there was such a rerun.
+        """
+        was_here = self.forget(thread_id)
+        if self.starter.fleet is None:
+            return was_here
+        self.starter.fleet.leave_rerun(thread_id)
+        return await self.blocking.run(self._mark_left, thread_id) or was_here
+
+    async def give_way(self, error: RunActiveError) -> None:
+        """Let a message be next after the run that holds its thread. Raises `RerunActiveError` if that is of a rerun."""
+        active = await self.blocking.run(self.runs.get_run, error.run_id)
+        if active is not None and active.rerun is not None:
+            await self.leave(active.thread_id)
+            raise RerunActiveError(active.thread_id, active.id) from error
+
+    def _mark_left(self, thread_id: str) -> bool:
+        """Note on its row that no question follows a thread's run: for the process that drives it, and one that takes it."""
+        try:
+            latest = self.runs.get_latest_run(thread_id)
+        except ThreadNotFoundError:
+            return False
+        if latest is None or latest.job is None or not continues_rerun(latest):
+            return False
+        self.runs.change_job(latest, replace(RunJob.parse(latest.job), continues_rerun=False).write())
+        return True
 
     def consider(self, run: Run) -> None:
         """Ask the next question after a run that is done."""
         is_active = self._active.get(run.thread_id) == run.rerun
-        if run.rerun is not None and is_active and not self.active_runs.closing.is_set():
-            task = asyncio.create_task(self._ask_next(run.thread_id, run.rerun), name=f"next question after {run.id}")
+        # Where this process ends, another one can answer the next question.
+        can_ask = not self.active_runs.closing.is_set() or self.starter.fleet is not None
+        if run.rerun is not None and is_active and can_ask:
+            task = asyncio.create_task(self._ask_next(run, run.rerun), name=f"next question after {run.id}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -128,35 +180,42 @@ class Reruns:
             self._active[run.thread_id] = run.rerun
         return run
 
-    async def _ask_next(self, thread_id: str, step: RerunStep) -> None:
+    async def _ask_next(self, ended: Run, step: RerunStep) -> None:
+        thread_id = ended.thread_id
         try:
             rerun = await self.blocking.run(self.runs.get_rerun, step)
             if step.number < len(rerun.question_ids):
-                await self._start_next(thread_id, step)
+                await self._start_next(ended, step)
             elif self._active.get(thread_id) == step:
-                self.leave(thread_id)  # it is complete, which the end of the run tells
+                del self._active[thread_id]  # it is complete, which the end of the run tells
             return
         except StateError as error:
             _log.info("rerun %s asks no further question: %s", step.rerun_id, error)
         except Exception as error:  # noqa: BLE001  the outer edge: the page offers to go on
             _log.warning("rerun %s asks no further question: %s", step.rerun_id, locate_error(error))
         if self._active.get(thread_id) == step:
-            self.leave(thread_id)
-            self.hub.publish(thread_id, RerunEnded())
+            self.forget(thread_id)
 
-    async def _start_next(self, thread_id: str, step: RerunStep) -> None:
+    async def _start_next(self, ended: Run, step: RerunStep) -> None:
+        thread_id = ended.thread_id
         request = await self.blocking.run(self._prepare_next, thread_id, None)
-        if self._active.get(thread_id) != step:
-            return
-        run = await self.starter.start(request)
-        if self._active.get(thread_id) != step or run.rerun is None:  # it was stopped while the run began
-            active = self.active_runs.by_thread.get(thread_id)
-            if active is not None and active.recorder.run.id == run.id:
-                await active.stop()
-            return
-        self._active[thread_id] = run.rerun
+        async with self.active_runs.begin_lock:  # for which a stop waits
+            if self._active.get(thread_id) != step or await self._was_left_elsewhere(ended):
+                self.forget(thread_id)
+                return
+            run = await self.starter.start_locked(request)
+            is_left = self._active.get(thread_id) != step  # meanwhile: this question is the last one
+            if not is_left and run.rerun is not None:
+                self._active[thread_id] = run.rerun
+        if is_left or await self._was_left_elsewhere(ended):
+            await self.leave(thread_id)
         version = (await self.blocking.run(self.store.get_thread, thread_id)).version
         self.hub.publish(thread_id, HeadMoved(version))  # the pages show how far it is
+
+    async def _was_left_elsewhere(self, ended: Run) -> bool:
+        """Return whether another process has noted on the row of a run that no question follows."""
+        found = await self.blocking.run(self.runs.get_run, ended.id) if ended.job is not None else None
+        return found is not None and not continues_rerun(found)
 
     def _prepare_first(self, thread_id: str, request: RerunRequest, caller: Caller) -> RunRequest:
         with self.store.database.begin_read():

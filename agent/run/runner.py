@@ -92,7 +92,7 @@ class Runner:
 
         `chosen_settings` are for the new thread. Several `models` answer at once (see candidates). `inputs` are for a guest
         graph, beside the message.
-        Raises `InvalidSettingsError`, `MessageTooLongError` and `EmptyMessageError`.
+        Raises `InvalidSettingsError`, `MessageTooLongError` and `EmptyMessageError`, and `RerunActiveError`.
         """
         text = clean_message_text(text)
         require_content(text, attachments)
@@ -103,7 +103,12 @@ class Runner:
         chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
         settings = ThreadSettings().with_changes(chosen, self.catalog, self.graphs).changes_since(ThreadSettings())
         title, several = make_title(text or attachments[0].name), check_models(models, self.catalog)
-        return await self._begin_run(RunRequest(thread_id, caller, message, title=title, settings=settings, models=several))
+        request = RunRequest(thread_id, caller, message, title=title, settings=settings, models=several)
+        try:
+            return await self._begin_run(request)
+        except RunActiveError as error:
+            await self.reruns.give_way(error)
+            raise
 
     async def edit(self, thread_id: str, message_id: str, text: str, *, caller: Caller) -> Run:
         """Replace a user message with another text and answer that. The messages after it leave the path, undoably."""
@@ -191,9 +196,10 @@ class Runner:
         """
         if await self._belongs_to_another(thread_id):
             return False
-        self._leave_rerun(thread_id)
+        self._forget_rerun(thread_id)
         stopping_id = None  # of a run that another process may drive
         if self.worker is not None and thread_id not in self.active_runs.by_thread:
+            await self.reruns.leave(thread_id)
             stopping_id = await self.worker.request_stop(thread_id)
         # Without the lock: another run may begin, and wait for the database.
         active = self.active_runs.by_thread.get(thread_id)
@@ -208,6 +214,11 @@ class Runner:
         elif self.worker is not None and stopping_id is not None:
             await self.worker.stop_elsewhere(thread_id, stopping_id, max_seconds)
         return active is not None or stopping_id is not None
+
+    async def leave_rerun(self, thread_id: str) -> None:
+        """Let the answer that is being written be the last one of its rerun: a person wants to say something after it."""
+        if not await self._belongs_to_another(thread_id):
+            await self.reruns.leave(thread_id)
 
     async def stop_candidate(self, thread_id: str, run_id: str, number: int) -> None:
         """Stop one of several models that answer; the others go on. Nothing happens if its answer has ended."""
@@ -275,11 +286,13 @@ class Runner:
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)
-        if request.thread_id is not None and not request.is_decision:  # a decision is a part of the same turn
-            self._leave_rerun(request.thread_id)
+        if request.is_decision:  # a part of the same turn, which another process may have begun
+            self.reruns.keep_on(run)
+        elif request.thread_id is not None:
+            self._forget_rerun(request.thread_id)
         return run
 
-    def _leave_rerun(self, thread_id: str) -> None:
-        self.reruns.leave(thread_id)
+    def _forget_rerun(self, thread_id: str) -> None:
+        self.reruns.forget(thread_id)
         if self.worker is not None:
             self.worker.leave_rerun(thread_id)

@@ -24,6 +24,10 @@ class Fleet(Protocol):
         """Raise `QueueFullError` where too many runs wait for a worker."""
         ...
 
+    def leave_rerun(self, thread_id: str) -> None:
+        """Ask the process that asks the questions of a rerun to ask no more."""
+        ...
+
 
 @dataclass(slots=True)
 class RunStarter:
@@ -40,22 +44,26 @@ class RunStarter:
     async def start(self, request: RunRequest) -> Run:
         """Begin a run and start its work. On return it is on disk. A repeated request starts nothing."""
         async with self.active_runs.begin_lock:
-            self.watchdog.ensure_watching()  # before: a failure from here on may leave a run that no task drives
-            try:
-                prepared = await self._prepare(request)
-            except RunActiveError:
-                if request.thread_id is None:
-                    raise
-                if (active := self.active_runs.by_thread.get(request.thread_id)) is not None:
-                    if active.tried.done():
-                        raise EndDelayedError(request.thread_id, active.recorder.run.id) from None
-                    raise
-                await self.watchdog.interrupt_orphan(request.thread_id)  # it began, and then the database failed
-                prepared = await self._prepare(request)
-            run = prepared.run
-            if run.state is RunState.RUNNING and self._needs_start(request, run):  # else: the same request again
-                self._remember_start(run)
-                self.active_runs.start(prepared)
+            return await self.start_locked(request)
+
+    async def start_locked(self, request: RunRequest) -> Run:
+        """Begin a run as `start`, for who has the begin lock."""
+        self.watchdog.ensure_watching()  # before: a failure from here on may leave a run that no task drives
+        try:
+            prepared = await self._prepare(request)
+        except RunActiveError:
+            if request.thread_id is None:
+                raise
+            if (active := self.active_runs.by_thread.get(request.thread_id)) is not None:
+                if active.tried.done():
+                    raise EndDelayedError(request.thread_id, active.recorder.run.id) from None
+                raise
+            await self.watchdog.interrupt_orphan(request.thread_id)  # it began, and then the database failed
+            prepared = await self._prepare(request)
+        run = prepared.run
+        if run.state is RunState.RUNNING and self._needs_start(request, run):  # else: the same request again
+            self._remember_start(run)
+            self.active_runs.start(prepared)
         if run.state is RunState.RUNNING and run.worker is None and self.fleet is not None:
             self.fleet.announce_waiting(run)
         return run

@@ -68,7 +68,7 @@ class RunTaker:
             if taken is None:
                 return
             if taken.prepared is not None:
-                self.reruns.keep_on(taken.run, is_asked=RunJob.parse(taken.run.job or "").continues_rerun)
+                self.reruns.keep_on(taken.run)
                 self.active_runs.start(taken.prepared)
             for event in taken.events:  # after the start of the attempt, which begins with no text
                 self.wire.publish(thread_id, event)

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from agent.events import RunQueued
 from agent.run.active_runs import ActiveRun, ActiveRuns
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
@@ -93,6 +94,8 @@ class RunWorker:
         """Let the answers of this process end for a while. Then other processes drive the others on, if there are any."""
         if self._is_closed:
             return
+        async with self.active_runs.begin_lock:  # what begins now is among the runs; later ones wait for another process
+            pass
         with suppress(StoreUnavailableError):
             if await self._run_apart(self.workers.count_others):
                 await asyncio.gather(*map(self._hand_over, list(self.active_runs.by_thread.values())))
@@ -162,9 +165,15 @@ class RunWorker:
                 self._start_task(self.candidates.answer_reopened(row.id))
         self._next_beat.set()
         self._next_beat = asyncio.Event()
+        self._report_places([row for row in rows if row.is_waiting])
         for row in rows:
             if row.worker != self.workers.id:
                 await self._take(row)
+
+    def _report_places(self, waiting: Sequence[DrivenRun]) -> None:
+        """Tell the pages of this process how many runs begin before theirs."""
+        for place, row in enumerate(waiting):
+            self.active_runs.hub.deliver(row.thread_id, RunQueued(row.id, place))
 
     async def _take(self, row: DrivenRun) -> None:
         """Take a run of no live process, or end it if it cannot go on."""
@@ -194,7 +203,7 @@ class RunWorker:
             active.let_go()
 
     def _stop(self, active: ActiveRun) -> None:
-        self.reruns.leave(active.recorder.run.thread_id)
+        self.reruns.forget(active.recorder.run.thread_id)
         if not active.stopping.done():
             self._start_task(active.stop())
 
@@ -207,7 +216,7 @@ class RunWorker:
     def _on_command(self, command: str, thread_id: str, run_id: str) -> None:
         active = self.active_runs.by_thread.get(thread_id)
         if command == LEAVE_RERUN:
-            self.reruns.leave(thread_id)
+            self.reruns.forget(thread_id)
         elif command == RUN_WAITING:
             if self.active_runs.has_room:
                 self._start_task(self._take_waiting(thread_id, run_id))

@@ -53,6 +53,11 @@ class DrivenRun:
     has_job: bool
     has_candidates: bool
 
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether it waits for a worker."""
+        return self.worker is None and self.has_job and not self.stop_wanted
+
 
 def is_orphan(worker_id: int, *, only_own: bool) -> sa.ColumnElement[bool]:
     """Return the condition of a running run that this worker may end: it is its own, or that of none that lives.

@@ -220,7 +220,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = None
     answering = {**describe_answerer(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
     if thread is None:
-        return {**_NO_THREAD, "running": False, "rest": None, "meter": None, **answering}
+        return {**_NO_THREAD, "running": False, "asking": False, "rest": None, "meter": None, **answering}
     state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))
     return {"thread": thread.id, **answering, **state}
 
@@ -229,11 +229,12 @@ def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> 
     """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
     is_guest = bool(ThreadSettings.from_thread(thread).graph)  # it knows best how full its models are
-    rerun = _describe_rerun(services, run) if state is RunState.DONE else None  # between two questions it is at work
-    is_running = state is RunState.RUNNING or (rerun is not None and rerun["asking"])
+    rerun = _describe_rerun(services, run)
+    is_asking = rerun is not None and rerun["asking"]
+    is_running = state is RunState.RUNNING or (is_asking and state is RunState.DONE)  # between two questions it is at work
     context = None if is_guest else services.runner.inputs.load_context(thread.id, run if is_running else None)
     meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
-    return {"version": thread.version, "running": is_running, "rest": state, "meter": meter}
+    return {"version": thread.version, "running": is_running, "asking": is_asking, "rest": state, "meter": meter}
 
 
 def _describe_rerun(services: Services, run: Run | None) -> RerunView | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.run.requests import replace_text
+from agent.run.requests import RerunActiveError, replace_text
 from agent.tracing.events import Feedback
 from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
 from checkpoints.files import File
@@ -51,6 +51,12 @@ async def _stop_run(services: Services, action: Action) -> Answer:
     return Answer(page_state.build_update(), action.accept())
 
 
+async def _leave_rerun(services: Services, action: Action) -> Answer:
+    """Let a message that waits follow the question in progress of a rerun, if there is one. The stream tells its end."""
+    await services.runner.leave_rerun(action.thread_id)
+    return Answer()
+
+
 async def _stop_candidate(services: Services, action: Action) -> Answer:
     """Stop one of several models. Its end comes over the socket."""
     await services.runner.stop_candidate(action.thread_id, action.fields["run"], action.fields["number"])
@@ -66,6 +72,8 @@ async def _retry_candidate(services: Services, action: Action) -> Answer:
 
 def refuse_message(action: Action, error: StateError) -> Answer:
     """Give the reason to the composer, which keeps the text."""
+    if isinstance(error, RerunActiveError):
+        return Answer(page_state.build_update(), action.postpone())
     return Answer(page_state.build_update(), action.refuse(error))
 
 
@@ -236,7 +244,7 @@ def _record_feedback(services: Services, thread_id: str, fields: Mapping[str, An
         services.tracer.record(Feedback(answer.run_id, answer.id, good if good is None else bool(good)))
 
 
-COMPOSER_ACTIONS: Handlers = {"send": _send_message, "stop": _stop_run}
+COMPOSER_ACTIONS: Handlers = {"send": _send_message, "stop": _stop_run, "leave-rerun": _leave_rerun}
 HISTORY_ACTIONS: Handlers = {"undo": _revert_last_change, "choose": _choose_alternative}
 TRANSCRIPT_ACTIONS: Handlers = {
     "suggest": _send_suggestion,

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from agent.events import RunStarted, TextDelta, TextWithdrawn, WorkEnded
+from agent.events import RunQueued, RunStarted, TextDelta, TextWithdrawn, WorkEnded
 from agent.run.hub import SubscriberLagged
 from checkpoints import Caller, Message, RunState, ThreadNotFoundError
 from components import thread_frames
@@ -262,5 +262,26 @@ def test_a_page_learns_that_updates_of_other_servers_are_delayed() -> None:
             with pytest.raises(SubscriberLagged):
                 await anext(frames)
             await late.aclose()
+
+    asyncio.run(story())
+
+
+def test_the_place_of_a_run_that_waits_is_told_when_it_changes_and_to_a_page_that_opens() -> None:
+    async def story() -> None:
+        async with open_services() as parts:
+            thread_id = parts.store.create_thread().id
+            frames = stream_frames(parts, thread_id)
+            assert "before" not in await anext(frames)
+            for before in (2, 2, 1):
+                parts.hub.deliver(thread_id, RunQueued("r", before))
+            assert [await anext(frames) for _ in range(2)] == [{"kind": "queued", "before": before} for before in (2, 1)]
+            late = stream_frames(parts, thread_id)
+            assert (await anext(late))["before"] == 1
+            parts.hub.deliver(thread_id, RunStarted("r", 1, None))
+            assert (await anext(frames))["kind"] == "start"
+            later = stream_frames(parts, thread_id)
+            assert "before" not in await anext(later)
+            for each in (frames, late, later):
+                await each.aclose()
 
     asyncio.run(story())

@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.e2e.conftest import Visit
+from tests.e2e.panel_requests import SENDING, panels_held_back
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
@@ -117,6 +118,36 @@ def test_a_summary_that_is_stopped_says_so_and_what_was_typed_comes_back(talked:
     expect(talked.composer).to_have_value("What is next?")
     expect(talked.tab.get_by_role("button", name="Retry")).to_have_count(0)
     talked.expect_messages(4)
+
+
+@pytest.mark.parametrize("summarises", [True, False], ids=["a summary", "an answer"])
+def test_what_was_queued_comes_back_after_stop_although_the_panels_know_only_the_answer_before(
+    talked: Page, fake_openai: FakeOpenAI, summarises: bool
+) -> None:
+    def delay_stop(route: Route) -> None:
+        if "stop" in (route.request.post_data or ""):
+            stopped.append((route, route.fetch()))
+        else:
+            route.continue_()
+
+    stopped = list[tuple[Route, APIResponse]]()
+    fake_openai.script(Fault("hang"), Say("Nothing."))
+    with panels_held_back(talked):
+        if summarises:
+            summarise(talked)
+        else:
+            command(talked, "And now?")
+        expect(talked.stop_button).to_be_visible()
+        command(talked, "What is next?")
+        expect(talked.queued).to_contain_text("What is next?")
+        talked.tab.route(SENDING, delay_stop)
+        talked.stop_button.click()
+        expect(talked.queued).to_have_count(0)
+        expect(talked.composer).to_have_value("What is next?")
+    for route, reply in stopped:
+        route.fulfill(response=reply)
+    talked.tab.unroute(SENDING)
+    talked.expect_messages(4 if summarises else 5)
 
 
 def test_only_the_command_is_one(talked: Page, fake_openai: FakeOpenAI) -> None:

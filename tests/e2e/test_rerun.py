@@ -73,19 +73,21 @@ def test_stop_and_a_queued_message(
     fake_openai.script(Say("Red it is."), Say("Green it is."))
     page.say("Red?")
     page.say("Green?")
-    fake_openai.script(Say("Rot ist es."), Say("Gruen."), Say("Fine."), Say("Rot."))
+    fake_openai.script(Say("Rot ist es."), Say("Fine."), Say("Rot."))
     fake_openai.hold(1)
     page.composer.fill("/again")
     page.composer.press("Enter")
     page.confirm("Start")
     expect(page.live).to_contain_text("Rot")
+    expect(banner(page)).to_contain_text("question 1 of 2")
     page.composer.fill("And now?")
     page.composer.press("Enter")
     expect(page.queued).to_contain_text("And now?")
+    expect(banner(page).get_by_role("button", name="Stop asking")).to_have_count(0)
     fake_openai.release()
     expect(page.message("And now?")).to_be_visible()
     page.wait_for_answer()
-    assert [each.text for each in page.messages()] == ["Red?", "Rot ist es.", "Green?", "Gruen.", "And now?", "Fine."]
+    assert [each.text for each in page.messages()] == ["Red?", "Rot ist es.", "And now?", "Fine."]
     expect(banner(page)).to_have_count(0)  # a message of one's own ends it
     fake_openai.script(Fault("hang"))
     page.select(page.branch("main")).get_by_role("button", name="Run the questions of main again").click()

@@ -4,7 +4,7 @@ import { SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { useRunning } from "../lib/live-run.mjs";
+import { useRunState } from "../lib/live-run.mjs";
 import { isChangeUnseen } from "../lib/socket.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { LANGUAGE, _ } from "../lib/words.mjs";
@@ -102,12 +102,15 @@ function useMessages(props, data, field) {
   const act = useActions(props);
   const thread = data.thread ?? null;
   const drafts = useDrafts(thread, field);
-  const sending = useSending(data, { reply: props.reply, act }, field, drafts);
+  const later = useRef(null); // adds to the queue
+  const sending = useSending(data, { reply: props.reply, act }, field, drafts, (message) => later.current(message));
   const { pending, isLate, isRunExpected } = sending;
   const isSending = pending?.type === "send" && !isLate;
-  const isRunning = useRunning(data, isRunExpected);
+  const { isRunning, rest } = useRunState(data, isRunExpected);
   const isBusy = () => isSending || isRunning || isChangeUnseen(data.thread, data.version);
-  const queue = useQueue(data, sending, isBusy, field, drafts);
+  const queue = useQueue(data, rest, sending, isBusy, field, drafts);
+  later.current = (message) => queue.addToQueue(message, false);
+  useLeavingRerun(queue.queued !== null, data.asking ? data.version : null, act);
   const isLoaded = data.version !== undefined;
   const isStopped = pending?.type === "stop" && !isRunning;
   useLayoutEffect(() => {
@@ -133,6 +136,13 @@ function useMessages(props, data, field) {
   };
   const submit = useSubmitting(sending, queue, { isBusy, isRunning });
   return { sending, isSending, isRunning, queue, send, submit };
+}
+
+/** Let the question in progress be the last one of a rerun: a message waits to follow it. The data may not know of one yet. */
+function useLeavingRerun(isWaiting, askingVersion, act) {
+  useEffect(() => {
+    if (isWaiting) act("leave-rerun");
+  }, [isWaiting, askingVersion]);
 }
 
 /** Return a function that sends a text beside the one in the field, which stays. */

@@ -7,12 +7,13 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
+ * @param {string|null} rest how the last run ended
  * @param {{pending: object|null, problem: object|null, getAwaitedThread: () => string|null, send: Function}} sending
  * @param {() => boolean} isBusy whether a new message must wait
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
  */
-export function useQueue(data, { pending, problem, getAwaitedThread, send }, isBusy, field, drafts) {
+export function useQueue(data, rest, { pending, problem, getAwaitedThread, send }, isBusy, field, drafts) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
   const shownThread = useRef(thread);
@@ -31,7 +32,7 @@ export function useQueue(data, { pending, problem, getAwaitedThread, send }, isB
     if (!hasChangedThread && !isRefused && (pending !== null || isBusy() || getAwaitedThread() !== null)) return; // else it could begin another
     clearQueued(hasChangedThread ? previousThread : thread);
     if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
-    else if (isRefused || (data.rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);
+    else if (isRefused || (rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);
     else send(queued);
   }, [data, pending, problem, queued]);
 

@@ -27,22 +27,24 @@ const NO_REPLY_TEXT = {
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
+ * @param {(message: Sent) => void} onWait with a message that is to follow the answer in progress
  */
-export function useSending(data, { reply, act }, field, drafts) {
+export function useSending(data, { reply, act }, field, drafts, onWait) {
   const [problem, setProblem] = useState(null);
   const acceptedWith = useRef(null); // the data with which an accepted message was sent; until newer data comes, the message's run is unknown
   const thread = data.thread ?? null;
   const begun = useBegunThread(thread);
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
 
-  const onReply = (sent, { ok, text }, wasLate) => {
-    setProblem(ok ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
+  const onReply = (sent, { ok, text, waits = false }, wasLate) => {
+    setProblem(ok || waits ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
     if (!ok && sent.thread === null) expectThread(null);
-    if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
+    if (waits && !wasLate && sent.thread === thread) onWait(sent);
+    else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
     if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs());
     if (ok && sent.thread === null && thread === null) (begun.await(sent.op), drafts.expectThread());
-    acceptedWith.current = ok && sent.thread === thread ? sent.data : null;
+    acceptedWith.current = (ok || waits) && sent.thread === thread ? sent.data : null;
     if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
@@ -61,10 +63,7 @@ export function useSending(data, { reply, act }, field, drafts) {
   };
   const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
   const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
-  const finishStop = () => {
-    setProblem(null);
-    request.end();
-  };
+  const finishStop = () => (setProblem(null), request.end());
   const refuse = (text) => setProblem({ text, canRetry: false });
   return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), getAwaitedThread, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }

@@ -3,8 +3,8 @@ const { useSyncExternalStore } = window.React;
 
 const STATES = { start: "running", end: "ended" };
 
-/** @type {{thread: string|null, state: "running"|"ended"|null, version: number}} state: null if the stream knows no run */
-let liveRun = { thread: null, state: null, version: 0 };
+/** @type {{thread: string|null, state: "running"|"ended"|null, version: number, rest: string|null}} state: null if the stream knows no run; rest: how it ended */
+let liveRun = { thread: null, state: null, version: 0, rest: null };
 const listeners = new Set();
 
 function set(next) {
@@ -13,10 +13,10 @@ function set(next) {
 }
 
 /** Record a frame of a conversation. */
-export function recordRun(thread, { kind, version, run }) {
+export function recordRun(thread, { kind, version, run, state: rest }) {
   const known = liveRun.thread === thread ? liveRun.state : null;
   const state = kind === "hello" ? (run ? "running" : null) : (STATES[kind] ?? known);
-  if (state !== known || (state !== null && version !== undefined)) set({ thread, state, version: version ?? liveRun.version });
+  if (state !== known || (state !== null && version !== undefined)) set({ thread, state, version: version ?? liveRun.version, rest: kind === "end" ? rest : liveRun.rest });
 }
 
 /** Forget a run in progress: the connection is lost, and its end may be missed. */
@@ -30,15 +30,17 @@ const subscribe = (listener) => {
 };
 
 /**
- * @param {{thread?: string|null, version?: number, running?: boolean}} data
+ * The data may be of before the run: then its end is the one that the stream has shown, also where nothing was written.
+ * @param {{thread?: string|null, version?: number, running?: boolean, asking?: boolean, rest?: string|null}} data
  * @param {boolean} isExpected whether a message was accepted whose run is not in the data yet
- * @returns {boolean} whether a run is in progress
+ * @returns {{isRunning: boolean, rest: string|null}} whether a run is in progress, and how the last one ended
  */
-export function useRunning(data, isExpected) {
-  const { thread, state, version } = useSyncExternalStore(subscribe, () => liveRun);
-  if (thread !== null && thread === data.thread) {
-    if (state === "running" && version >= data.version) return true;
-    if (state === "ended" && version > data.version) return false;
-  }
-  return Boolean(data.running) || isExpected;
+export function useRunState(data, isExpected) {
+  const live = useSyncExternalStore(subscribe, () => liveRun);
+  const isFollowed = live.thread !== null && live.thread === data.thread;
+  if (isFollowed && live.state === "running" && live.version >= data.version) return { isRunning: true, rest: null };
+  const isEndNewer = isFollowed && live.state === "ended" && live.version >= data.version;
+  const rest = isEndNewer ? live.rest : (data.rest ?? null);
+  if (isEndNewer && live.version > data.version) return { isRunning: rest === "done" && Boolean(data.asking), rest }; // a rerun asks on
+  return { isRunning: Boolean(data.running) || isExpected, rest };
 }

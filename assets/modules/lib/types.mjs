@@ -1,7 +1,7 @@
 /**
  * Views that the server builds for the page, and types that several rooms share. No module imports this file at run time.
  *
- * @typedef {{op: string, ok: boolean, text: string|null}} Reply  the server's answer to an action
+ * @typedef {{op: string, ok: boolean, text: string|null, waits?: boolean}} Reply  the server's answer to an action; a message that `waits` is to follow the answer in progress
  * @typedef {(type: string, fields?: object, operation?: string) => string} Act  reports an action and returns its operation id
  *
  * @typedef {{name: string, detail?: string, run: () => void}} Choice  an argument that a command offers
@@ -49,7 +49,7 @@
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
- * @typedef {{thread: string|null, version: number, running: boolean, rest: string|null, fill: {key: string, text: string}|null,
+ * @typedef {{thread: string|null, version: number, running: boolean, asking: boolean, rest: string|null, fill: {key: string, text: string}|null,
  *   model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean, meter: MeterView|null,
  *   max_chars: number, graph: string, forms: Record<string, {fields: object[], has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
  *

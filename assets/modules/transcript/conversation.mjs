@@ -9,11 +9,12 @@ import { nextCandidates } from "./candidates.mjs";
 /**
  * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
- *   candidates: import("../lib/types.mjs").CandidatesView|null, progress: import("../lib/types.mjs").GraphProgressView|null}} Stream
+ *   candidates: import("../lib/types.mjs").CandidatesView|null, progress: import("../lib/types.mjs").GraphProgressView|null,
+ *   before: number|null}} Stream  `before`: the runs that begin before one that waits; null if none does
  */
 
 /** @type {Stream} */
-export const EMPTY_STREAM = { arrived: [], run: null, candidates: null, progress: null };
+export const EMPTY_STREAM = { arrived: [], run: null, candidates: null, progress: null, before: null };
 
 const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
@@ -35,14 +36,17 @@ function nextAnswer(stream, frame) {
   switch (frame.kind) {
     case "hello":
       if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
-      return { ...stream, progress: frame.run?.progress ?? null, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
+      return { ...stream, before: frame.before ?? null, progress: frame.run?.progress ?? null, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
         ...stream,
         arrived: frame.message ? insertMessage(stream.arrived, frame) : stream.arrived,
         run: beginRun(frame.run, frame.version),
         progress: null,
+        before: null,
       };
+    case "queued":
+      return { ...stream, before: frame.before };
     case "progress":
       return { ...stream, progress: { nodes: frame.nodes, lines: frame.lines } };
     case "delta":
@@ -54,7 +58,7 @@ function nextAnswer(stream, frame) {
     case "rest":
       return { ...stream, run: restRun(frame, stream.run?.version ?? 0) };
     case "end":
-      return { ...stream, progress: null, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
+      return { ...stream, progress: null, before: null, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":

@@ -6,7 +6,7 @@ import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
-import { _ } from "../lib/words.mjs";
+import { _, ngettext } from "../lib/words.mjs";
 import { runProseTool } from "../message/prose.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels, useSeveral } from "../settings/several-models.mjs";
@@ -90,11 +90,14 @@ function Conversation({ id, thread, data, act, editing }) {
   );
 }
 
-/** One line while the page, or its server, does not hear what happens elsewhere. */
-function ConnectionLine({ lost, isLate }) {
-  if (!lost && !isLate) return null;
-  return h("span", null, h("span", { className: "spinner" }), lost ? _("Reconnecting…") : _("Updates from other servers are delayed…"));
+/** One line while the page, or its server, does not hear what happens elsewhere, or an answer waits for its turn. */
+function ConnectionLine({ lost, isLate, stream: { before } }) {
+  if (!lost && !isLate && before === null) return null;
+  const wait = lost ? _("Reconnecting…") : isLate ? _("Updates from other servers are delayed…") : describePlace(before);
+  return h("span", null, h("span", { className: "spinner" }), wait);
 }
+
+const describePlace = (before) => (before === 0 ? _("Your answer begins next.") : ngettext("{count} answer begins before yours.", "{count} answers begin before yours.", before));
 
 /** Wrap `act`: the notice of a switch to a branch, to show a message there, must not take the view to the end. */
 function useVisiting(act) {

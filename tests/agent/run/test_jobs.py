@@ -1,6 +1,6 @@
 """A job brings everything of a request to another process that is not on disk otherwise."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -55,5 +55,7 @@ def test_every_part_of_a_request_is_in_its_job_or_on_disk() -> None:
     request = RunRequest("t", Caller(), rerun=RerunStep("r", 1), candidate=CandidateKey("r", 1), **parts)
     run = Run("r", "t", RunState.RUNNING, Draft(), None, False, datetime.now(UTC), None)
     stored: Any = question
-    made = RunJob.parse(RunJob.of(request, "usage").write()).make_request(run, stored)
+    waiting = replace(run, job=RunJob(continues_rerun=True).write(), usage="usage")
+    assert RunJob.of(replace(request, rerun=None), waiting).continues_rerun
+    made = RunJob.parse(RunJob.of(request, waiting).write()).make_request(run, stored)
     assert {name: getattr(made, name) for name in parts} == parts

@@ -140,6 +140,47 @@ def test_an_unheard_request_is_repeated_when_the_other_process_listens_again(mon
     _play(story, rows=rows)
 
 
+def test_a_run_that_ends_while_its_row_is_read_is_not_shown_as_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MAX_ASK_SECONDS", 0.01)
+    ends = list[Callable[[], None]]()
+
+    class EndingRows(Rows):
+        async def read_running(self, thread_id: str) -> LiveRun | None:
+            ends.pop()() if ends else None
+            await until(lambda: heard)
+            return LiveRun("r", "the draft")
+
+    heard, rows = list[Event](), EndingRows(messages=MESSAGES)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        watching = processes[1].wire._mirror
+        ends.append(lambda: processes[0].hub.publish("t", END))
+        note = watching._note_end
+        monkeypatch.setattr(watching, "_note_end", lambda thread_id, event: (note(thread_id, event), heard.append(event)))
+        async with processes[1].hub.subscribe("t") as following:
+            assert following.live_run is None
+
+    _play(story, rows=rows)
+
+
+def test_the_runs_of_a_process_that_falls_silent_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "MAX_SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(pump, "BEAT_SECONDS", 0.02)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        driving, watching = processes
+        driving.hub.publish("t", RunStarted("r", 1, None))
+        await until(lambda: watching.hub.find_live_run("t"))
+        async with watching.hub.subscribe("t") as following:
+            for task in driving.wire._tasks:  # it is killed, after its end was written and before it was sent
+                task.cancel()
+            await asyncio.wait_for(_read_until_lost(following), 60)
+        async with watching.hub.subscribe("t") as following:
+            assert following.live_run is None
+
+    _play(story)
+
+
 def test_a_process_that_is_alone_sends_beats_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "START_SECONDS", 0.0)
     monkeypatch.setattr(pump, "BEAT_SECONDS", 0.01)

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from agent.events import RerunEnded
+from agent.run.requests import RerunActiveError
 from agent.run.reruns import NotRerunError, RerunRequest
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
-from checkpoints import Caller, Database, Run, RunActiveError, RunState, files
+from checkpoints import Caller, Database, Run, RunState, files
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -125,8 +127,6 @@ def test_stop_ends_it_and_an_undone_question_is_asked_again() -> None:
         fake.hold(3)
         await begin(chat)
         await chat.until(lambda: len(chat.heard().split()) >= 1 and len(fake.requests) == 4)
-        with pytest.raises(RunActiveError):
-            await chat.send("not now")
         fake.release()
         await chat.until(lambda: len(fake.requests) == 5)
         await chat.runner.stop(chat.thread_id)
@@ -140,6 +140,42 @@ def test_stop_ends_it_and_an_undone_question_is_asked_again() -> None:
         assert texts(chat) == ["one", "a b c d", "two", "b", "three", "c"]
 
     play(story, Say("a b c d"), Fault("hang"))
+
+
+def test_a_message_makes_the_question_in_progress_the_last_one_and_follows_its_answer() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        fake.hold(3)
+        run = await begin(chat)
+        await chat.until(lambda: len(fake.requests) == 4)
+        with pytest.raises(RerunActiveError):
+            await chat.send("and now?")
+        assert not chat.runner.reruns.is_asking(latest(chat))
+        await chat.until(lambda: any(isinstance(each, RerunEnded) for each in chat.events))  # the pages ask anew
+        fake.release()
+        await chat.end(run)
+        await chat.end(await chat.send("and now?"))
+        assert texts(chat) == ["one", "a b c d", "and now?", "Fine."]
+
+    play(story, Say("a b c d"), Say("Fine."))
+
+
+@pytest.mark.parametrize("stops", [True, False], ids=["stop", "a message"])
+def test_nothing_is_asked_after_a_person_ended_it_between_two_questions(stops: bool) -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        fake.hold(1)
+        run, runner = await begin(chat), chat.runner
+        await chat.until(lambda: len(fake.requests) == 4)
+        async with runner.active_runs.begin_lock:
+            fake.release()
+            await chat.end(run)
+            await chat.until(lambda: runner.reruns._tasks)
+            ending = asyncio.create_task(runner.stop(chat.thread_id) if stops else runner.leave_rerun(chat.thread_id))
+            await chat.until(lambda: not runner.reruns._active)
+        await ending
+        await chat.until(lambda: not runner.reruns._tasks)
+        assert texts(chat) == ["one", "a"]
+
+    play(story, Say("a"))
 
 
 def test_it_waits_for_a_decision_and_a_message_instead_ends_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from langchain_core.tools import BaseTool
 
-from agent.events import RunFinished, RunStarted
+from agent.events import RunFinished, RunQueued, RunStarted
 from agent.run import worker
 from agent.run.hub import RunHub
 from agent.run.requests import QueueFullError
@@ -280,6 +280,20 @@ def test_a_run_that_waits_for_a_worker_is_stopped_and_too_many_are_refused(postg
         assert ended.state is RunState.STOPPED
 
     assert play(story, postgres_url).requests == []
+
+
+def test_who_follows_a_run_that_waits_is_told_how_many_are_before_it(postgres_url: str) -> None:
+    async def story(page: Running, other: Running) -> None:
+        page.runner.active_runs.max_runs = other.runner.active_runs.max_runs = 0
+        first = await page.runner.send(None, "first", caller=Caller())
+        run = await page.send("second")
+        for each in (page, other):
+            await each.until(lambda each=each: RunQueued(run.id, 1) in each.events)  # type: ignore[misc]
+        await page.runner.stop(first.thread_id)
+        for each in (page, other):
+            await each.until(lambda each=each: RunQueued(run.id, 0) in each.events)  # type: ignore[misc]
+
+    play(story, postgres_url)
 
 
 def test_a_process_that_ends_hands_its_runs_over(postgres_url: str) -> None:
