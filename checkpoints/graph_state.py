@@ -35,7 +35,24 @@ class RowValues:
 
     checkpoint_id: str
     run_id: str
-    path: tuple[str, int] | None  # the message where the conversation stood: its id, and the number of messages up to it
+    # The message where the conversation stood: its id, and the number of messages up to it. A document has the id alone.
+    path: tuple[str, int] | tuple[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBody:
+    """The stored parts of a state. The leaves are `before`, the `rest` as JSON, and `after`.
+
+    The rest begins with the references, by the names of their channels. Others may take their place.
+    """
+
+    shape: str
+    before: bytes
+    rest: list[Any]
+    after: bytes = b""
+
+    def write_leaves(self, rest: list[Any]) -> bytes:
+        return self.before + write_compact(rest).encode() + self.after
 
 
 def write_compact(value: Any) -> str:
@@ -43,8 +60,8 @@ def write_compact(value: Any) -> str:
     return _COMPACT.encode(value)
 
 
-def split_body(body: Json, row: RowValues) -> tuple[str, bytes]:
-    """Return the shape and the leaves of a state.
+def split_body(body: Json, row: RowValues) -> SplitBody:
+    """Split a state into its shape and its leaves.
 
     The leaves are packed numbers, and then the other values as JSON. The time is a distance from that in LangGraph's id, the
     step and the versions are distances from the highest of them.
@@ -76,10 +93,11 @@ def split_body(body: Json, row: RowValues) -> tuple[str, bytes]:
         shape[_NAMES_MESSAGE] = True
     numbers = [step, *numbers]
     if time is None or not all(type(number) is int for number in numbers):
-        return write_compact(shape | {"packed": False}), write_compact([body["ts"], numbers, rest]).encode()
+        listed = write_compact([body["ts"], numbers]).removesuffix("]")
+        return SplitBody(write_compact(shape | {"packed": False}), f"{listed},".encode(), rest, b"]")
     top = max(numbers)
     packed = pack_numbers([time, top, *(top - number for number in numbers)])
-    return write_compact(shape), packed + write_compact(rest).encode()
+    return SplitBody(write_compact(shape), packed, rest)
 
 
 def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
@@ -114,7 +132,7 @@ def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
     }
 
 
-def _is_path(reference: Reference, path: tuple[str, int] | None) -> bool:
+def _is_path(reference: Reference, path: tuple[str, int] | tuple[str] | None) -> bool:
     return path is not None and reference == ["m", *path]
 
 

@@ -13,7 +13,7 @@ from ..model import Node, Thread
 from ..storage import state_rows, thread_rows, write_rows
 from ..storage.state_batches import StateBatch
 from ..storage.state_choice import choose_states
-from ..storage.state_rows import StateDraft, StoredState
+from ..storage.state_rows import StateDraft, StateName, StoredState, split_draft
 from .transaction import Transaction
 
 
@@ -25,7 +25,7 @@ class StateFork:
     source: Thread
     path: Path
     nodes: Sequence[Node]  # of the copy, by depth
-    _copied: dict[int, StoredState] = field(default_factory=dict)  # by the number of the original
+    _copied: dict[int, StateName] = field(default_factory=dict)  # by the number of the original
     _messages: dict[str, Node] = field(default_factory=dict)  # the copies, by the ids of the originals
 
     def copy_states(self, named: Collection[int]) -> None:
@@ -70,7 +70,8 @@ class StateFork:
         place = (self.transaction.thread.id, state.namespace, state.checkpoint_id)
         parent_id = None if parent else state.parent_id
         draft = StateDraft(*place, parent, parent_id, state.run_id, message, is_input=False)
-        self._copied[state.number] = batch.add_state(draft, {**body, "values": values})
+        split = split_draft(draft, {**body, "values": values})
+        self._copied[state.number] = batch.add_state(draft, split.shape, split.write_leaves(split.rest))
         if not state.namespace:
             roots.add(state.checkpoint_id)
 

@@ -19,7 +19,7 @@ from ..tag import fold_tag
 from .existing import ExistingContents, read_existing_contents
 from .import_plan import ImportPlan, MessageChain
 from .planning import plan_merge, plan_new_chains, plan_replacement
-from .state_writing import prepare_values
+from .state_writing import prepare_states
 from .waymark import Document, MessagePart
 from .writing import ImportContents, write_plan
 
@@ -58,7 +58,7 @@ def make_merge(doc: Document, report: Report = ignore_progress) -> ChangeBody:
 
 def _make_import(doc: Document, make_plan: _MakePlan, report: Report) -> ChangeBody:
     parts = count_steps(doc.messages, report, sentence("Preparing"), "messages")
-    contents = ImportContents({part.id: _make_content(doc, part) for part in parts}, prepare_values(doc))
+    contents = ImportContents({part.id: _make_content(doc, part) for part in parts}, prepare_states(doc))
     new_chains = plan_new_chains(doc)
 
     def import_document(transaction: Transaction) -> str:

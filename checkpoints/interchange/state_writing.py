@@ -6,19 +6,34 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ..changes.transaction import Transaction
-from ..graph_state import Reference, join_runs, list_paths, read_kind
+from ..graph_state import Reference, RowValues, SplitBody, join_runs, list_paths, read_kind, split_body
 from ..model import Json, Node
 from ..storage import state_rows, value_rows
 from ..storage.state_batches import StateBatch
-from ..storage.state_rows import StateDraft, StoredState
+from ..storage.state_rows import StateDraft, StateName, StoredState
 from ..storage.value_rows import Value
-from .state_values import StoredValue, can_convert, parse_text
+from .state_values import can_convert, parse_text
 from .waymark import Document, StatePart
 
 
-def prepare_values(doc: Document) -> list[StoredValue]:
-    """Return the document's values as they are stored. It needs no database."""
-    return [parse_text(part.json, "")[0] for part in doc.state_values] if can_convert else []
+@dataclass(frozen=True, slots=True)
+class StateContents:
+    """The values and states of a document as they are stored. The states name messages and values as the document does."""
+
+    values: Sequence[Value] = ()
+    states: Sequence[SplitBody] = ()
+
+
+def prepare_states(doc: Document) -> StateContents:
+    """Prepare what a document's states need. It needs no database."""
+    if not can_convert:
+        return StateContents()
+    values = [Value.of(*parse_text(part.json, "")[0]) for part in doc.state_values]
+    return StateContents(values, [_split_state(part) for part in doc.states])
+
+
+def _split_state(part: StatePart) -> SplitBody:
+    return split_body(_make_state_body(part), RowValues(part.id, part.run_id, (part.message,) if part.message else None))
 
 
 @dataclass
@@ -27,7 +42,7 @@ class StateWriting:
 
     transaction: Transaction
     nodes: Mapping[str, Node]  # of the document's messages, by the ids there
-    _written: dict[tuple[str, str], StoredState] = field(default_factory=dict)  # by namespace and id
+    _written: dict[tuple[str, str], StateName] = field(default_factory=dict)  # by namespace and id
     _numbers: Sequence[int] = ()  # of the document's values
     _breaks: Sequence[int] = ()  # up to each of them: those that do not follow the one before
 
@@ -36,17 +51,19 @@ class StateWriting:
         found = None if state is None else self._written.get(("", state))
         return found.number if found else None
 
-    def write_states(self, doc: Document, values: Sequence[StoredValue]) -> None:
+    def write_states(self, doc: Document, contents: StateContents) -> None:
         """Write the states. One that the conversation has already is used if it is about the same messages."""
-        if len(values) < len(doc.state_values):
+        if not contents.states:
             return
-        new = [Value.of(*value) for value in values]
-        self._numbers = value_rows.insert_many_values(self.transaction.connection, new)
+        self._numbers = value_rows.insert_many_values(self.transaction.connection, contents.values)
         self._breaks = [*accumulate((after != before + 1 for before, after in pairwise(self._numbers)), initial=0)]
         batch = StateBatch.reserve(self.transaction.connection, len(doc.states))
         stored = self._read_stored_states(doc)
-        for part in doc.states:
-            self._add_state(part, stored.get((part.namespace, part.id)), batch)
+        for part, split in zip(doc.states, contents.states, strict=True):
+            known = stored.get((part.namespace, part.id))
+            state = self._add_state(part, split, batch) if known is None else known
+            if known is None or self._names_same_messages(part, known):
+                self._written[part.namespace, part.id] = state
         batch.write()
 
     def _read_stored_states(self, doc: Document) -> Mapping[tuple[str, str], StoredState]:
@@ -56,17 +73,18 @@ class StateWriting:
         ids = {part.id for part in doc.states}
         return state_rows.select_named_states(self.transaction.connection, self.transaction.thread.id, ids)
 
-    def _add_state(self, part: StatePart, stored: StoredState | None, batch: StateBatch) -> None:
+    def _add_state(self, part: StatePart, split: SplitBody, batch: StateBatch) -> StateName:
+        message = self.nodes[part.message] if part.message else None
+        parent = self._written.get((part.namespace, part.parent or ""))
+        place = (self.transaction.thread.id, part.namespace, part.id)
+        draft = StateDraft(*place, parent, None if parent else part.parent, part.run_id, message, is_input=False)
+        count = len(part.values)
+        rest = [*map(self._translate, split.rest[:count]), *split.rest[count:]]
+        return batch.add_state(draft, split.shape, split.write_leaves(rest))
+
+    def _names_same_messages(self, part: StatePart, stored: StoredState) -> bool:
         references = {name: self._translate(reference) for name, reference in part.values.items()}
-        if stored is None:
-            message = self.nodes[part.message] if part.message else None
-            parent = self._written.get((part.namespace, part.parent or ""))
-            place = (self.transaction.thread.id, part.namespace, part.id)
-            draft = StateDraft(*place, parent, None if parent else part.parent, part.run_id, message, is_input=False)
-            stored = batch.add_state(draft, _make_state_body(part, references))
-        elif {*list_paths(stored.body["values"])} != {*list_paths(references)}:
-            return
-        self._written[part.namespace, part.id] = stored
+        return {*list_paths(stored.body["values"])} == {*list_paths(references)}
 
     def _translate(self, reference: Reference) -> Any:
         match read_kind(reference):
@@ -87,11 +105,11 @@ class StateWriting:
         return join_runs(self._numbers[place] for first, last in runs for place in range(first, last + 1))
 
 
-def _make_state_body(part: StatePart, values: Mapping[str, Reference]) -> Json:
+def _make_state_body(part: StatePart) -> Json:
     return {
         "v": part.v,
         "ts": part.ts,
-        "values": values,
+        "values": part.values,
         "versions": part.versions,
         "seen": part.seen,
         "updated": part.updated,

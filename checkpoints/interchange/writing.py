@@ -1,6 +1,6 @@
 """Writing an import as it was planned. Messages are placed below those that are stored already."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,8 +10,7 @@ from ..progress import Report
 from ..storage.message_inserts import MessageContent, PlacedMessage
 from ..storage.segment_rows import NewSegment, reserve_segments
 from .import_plan import BranchPlan, ImportPlan
-from .state_values import StoredValue
-from .state_writing import StateWriting
+from .state_writing import StateContents, StateWriting
 from .waymark import CheckpointPart, Document
 
 
@@ -20,14 +19,14 @@ class ImportContents:
     """The contents of a document as they are stored. Making them needs no database."""
 
     messages: Mapping[str, MessageContent]  # by their ids in the document
-    values: Sequence[StoredValue]  # of a graph's states
+    states: StateContents
 
 
 def write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, contents: ImportContents, report: Report) -> None:
     transaction.detail = transaction.detail or plan.detail
     nodes = _write_messages(transaction, plan, contents.messages, report)
     states = StateWriting(transaction, nodes)
-    states.write_states(doc, contents.values)
+    states.write_states(doc, contents.states)
     branch_ids = _write_branches(transaction, plan.branches, nodes, states)
     if plan.moves_head:
         active = next(part for part in doc.branches if part.id == doc.active)

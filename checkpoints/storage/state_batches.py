@@ -9,12 +9,13 @@ from ..graph_state import hash_text
 from ..model import Json
 from . import schema
 from .batches import select_in_batches
+from .bulk_insert import insert_rows
 from .file_rows import load_insert
 from .reserved_numbers import reserve_numbers
-from .state_rows import StateDraft, StoredState, make_row, make_stored_state
+from .state_rows import StateDraft, StateName, make_row
 
 _state, _shape = schema.state.c, schema.state_shape.c
-_insert_many = sa.insert(schema.state).returning(_state.number)  # of rows in few statements
+_insert_many = sa.insert(schema.state).returning(_state.number)  # of rows in few statements on PostgreSQL
 
 
 @dataclass
@@ -31,13 +32,13 @@ class StateBatch:
         """Reserve the numbers of so many states."""
         return cls(connection, reserve_numbers(connection, schema.state, count)[::-1])
 
-    def add_state(self, new: StateDraft, body: Json) -> StoredState:
-        """Add a state, and return it as it will be stored."""
-        row, shape = make_row(new, body)
+    def add_state(self, new: StateDraft, shape: str, leaves: bytes) -> StateName:
+        """Add a state, see `split_draft`. Return how later ones refer to it."""
+        row = make_row(new, shape, leaves)
         number = self._numbers.pop()
         self._rows.append({"number": number, **row})
         self._shapes.append(shape)
-        return make_stored_state(new, body, number, row["hash"])
+        return StateName(number=number, namespace=new.namespace, checkpoint_id=new.checkpoint_id, hash=row["hash"])
 
     def write(self) -> None:
         """Write the states that were added."""
@@ -49,5 +50,9 @@ class StateBatch:
         self.connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]), rows)
         found = select_in_batches(self.connection, sa.select(_shape.hash, _shape.number), _shape.hash, texts)
         numbers = {texts[row.hash]: row.number for row in found}
-        rows = [row | {"shape": numbers[shape]} for row, shape in zip(self._rows, self._shapes, strict=True)]
-        self.connection.execute(_insert_many, rows)
+        for row, shape in zip(self._rows, self._shapes, strict=True):
+            row["shape"] = numbers[shape]
+        if self.connection.dialect.name == "postgresql":
+            self.connection.execute(_insert_many, self._rows)
+        else:
+            insert_rows(self.connection, schema.state, self._rows)

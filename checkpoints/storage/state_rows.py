@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import DamagedStateError
-from ..graph_state import RowValues, hash_state, hash_text, join_body, split_body
+from ..graph_state import RowValues, SplitBody, hash_state, hash_text, join_body, split_body
 from ..history import Path
 from ..model import Json, Node
 from . import schema
@@ -61,19 +61,25 @@ _found_query = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StoredState:
-    """A state with its place. `parent_id` is LangGraph's id of its parent."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateName:
+    """A state, as others refer to it."""
 
     number: int
-    thread_id: str
     namespace: str
     checkpoint_id: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState(StateName):
+    """A state with its place. `parent_id` is LangGraph's id of its parent."""
+
+    thread_id: str
     parent: int | None
     parent_id: str | None
     run_id: str
     message: Node | None  # where the conversation stood
-    hash: bytes
     body: Json
 
 
@@ -84,7 +90,7 @@ class StateDraft:
     thread_id: str
     namespace: str
     checkpoint_id: str
-    parent: StoredState | None
+    parent: StateName | None
     parent_id: str | None
     run_id: str
     message: Node | None  # where the conversation stands with it
@@ -93,16 +99,32 @@ class StateDraft:
 
 def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
     """Write a state, and return it."""
-    row, shape = make_row(new, body)
-    return make_stored_state(new, body, _insert_with_shape(connection, row, shape), row["hash"])
+    split = split_draft(new, body)
+    row = make_row(new, split.shape, split.write_leaves(split.rest))
+    number = _insert_with_shape(connection, row, split.shape)
+    return StoredState(
+        number=number,
+        thread_id=new.thread_id,
+        namespace=new.namespace,
+        checkpoint_id=new.checkpoint_id,
+        parent=new.parent.number if new.parent else None,
+        parent_id=new.parent.checkpoint_id if new.parent else new.parent_id,
+        run_id=new.run_id,
+        message=new.message,
+        hash=row["hash"],
+        body=body,
+    )
 
 
-def make_row(new: StateDraft, body: Json) -> tuple[Json, str]:
-    """Return the row of a state, without its number and its shape's, and its shape."""
+def split_draft(new: StateDraft, body: Json) -> SplitBody:
+    return split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
+
+
+def make_row(new: StateDraft, shape: str, leaves: bytes) -> Json:
+    """Return the row of a state, without its number and its shape's."""
     message_id = new.message.id if new.message else None
-    shape, leaves = split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
     named = new.parent.hash if new.parent else new.parent_id
-    row = {
+    return {
         "thread_id": new.thread_id,
         "namespace": new.namespace,
         "checkpoint_id": new.checkpoint_id,
@@ -116,23 +138,6 @@ def make_row(new: StateDraft, body: Json) -> tuple[Json, str]:
         "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id),
         "hidden": False,
     }
-    return row, shape
-
-
-def make_stored_state(new: StateDraft, body: Json, number: int, hash_: bytes) -> StoredState:
-    """Return a state as a reading of its row would."""
-    return StoredState(
-        number=number,
-        thread_id=new.thread_id,
-        namespace=new.namespace,
-        checkpoint_id=new.checkpoint_id,
-        parent=new.parent.number if new.parent else None,
-        parent_id=new.parent.checkpoint_id if new.parent else new.parent_id,
-        run_id=new.run_id,
-        message=new.message,
-        hash=hash_,
-        body=body,
-    )
 
 
 def _measure_path(message: Node | None) -> tuple[str, int] | None:

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from ..errors import DamagedStateError
 from . import schema
 from .batches import select_in_batches
+from .bulk_insert import insert_rows
 from .reserved_numbers import reserve_numbers
 
 _value = schema.channel_value.c
 _insert_value = sa.insert(schema.channel_value).returning(_value.number)
-_insert_numbered = sa.insert(schema.channel_value)
 _insert_many = sa.insert(schema.channel_value).returning(_value.number, sort_by_parameter_order=True)
 
 
@@ -42,7 +42,9 @@ def insert_many_values(connection: sa.Connection, values: Sequence[Value]) -> li
     if connection.dialect.name == "postgresql":
         return [int(number) for number in connection.scalars(_insert_many, rows)]
     numbers = reserve_numbers(connection, schema.channel_value, len(rows))  # reading them back takes five times as long
-    connection.execute(_insert_numbered, [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)])
+    insert_rows(
+        connection, schema.channel_value, [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)]
+    )
     return numbers
 
 

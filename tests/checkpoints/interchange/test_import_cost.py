@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Callable
+from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
 
 from checkpoints import Store, serde
-from checkpoints.interchange import planning, reading, transfer
+from checkpoints.interchange import planning, reading, state_writing, transfer
 from checkpoints.interchange.waymark import Document
+from checkpoints.storage import state_rows, value_rows
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
 from tests.statements import record_statements
@@ -66,6 +68,21 @@ def test_no_chain_is_cut_while_the_lock_is_held(store: Store, monkeypatch: pytes
     monkeypatch.setattr(planning, "_plan_chains", lambda *each: (cut.append(each), cut_chains(*each))[1])
     store.import_into(store.create_thread().id, body)
     assert cut == []
+
+
+def test_no_state_is_split_and_no_value_hashed_while_the_lock_is_held(store: Store) -> None:
+    thread_id, text = talked(store, "x"), shapes.stateful(3, values=3)
+    body = transfer.make_replacement(reading.read_document(text))
+    refuse = AssertionError("work under the lock")
+    with (
+        patch.object(state_writing, "split_body", side_effect=refuse),
+        patch.object(state_rows, "split_body", side_effect=refuse),
+        patch.object(value_rows, "hash_value", side_effect=refuse),
+    ):
+        store.import_into(thread_id, body)
+    for name in ("states", "state_values"):
+        kept, given = (json.loads(each)[name] for each in (transfer.export(store, thread_id), text))
+        assert [each | {"message": None} for each in kept] == [each | {"message": None} for each in given]
 
 
 def test_many_ids_are_one_value_on_postgresql(store: Store) -> None:
