@@ -20,7 +20,8 @@ class SearchReader:
     ) -> SearchResult:
         """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
         with self.database.begin_read() as connection:
-            return search_hits.search(connection, parse_query(text, now), self.database.name_owner(owner), this, limit)
+            of, has_others = self.database.name_owner(owner), self.database.separates_owners
+            return search_hits.search(connection, parse_query(text, now), of, this, limit, has_others=has_others)
 
     def find_in_path(self, thread_id: str, text: str) -> PathHits:
         """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""

@@ -28,6 +28,7 @@ from .ownership import exempt_query
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
 _MAX_MARKED_THREADS = 100  # with a tag, whose marks are searched for
+_MAX_OWN_THREADS = 1_000  # of an owner among others, whose marks are searched for
 _MAX_CARD_MESSAGES = 200  # between an answer and a message that its cards hold
 _ANY_TIME = 2**62
 _COLUMNS = (
@@ -70,13 +71,15 @@ _EVERY_NUMBER = {"first": 0, "last": 2**62}
 
 
 def search(
-    connection: sa.Connection, query: SearchQuery, owner: str, this: str | None, most: int = MAX_SEARCH_HITS
+    connection: sa.Connection, query: SearchQuery, owner: str, this: str | None, most: int, *, has_others: bool
 ) -> SearchResult:
-    """Find what an owner has; `this` is the conversation that `in:this` means."""
+    """Find what an owner has, among what others have; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
     is_pending = search_queue.is_pending(connection)
     tags = tag_rows.match_tags(connection, owner, query.tags)
-    thread_ids = _find_tagged(connection, tags, _find_threads(connection, query, owner, this))
+    named = _find_tagged(connection, tags, _find_threads(connection, query, owner, this))
+    thread_ids = _find_own(connection, owner) if has_others and named is None else named  # not the matches of all others
+    is_own = named is None and thread_ids is not None
     is_postgresql = connection.dialect.name == "postgresql"
     match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids)
     if query.is_empty or not match or thread_ids == []:
@@ -89,18 +92,19 @@ def search(
         "most": most + 1,
         **{f"tags{number}": group for number, group in enumerate(tags)},
     }
-    found = _select_matches(connection, values, len(tags), has_dates=bool(query.before or query.after))
+    has_dates = bool(query.before or query.after)
+    found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
     rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
     return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
 
 
 def _select_matches(
-    connection: sa.Connection, values: Mapping[str, Any], tag_count: int, *, has_dates: bool
+    connection: sa.Connection, values: Mapping[str, Any], tag_count: int, *, has_dates: bool, is_own: bool
 ) -> Sequence[sa.Row[Any]]:
-    """Return the newest matches: of the entries that probably have enough, or else of all."""
+    """Return the newest matches: of the entries that probably have enough, or else of all, such as the owner's few own."""
     is_postgresql = connection.dialect.name == "postgresql"
     every = _write_statement(_POSTGRESQL_ALL if is_postgresql else _SQLITE, tag_count)
-    if is_postgresql or has_dates:
+    if not is_own and (is_postgresql or has_dates):
         newest, is_whole = (_limit_to_dates if has_dates else _limit_to_newest)(connection, values)
         statement = (_POSTGRESQL_DATED if has_dates else _POSTGRESQL_NEWEST) if is_postgresql else _SQLITE
         found = connection.execute(_write_statement(statement, tag_count), newest).all()
@@ -134,6 +138,14 @@ def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, thi
         if any(words and _contains(title, words) for words in named) and len(found) < _MAX_NAMED_THREADS:
             found.add(thread.id)
     return sorted(found)
+
+
+def _find_own(connection: sa.Connection, owner: str) -> list[str] | None:
+    """Return an owner's conversations, if they are few."""
+    table = schema.thread.c
+    query = sa.select(table.id).where(table.owner == owner, table.deleted_at.is_(None)).limit(_MAX_OWN_THREADS + 1)
+    found = list(connection.scalars(query))
+    return None if len(found) > _MAX_OWN_THREADS else found
 
 
 def _find_tagged(connection: sa.Connection, tags: Sequence[Sequence[str]], thread_ids: list[str] | None) -> list[str] | None:
