@@ -25,12 +25,12 @@ from checkpoints.accounts import (
     clean_person_name,
 )
 from people import tries
-from people.client_address import Network, read_client_address
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages
 from people.passwords import Passwords, TooBusyError, check_password
 from people.tries import Counter, TryLimits
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
+from server.client_address import Network, read_client_address
 from server.session_door import SessionDoor, list_cookie_values
 from server.sessions import Session, Sessions
 from words import N_, _, ngettext, say

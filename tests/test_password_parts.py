@@ -15,9 +15,9 @@ from checkpoints.accounts import Accounts, Role
 from command_line import parse_arguments
 from config import Settings
 from people import passwords, tries
-from people.client_address import read_client_address
 from people.passwords import Passwords, TooBusyError
 from people.tries import Allowance, Counter, TryLimits
+from server.client_address import read_client_address
 
 CHEAP = partial(PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)
 NAME, ADDRESS = Counter(Allowance(2, 64), ("name", "bob")), Counter(Allowance(3, 10), ("address", "10.0.0.1"))
