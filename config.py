@@ -327,6 +327,7 @@ class Settings(BaseSettings):
         "127.0.0.1", description="an IP address of this machine, such as 127.0.0.1, or localhost"
     )
     port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
+    audit_days: Count = 365  # that entries of the audit log are kept
     auth: Literal["token", "none", "proxy", "password"] = Field("token", description="token, none, proxy or password")
     public_url: Annotated[str | None, AfterValidator(_clean_origin)] = Field(
         None,

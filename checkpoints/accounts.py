@@ -12,10 +12,11 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
+from .audit_entry import AuditKind
 from .errors import StateError
 from .names import clean_name
 from .sentence import sentence
-from .storage import schema
+from .storage import audit_rows, schema
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
 from .storage.thread_rows import from_time, to_time
@@ -25,7 +26,6 @@ MAX_PERSON_NAME_CHARS = 80
 MAX_INVITATIONS = 200
 MAX_INVITATION_DAYS = 90
 THE_SERVER = ""  # makes the link for the first admin
-THE_COMMAND_LINE = "the command line"  # makes links, too
 _person, _invitation = schema.person.c, schema.invitation.c
 
 
@@ -119,6 +119,8 @@ class Accounts:
             values = {"id": made.id, "token_hash": _hash(token), "role": made.role, "person": made.person}
             row = {**values, "made_by": made_by, "expires_at": from_time(made.expires_at)}
             connection.execute(sa.insert(schema.invitation).values(row))
+            about, detail = made.person or "", {"role": made.role, "days": days, "link": made.id}
+            audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=made_by, about=about)
         return made
 
     @act_for(EVERYBODY)
@@ -138,7 +140,10 @@ class Accounts:
     @retry_contended
     def revoke_invitation(self, invitation_id: str) -> None:
         with self._store.database.begin_write("person") as connection:
-            connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation_id))
+            ended = connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation_id)).rowcount
+            if ended:
+                now = self._store.now()
+                audit_rows.insert_entry(connection, now, AuditKind.INVITATION_REVOKED, {"link": invitation_id})
 
     @act_for(EVERYBODY)
     @retry_contended
@@ -150,32 +155,47 @@ class Accounts:
         with self._store.database.begin_write("person") as connection:
             invitation = self._require_invitation(connection, token)
             connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation.id))
+            now, named = self._store.now(), {"link": invitation.id, "role": invitation.role}
             if invitation.person is not None:
+                audit_rows.insert_entry(connection, now, AuditKind.PASSWORD, named, person=invitation.person)
                 return _set_password(connection, invitation.person, password_hash)
-            account = Account(self._check_name(connection, name), invitation.role, password_hash, self._store.now())
+            account = Account(self._check_name(connection, name), invitation.role, password_hash, now)
             row = {"name": account.name, "folded": _fold(account.name), "role": account.role}
             times = {"created_at": from_time(account.created_at)}
             connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=password_hash))
+            audit_rows.insert_entry(connection, now, AuditKind.ACCOUNT, named, person=account.name)
         return account
 
     @act_for(EVERYBODY)
     @retry_contended
     def change_password(self, name: str, former_hash: str, new_hash: str) -> bool:
         """Change a password, unless it was changed meanwhile. Return whether it was this one."""
-        own = sa.and_(_person.name == name, _person.password_hash == former_hash)
         with self._store.database.begin_write("person") as connection:
-            changed = connection.execute(sa.update(schema.person).where(own).values(password_hash=new_hash)).rowcount
-        return bool(changed)
+            if not _replace_hash(connection, name, former_hash, new_hash):
+                return False
+            audit_rows.insert_entry(connection, self._store.now(), AuditKind.PASSWORD, {}, person=name)
+        return True
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def renew_hash(self, name: str, former_hash: str, new_hash: str) -> None:
+        """Keep another hash of the same password, unless it was changed meanwhile."""
+        with self._store.database.begin_write("person") as connection:
+            _replace_hash(connection, name, former_hash, new_hash)
 
     @act_for(EVERYBODY)
     @retry_contended
     def change_role(self, name: str, role: Role) -> None:
-        """Raises `InvalidAccountError` for the last admin."""
+        """Change a role. A reader shares nothing: their links end. Raises `InvalidAccountError` for the last admin."""
         with self._store.database.begin_write("person") as connection:
             account = _require(connection, name)
             if role != Role.ADMIN:
                 require_other_admin(connection, account)
             connection.execute(sa.update(schema.person).where(_person.name == account.name).values(role=role))
+            detail: dict[str, object] = {"former": account.role, "role": role}
+            if role == Role.READER:
+                detail["ended_links"] = _end_shares(connection, account.name)
+            audit_rows.insert_entry(connection, self._store.now(), AuditKind.ROLE, detail, about=account.name)
 
     @act_for(EVERYBODY)
     def check_erasable(self, name: str) -> None:
@@ -241,6 +261,17 @@ def _set_password(connection: sa.Connection, name: str, password_hash: str) -> A
     account = _require(connection, name)
     connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
     return Account(account.name, account.role, password_hash, account.created_at)
+
+
+def _replace_hash(connection: sa.Connection, name: str, former_hash: str, new_hash: str) -> bool:
+    own = sa.and_(_person.name == name, _person.password_hash == former_hash)
+    return bool(connection.execute(sa.update(schema.person).where(own).values(password_hash=new_hash)).rowcount)
+
+
+def _end_shares(connection: sa.Connection, owner: str) -> int:
+    """End the links to an owner's conversations, and return their number."""
+    own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)
+    return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
 
 
 def _count_admins(connection: sa.Connection) -> int:

@@ -111,7 +111,7 @@ class PasswordDoor(SessionDoor):
             self._limits.give_back(counters)
             return _ask_to_wait(show(_(_BUSY), HTTPStatus.SERVICE_UNAVAILABLE), 1)
         if account is None or not fits:
-            self._log_wrong_try(scope)
+            await self._note_wrong_try(scope, account)
             return show(_(_WRONG), HTTPStatus.UNAUTHORIZED)
         self._limits.give_back(counters)
         return await self._admit(scope, await self._renew_hash(account, password), next_path)
@@ -142,7 +142,7 @@ class PasswordDoor(SessionDoor):
         if wait := self._limits.take(counters):
             return describe_wait(wait)
         if account is None or not await self.passwords.verify(account.password_hash, former):
-            self._log_wrong_try(scope)
+            await self._note_wrong_try(scope, account)
             return _("The present password is wrong.")
         self._limits.give_back(counters)
         try:
@@ -171,7 +171,7 @@ class PasswordDoor(SessionDoor):
         if not self.passwords.is_outdated(account.password_hash):
             return account
         hashed = await self.passwords.hash(password)
-        await self._run_blocking(self.accounts.change_password, account.name, account.password_hash, hashed)
+        await self._run_blocking(self.accounts.renew_hash, account.name, account.password_hash, hashed)
         return Account(account.name, account.role, hashed, account.created_at)
 
     async def _admit(self, scope: Scope, account: Account, next_path: str) -> Response:
@@ -199,9 +199,11 @@ class PasswordDoor(SessionDoor):
                 return nonce
         return None
 
-    def _log_wrong_try(self, scope: Scope) -> None:
-        if self._wrong_tries.admit_line():  # without the name: some type their password there
+    async def _note_wrong_try(self, scope: Scope, account: Account | None) -> None:
+        """Note a wrong password, without the name that was typed: some type their password there."""
+        if self._wrong_tries.admit_line():
             _log.warning("a wrong password from %s", read_client_address(scope, self._proxies))
+            await self.record("sign-in-refused", scope, account.name if account else "")
 
 
 def create_token() -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -22,6 +23,7 @@ from server.session_log import SessionLog
 from server.sessions import MAX_SESSION_SECONDS, Session, Sessions
 from words import _
 
+Record = Callable[[str, Scope, str], Awaitable[None]]  # of what happened, in which request, and to whom
 SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
 PAGE_KEY_HEADER = "x-waymark-page-key"
 COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
@@ -49,6 +51,7 @@ class SessionDoor(ABC):
         self.cookie_name = COOKIE_PREFIX + address.rpartition(":")[2]
         self.address = public_url or address
         self._script = script
+        self.record: Record = _record_nothing  # for the audit log
 
     @abstractmethod
     def create_link(self) -> str:
@@ -101,6 +104,7 @@ class SessionDoor(ABC):
         for surplus in created.ended:
             self.log.note_replacement(surplus)
         await self.save()
+        await self.record("sign-in", scope, person)
         response = build_key_page(self._script, created.page_key, next_path)
         self.set_cookie(response, scope, self.cookie_name, created.cookie, MAX_SESSION_SECONDS)
         return response
@@ -133,6 +137,10 @@ class SessionDoor(ABC):
             await asyncio.to_thread(self.sessions.save)
         except OSError as error:
             _log.warning("the sessions could not be saved, and a restart would forget the newest: %s", error.strerror)
+
+
+async def _record_nothing(_kind: str, _scope: Scope, _person: str) -> None:
+    pass
 
 
 def _is_page(scope: Scope) -> bool:

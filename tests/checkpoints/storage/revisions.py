@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0021": ["DROP TABLE audit_entry", "DROP TABLE share"],
     "0018": ["DROP TABLE invitation", "DROP TABLE person"],
     "0017": [
         "DROP TABLE worker",
