@@ -91,12 +91,16 @@ class Shares:
             audit_rows.insert_entry(connection, now, AuditKind.SHARE, detail | redacted)
         return made
 
-    def list_links(self, thread_id: str) -> list[Share]:
-        """List the links of a conversation that still work, the newest first."""
-        query = sa.select(schema.share).where(_share.thread_id == thread_id, self._is_valid())
+    def list_links(self, thread_id: str) -> list[tuple[Share, str | None]]:
+        """List the links of a conversation that still work, the newest first, each with the name of its checkpoint."""
+        named = sa.select(schema.share, schema.checkpoint.c.name).outerjoin(
+            schema.checkpoint, schema.checkpoint.c.id == _share.checkpoint_id
+        )
+        query = named.where(_share.thread_id == thread_id, self._is_valid())
         with self._store.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
-            return [_to_share(row) for row in connection.execute(query.order_by(_share.created_at.desc(), _share.id))]
+            rows = connection.execute(query.order_by(_share.created_at.desc(), _share.id))
+            return [(_to_share(row), row.name) for row in rows]
 
     @retry_contended
     def revoke_link(self, thread_id: str, share_id: str) -> None:

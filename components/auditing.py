@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from checkpoints import LOCAL_OWNER, StoreUnavailableError
+from checkpoints import LOCAL_OWNER, StateError
 from checkpoints.audit_entry import AuditKind
 from checkpoints.audit_log import AuditLog
 from checkpoints.storage.audit_rows import Client, note_client
@@ -16,10 +16,10 @@ _log = logging.getLogger("waymark.audit")
 
 
 async def record(services: Services, kind: AuditKind, detail: Mapping[str, Any], **who: str) -> None:
-    """Write an entry. A database that is full or read-only keeps nobody from signing in, or from exporting."""
+    """Write an entry. A database that is full, read-only or busy keeps nobody from signing in, or from exporting."""
     try:
         await services.run_blocking(AuditLog(services.store, services.audit_days).record, kind, detail, **who)
-    except StoreUnavailableError as error:
+    except StateError as error:
         _log.warning("%s could not be written: %s", kind, error)
 
 

@@ -312,4 +312,4 @@ def test_fill_makes_a_link(memory_store: Store) -> None:
     memory_store.database.separate_owners()
     ann = fill(memory_store, "ann")
     with act_for("ann"):
-        assert [each.id for each in Shares(memory_store).list_links(ann.thread)] == [ann.share]
+        assert [each.id for each, _ in Shares(memory_store).list_links(ann.thread)] == [ann.share]

@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
-from checkpoints import Store
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.limits import MAX_LABEL_CHARS
 from checkpoints.shares import NewShare, Share, Shares
@@ -33,8 +32,9 @@ def add_route(server: FastAPI, services: Services) -> None:
     shares = Shares(services.store)
 
     async def answer(thread_id: str, **more: str) -> Response:
-        found = await services.read_snapshot(describe_links, services.store, shares, thread_id)
-        return JSONResponse({"links": found, "has_names": services.store.database.separates_owners, **more})
+        found = await services.read_snapshot(shares.list_links, thread_id)
+        links = [_describe_link(share, name) for share, name in found]
+        return JSONResponse({"links": links, "has_names": services.store.database.separates_owners, **more})
 
     @server.get("/api/threads/{thread_id:path}/shares")
     async def list_links(thread_id: str) -> Response:
@@ -65,17 +65,12 @@ def _parse_link(thread_id: str, body: bytes) -> NewShare:
     return NewShare(thread_id, fields.get("checkpoint"), fields["days"], redaction, fields.get("shows_name", False))
 
 
-def describe_links(store: Store, shares: Shares, thread_id: str) -> list[dict[str, Any]]:
-    names = {each.id: each.name for each in store.list_all_checkpoints(thread_id)}
-    return [_describe_link(each, names) for each in shares.list_links(thread_id)]
-
-
-def _describe_link(share: Share, names: dict[str, str]) -> dict[str, Any]:
+def _describe_link(share: Share, name: str | None) -> dict[str, Any]:
     """Describe a link for the list. The words that it leaves out are told to nobody."""
     return {
         "id": share.id,
         "checkpoint": share.checkpoint_id,
-        "name": names.get(share.checkpoint_id or ""),
+        "name": name,
         "redacted": share.redaction is not None,
         "shows_name": share.shows_name,
         "made_at": share.created_at.isoformat(),
