@@ -65,16 +65,16 @@ class Shares:
         self._store = store
 
     @retry_contended
-    def make_link(self, token: str, new: NewShare) -> Share:
+    def make_link(self, token: str, link: NewShare) -> Share:
         """Make a link with this token. Raises `InvalidShareError`, and `NotFoundError` for what the owner does not have."""
-        if not 1 <= new.days <= MAX_SHARE_DAYS:
+        if not 1 <= link.days <= MAX_SHARE_DAYS:
             raise InvalidShareError(sentence("A link works for 1 to {days} days.", days=MAX_SHARE_DAYS))
         now = self._store.now()
         with self._store.database.begin_write("share") as connection:
-            thread_rows.select_thread(connection, new.thread_id)
-            if new.checkpoint_id is not None:
-                _require_checkpoint(connection, new.thread_id, new.checkpoint_id)
-            of_thread = _share.thread_id == new.thread_id
+            thread_rows.select_thread(connection, link.thread_id)
+            if link.checkpoint_id is not None:
+                _require_checkpoint(connection, link.thread_id, link.checkpoint_id)
+            of_thread = _share.thread_id == link.thread_id
             connection.execute(sa.delete(schema.share).where(of_thread, _share.expires_at <= from_time(now)))
             count = connection.scalar(sa.select(sa.func.count()).select_from(schema.share).where(of_thread)) or 0
             if count >= MAX_SHARES_OF_THREAD:
@@ -82,11 +82,11 @@ class Shares:
                     sentence("There are {limit} links already. End one first.", limit=MAX_SHARES_OF_THREAD)
                 )
             made = Share(
-                *(new_id(), new.thread_id, new.checkpoint_id, new.redaction, new.shows_name),
-                *(now, now + timedelta(days=new.days), 0),
+                *(new_id(), link.thread_id, link.checkpoint_id, link.redaction, link.shows_name),
+                *(now, now + timedelta(days=link.days), 0),
             )
             connection.execute(sa.insert(schema.share).values(token_hash=_hash(token), **_to_row(made)))
-            detail = {"thread": made.thread_id, "checkpoint": made.checkpoint_id, "link": made.id, "days": new.days}
+            detail = {"thread": made.thread_id, "checkpoint": made.checkpoint_id, "link": made.id, "days": link.days}
             redacted = {"redacted": made.redaction is not None}
             audit_rows.insert_entry(connection, now, AuditKind.SHARE, detail | redacted)
         return made
