@@ -100,7 +100,7 @@ class Shares:
         with self._store.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             rows = connection.execute(query.order_by(_share.created_at.desc(), _share.id))
-            return [(_to_share(row), row.name) for row in rows]
+            return [(share, row.name) for row in rows if (share := _to_share(row))]
 
     @retry_contended
     def revoke_link(self, thread_id: str, share_id: str) -> None:
@@ -137,9 +137,9 @@ class Shares:
     def _find_thing(self, connection: sa.Connection, token: str) -> SharedThing:
         query = sa.select(schema.share, schema.thread.c.deleted_at).join(schema.thread)
         row = connection.execute(query.where(_share.token_hash == _hash(token), self._is_valid())).one_or_none()
-        if row is None or row.deleted_at is not None:
+        share = _to_share(row) if row is not None and row.deleted_at is None else None
+        if share is None:
             raise ShareNotFoundError("")
-        share = _to_share(row)
         try:
             checkpoint = share.checkpoint_id and _require_checkpoint(connection, share.thread_id, share.checkpoint_id)
         except CheckpointNotFoundError:
@@ -162,17 +162,17 @@ def _require_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id
 def _to_row(share: Share) -> dict[str, object]:
     times = {"created_at": from_time(share.created_at), "expires_at": from_time(share.expires_at)}
     named = {"id": share.id, "thread_id": share.thread_id, "checkpoint_id": share.checkpoint_id, "opened": share.opened}
-    return {
-        **named,
-        "redaction": asdict(share.redaction) if share.redaction else {},
-        "shows_name": share.shows_name,
-        **times,
-    }
+    redaction = asdict(share.redaction or Redaction())
+    return {**named, "redaction": redaction, "shows_name": share.shows_name, **times}
 
 
-def _to_share(row: sa.Row[tuple[object, ...]]) -> Share:
-    kept = row.redaction  # not read leniently: one that is damaged must not show everything
-    redaction = Redaction(kept["tool_results"], tuple(kept["patterns"]), kept["files"]) if kept != {} else None
+def _to_share(row: sa.Row[tuple[object, ...]]) -> Share | None:
+    """Return None where the redaction cannot be read: such a link must not show everything, and is as good as ended."""
+    try:
+        parts = row.redaction["tool_results"], tuple(row.redaction["patterns"]), row.redaction["files"]
+    except (KeyError, TypeError):
+        return None
+    redaction = Redaction(*parts) if any(parts) else None
     times = to_time(row.created_at), to_time(row.expires_at)
     return Share(row.id, row.thread_id, row.checkpoint_id, redaction, row.shows_name, *times, row.opened)
 

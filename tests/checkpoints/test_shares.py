@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints import CheckpointNotFoundError, Store, ThreadNotFoundError, act_for
 from checkpoints.accounts import Accounts, Role
@@ -141,3 +142,16 @@ def test_an_erased_conversation_takes_its_links_along(store: Store, shares: Shar
     erasure.erase(store.database, thread_id)
     with pytest.raises(ShareNotFoundError):
         shares.open_link("x")
+
+
+@pytest.mark.parametrize("damaged", ["{", "null", "[]", '{"tool_results": true}', '{"tool_results": true, "patterns": 1}'])
+def test_a_link_whose_redaction_cannot_be_read_shows_nothing(store: Store, shares: Shares, damaged: str) -> None:
+    thread_id = talked(store, "a")
+    shares.make_link("x", NewShare(thread_id, redaction=Redaction(True)))
+    if store.database.kind == "postgresql" and damaged == "{":
+        return  # PostgreSQL takes no such text
+    with store.database.begin_write() as connection:
+        connection.execute(sa.text("UPDATE share SET redaction = :damaged"), {"damaged": damaged})
+    with pytest.raises(ShareNotFoundError):
+        shares.open_link("x")
+    assert shares.list_links(thread_id) == []

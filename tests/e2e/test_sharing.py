@@ -11,14 +11,17 @@ from playwright.sync_api import Page as Tab
 
 from tests.browser import PATIENCE_MS
 from tests.components.test_html_export import HOSTILE
+from tests.e2e import test_password
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_hostile_names import watch_dialogs, write_everywhere
+from tests.e2e.test_password import NewPage, invite, join
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 Stranger = Callable[[str], Tab]
+new_page = test_password.new_page  # the fixture
 
 
 @pytest.fixture
@@ -126,3 +129,28 @@ def test_120_hostile_texts_run_and_load_nothing_in_a_shared_page(start: Start, v
     assert [url for url in asked if not url.startswith("data:")] == [link]
     assert third.evaluate("document.querySelectorAll('script, iframe, form, link, base').length") == 0
     assert ran == []
+
+
+def test_a_name_is_shown_where_it_is_wanted_and_an_admin_sees_who_shared(new_page: NewPage, stranger: Stranger) -> None:
+    ann, bob, cy = new_page(), new_page(), new_page()
+    join(ann, ann.server.links[0], "Ann")
+    join(bob, invite(ann, "Member"), "bob")
+    join(cy, invite(ann, "Reader"), "Cy")
+    bob.say("The kingfisher digs a tunnel")
+    bob.press_in_menu("Share…")
+    third = stranger(make_link(bob))
+    expect(third.locator("main")).to_contain_text("The kingfisher")
+    expect(third.locator("body")).not_to_contain_text("bob")
+    bob.dialog.get_by_label("Show my name").check()
+    bob.dialog.get_by_role("button", name="Make a link").click()
+    expect(bob.dialog.get_by_test_id("share-link")).to_have_count(2)
+    third.goto(bob.dialog.get_by_label("The link is shown only now.").input_value())
+    expect(third.locator("header p")).to_contain_text("Shared by bob")
+    bob.confirm("Close")
+    expect(bob.open_menu().get_by_role("button", name="Audit log")).to_have_count(0)
+    expect(cy.open_menu().get_by_role("button", name="Share…")).to_have_count(0)
+    ann.press_in_menu("Audit log")
+    ann.dialog.get_by_label("Kind").select_option(label="Links made")
+    expect(ann.dialog.get_by_test_id("audit-entry")).to_have_count(2)
+    ann.dialog.get_by_label("Person").select_option(label="Ann")
+    expect(ann.dialog.get_by_text("No entries.")).to_be_visible()

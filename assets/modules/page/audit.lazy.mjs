@@ -30,7 +30,7 @@ export function AuditDialog({ onClose }) {
       h(Filter, { label: _("Person"), all: _("Everybody"), value: filter.person, options: found?.people ?? [], onChange: choose("person") }),
       h(Filter, { label: _("Kind"), all: _("Everything"), value: filter.kind, options: found?.kinds ?? [], onChange: choose("kind") }),
     ),
-    found?.entries.length === 0 && h("p", { className: "quiet" }, _("Nothing has happened yet.")),
+    found?.entries.length === 0 && h("p", { className: "quiet" }, _("No entries.")),
     h("ol", null, found?.entries.map((entry) => h(EntryLine, { key: entry.number, entry }))),
     found?.has_more && h("button", { type: "button", className: "btn btn-outline-secondary", onClick: readMore }, _("Show more")),
     found && h("p", { className: "quiet" }, ngettext("Entries are kept for {count} day.", "Entries are kept for {count} days.", found.days)),
