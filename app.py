@@ -132,9 +132,13 @@ def create_app(
     address = f"http://{format_host(settings.host)}:{port}"
     people = entering.build_people(settings, address, services) if role != "work" else None
     sign_in = people.door if people else entering.build_sign_in(settings, port, address, _print_link)
+    entering.record_sign_ins(sign_in, settings, services)
     metrics = _build_metrics(settings, services)
     proxy, public_url = factory.build_proxy(settings), settings.public_url
-    guard = build_guard(services, settings.host, port, sign_in, metrics, proxy=proxy, public_url=public_url, people=people)
+    networks = settings.proxy_networks or ()
+    guard = build_guard(
+        services, settings.host, port, sign_in, metrics, proxy=proxy, public_url=public_url, people=people, proxies=networks
+    )
     watched = note_requests(metrics.watch(guard) if metrics else guard)
     asgi = add_lifespan(watched, partial(_close_parts, services, loader, metrics, sign_in))
     return App(asgi, services, sign_in, public_url or address, loader, metrics)
@@ -217,6 +221,7 @@ def _build_services(
         wire=wire,
         sign_out_url=settings.sign_out_url,
         has_passwords=settings.auth == "password",
+        audit_days=settings.audit_days,
     )
 
 

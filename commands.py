@@ -3,17 +3,21 @@
 Commands that only read work beside a running server. Commands that write need the database alone.
 """
 
+import json
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
+from checkpoints.audit_entry import THE_COMMAND_LINE
+from checkpoints.audit_log import AuditLog
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.export_options import ExportOptions
@@ -22,6 +26,7 @@ from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
+from checkpoints.storage.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
 from command_line import ENDINGS, Arguments
@@ -29,6 +34,7 @@ from config import Settings, SettingsError
 from graph_files import list_graphs
 from server.terminal import ProgressLine, escape_controls
 
+_AUDIT_PORTION = 1_000  # entries of one read
 EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130  # exit codes
 
 
@@ -64,6 +70,7 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         "verify": _run_verify,
         "reindex": _run_reindex,
         "backup": _run_backup,
+        "audit": _run_audit,
         "erase": _run_erase,
     }
     try:
@@ -238,6 +245,16 @@ def _run_backup(arguments: Arguments, url: str) -> int:
     return EXIT_OK
 
 
+def _run_audit(_: Arguments, url: str) -> int:
+    with closing(Database.open_read_only(url)) as database:
+        log, before = AuditLog(Store(database)), None
+        while entries := log.list_entries(_AUDIT_PORTION, before=before):
+            before = entries[-1].number
+            for each in entries:
+                print_line(json.dumps({**asdict(each), "time": each.time.isoformat()}))
+    return EXIT_OK
+
+
 def _run_erase(arguments: Arguments, url: str) -> int:
     if arguments.thread and arguments.forget_undo:
         raise CommandRefusedError(
@@ -258,7 +275,7 @@ def _run_erase(arguments: Arguments, url: str) -> int:
         if not (arguments.yes or _confirm_erase()):
             print_line("Nothing was erased.")
             return EXIT_OK
-        with ProgressLine(sys.stderr) as line:
+        with ProgressLine(sys.stderr) as line, note_client(Client(THE_COMMAND_LINE)):
             erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
         print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")

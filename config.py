@@ -351,6 +351,7 @@ class Settings(BaseSettings):
     auth: Literal["token", "none", "proxy", "password", "oidc"] = Field(
         "token", description="token, none, proxy, password or oidc"
     )
+    audit_days: Count = 365  # that entries of the audit log are kept
     public_url: Annotated[str | None, AfterValidator(_clean_origin)] = Field(
         None,
         pattern=r"^https?://[^\s/?#@]+/?$",

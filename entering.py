@@ -5,13 +5,19 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from starlette.types import Scope
+
 import factory
-from checkpoints import Store
+from checkpoints import LOCAL_OWNER, Store
+from checkpoints.audit_entry import THE_COMMAND_LINE, AuditKind
+from checkpoints.storage.audit_rows import Client, note_client
 from command_line import Arguments
 from commands import EXIT_OK, print_line, print_refusal
+from components import auditing
 from components.services import Services
 from config import Settings
 from page_server import format_host
+from server.client_address import read_client_address
 from server.session_door import SessionDoor
 from server.sign_in import SignIn
 from server.static_files import load_page_files
@@ -109,11 +115,25 @@ def _build_oidc_door(settings: Settings, address: str, services: Services) -> "O
     )
 
 
+def record_sign_ins(door: SessionDoor | None, settings: Settings, services: Services) -> None:
+    """Let a way in write its sign-ins, and the first refusals of each minute, to the audit log."""
+    if door is None:
+        return
+
+    async def record(kind: str, scope: Scope, person: str) -> None:
+        name = person or ("" if services.store.database.separates_owners else LOCAL_OWNER)
+        who = {"person": name} if kind == AuditKind.SIGN_IN else {"person": "", "about": name}
+        with note_client(Client(address=read_client_address(scope, settings.proxy_networks or ()))):
+            await auditing.record(services, AuditKind(kind), {}, **who)
+
+    door.record = record
+
+
 def print_invitation(arguments: Arguments, settings: Settings) -> int:
     """Print a link for a new person, or for a new password. It works beside a server."""
     if settings.auth != "password":
         return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
-    from checkpoints.accounts import THE_COMMAND_LINE, Accounts, InvalidAccountError, Role  # noqa: PLC0415
+    from checkpoints.accounts import Accounts, InvalidAccountError, Role  # noqa: PLC0415
     from checkpoints.storage.beside import open_beside  # noqa: PLC0415
 
     token = secrets.token_urlsafe(32)

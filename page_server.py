@@ -1,7 +1,8 @@
 """The page's server: its routes, Dash with the panels, and the guard before them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from dash import Dash
@@ -10,10 +11,12 @@ from fastapi import FastAPI
 from checkpoints.limits import MAX_MESSAGE_CHARS
 from checkpoints.serde import replace_lone_surrogates
 from components import page, page_requests
+from components.auditing import ClientLayer
 from components.long_requests import LongRequestLayer
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
+    audit,
     comparison,
     errors,
     excerpts,
@@ -29,6 +32,8 @@ from components.routes import (
     reruns,
     saved_prompts,
     search,
+    shared_page,
+    shares,
     tags,
     thread_list,
     thread_usage,
@@ -39,6 +44,7 @@ from components.services import Services
 from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
 from server import session_routes
+from server.client_address import Network, read_client_address
 from server.dash_backend import make_backend, remove_dash_variables
 from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
 from server.guard import AllowedRoutes, Guard
@@ -75,6 +81,9 @@ ROUTES = (
     model_connections,
     saved_prompts,
     tags,
+    shares,
+    shared_page,
+    audit,
     health,
 )
 ALLOWED_ROUTES = AllowedRoutes(
@@ -93,6 +102,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             saved_prompts.PROMPTS_PATH,
             tags.TAGS_PATH,
             session_routes.SESSIONS_PATH,
+            audit.AUDIT_PATH,
         }
     ),
     prefixes=(
@@ -104,6 +114,8 @@ ALLOWED_ROUTES = AllowedRoutes(
         f"{saved_prompts.PROMPTS_PATH}/",
         f"{tags.TAGS_PATH}/",
     ),
+    public_paths=AllowedRoutes.public_paths | {shared_page.SHARED_PATH},
+    shared_paths=frozenset({shared_page.SHARED_PATH}),
     page_prefixes=("/t/",),
     user_file_prefixes=(file_links.FILES_PREFIX,),
     static_prefixes=(ASSETS_PREFIX, LIBRARIES_PREFIX),
@@ -124,6 +136,7 @@ def build_guard(
     proxy: TrustedProxy | None = None,
     public_url: str | None = None,
     people: "People | None" = None,
+    proxies: Sequence[Network] = (),
 ) -> Guard:
     """Build the page's server, and the guard before it. `host` and `port` are those that it listens on.
 
@@ -142,14 +155,17 @@ def build_guard(
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
     page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
     served = LongRequestLayer(page, services.long_requests)
+    read_address, has_people = partial(read_client_address, proxies=proxies), services.store.database.separates_owners
+    audited = ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
     return Guard(
-        serve_static_files(PersonLayer(served) if services.store.database.separates_owners else served, page_files),
+        serve_static_files(audited, page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
         sign_in=sign_in,
         proxy=proxy,
         public_url=public_url,
         content_security_policy=lambda: policy,
         routes=allowed,
+        read_address=read_address,
     )
 
 
@@ -171,7 +187,7 @@ def _add_people(server: FastAPI, people: "People", allowed: AllowedRoutes) -> Al
         paths=allowed.paths | PATHS,
         prefixes=allowed.prefixes + PREFIXES,
         public_paths=allowed.public_paths | PUBLIC_PATHS,
-        public_prefixes=(ASSETS_PREFIX,),
+        public_prefixes=(*allowed.public_prefixes, ASSETS_PREFIX),
         max_body_bytes={**allowed.max_body_bytes, **dict.fromkeys(PUBLIC_PATHS, MAX_FORM_BYTES)},
     )
 

@@ -13,10 +13,11 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
+from .audit_entry import THE_COMMAND_LINE, AuditKind
 from .errors import StateError
 from .names import clean_name, make_skeleton
 from .sentence import sentence
-from .storage import schema, session_rows
+from .storage import audit_rows, schema, session_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
 from .storage.thread_rows import from_time, to_time
@@ -26,7 +27,6 @@ MAX_PERSON_NAME_CHARS = 80
 MAX_INVITATIONS = 200
 MAX_INVITATION_DAYS = 90
 THE_SERVER = ""  # makes the link for the first admin
-THE_COMMAND_LINE = "the command line"  # makes links, too
 _person, _invitation = schema.person.c, schema.invitation.c
 
 
@@ -120,6 +120,8 @@ class Accounts:
             values = {"id": made.id, "token_hash": _hash(token), "role": made.role, "person": made.person}
             row = {**values, "made_by": made_by, "expires_at": from_time(made.expires_at)}
             connection.execute(sa.insert(schema.invitation).values(row))
+            about, detail = made.person or "", {"role": made.role, "days": days, "link": made.id}
+            audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=made_by, about=about)
         return made
 
     @act_for(EVERYBODY)
@@ -139,7 +141,10 @@ class Accounts:
     @retry_contended
     def revoke_invitation(self, invitation_id: str) -> None:
         with self._store.database.begin_write("person") as connection:
-            connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation_id))
+            ended = connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation_id)).rowcount
+            if ended:
+                now = self._store.now()
+                audit_rows.insert_entry(connection, now, AuditKind.INVITATION_REVOKED, {"link": invitation_id})
 
     @act_for(EVERYBODY)
     @retry_contended
@@ -151,13 +156,16 @@ class Accounts:
         with self._store.database.begin_write("person") as connection:
             invitation = self._require_invitation(connection, token)
             connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation.id))
+            now, named = self._store.now(), {"link": invitation.id, "role": invitation.role}
             if invitation.person is not None:
                 changed = _require(connection, invitation.person)
                 _set_password(connection, changed.name, password_hash)
                 session_rows.delete_sessions(connection, changed.name)
+                audit_rows.insert_entry(connection, now, AuditKind.PASSWORD, named, person=changed.name)
                 return replace(changed, password_hash=password_hash)
-            account = Account(self._check_name(connection, name), invitation.role, password_hash, self._store.now())
+            account = Account(self._check_name(connection, name), invitation.role, password_hash, now)
             insert_account(connection, account)
+            audit_rows.insert_entry(connection, now, AuditKind.ACCOUNT, named, person=account.name)
         return account
 
     @act_for(EVERYBODY)
@@ -173,6 +181,7 @@ class Accounts:
                 return False
             _set_password(connection, account.name, new_hash)
             session_rows.delete_sessions(connection, account.name, session_id)
+            audit_rows.insert_entry(connection, self._store.now(), AuditKind.PASSWORD, {}, person=name)
         return True
 
     @act_for(EVERYBODY)
@@ -189,7 +198,7 @@ class Accounts:
     def change_role(self, name: str, role: Role) -> None:
         """Change a role, and end the person's sessions, and the links that they have made as an admin.
 
-        Raises `InvalidAccountError` for the last admin.
+        A reader shares nothing: their shared links end. Raises `InvalidAccountError` for the last admin.
         """
         with self._store.database.begin_write("person") as connection:
             account = _require(connection, name)
@@ -199,6 +208,10 @@ class Accounts:
             session_rows.delete_sessions(connection, account.name)
             if role != Role.ADMIN:
                 delete_links_of(connection, account.name)
+            detail: dict[str, object] = {"former": account.role, "role": role}
+            if role == Role.READER:
+                detail["ended_links"] = _end_shares(connection, account.name)
+            audit_rows.insert_entry(connection, self._store.now(), AuditKind.ROLE, detail, about=account.name)
 
     @act_for(EVERYBODY)
     def check_erasable(self, name: str) -> None:
@@ -284,6 +297,12 @@ def _set_password(connection: sa.Connection, name: str, password_hash: str) -> N
     """Change a password, and end the other links for a new one."""
     connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
     connection.execute(sa.delete(schema.invitation).where(_invitation.person == name))
+
+
+def _end_shares(connection: sa.Connection, owner: str) -> int:
+    """End the links to an owner's conversations, and return their number."""
+    own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)
+    return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
 
 
 def _count_admins(connection: sa.Connection) -> int:

@@ -7,6 +7,7 @@ StateError
 │   ├── MessageNotFoundError
 │   ├── BranchNotFoundError
 │   ├── PromptNotFoundError
+│   ├── ShareNotFoundError
 │   └── TagNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
@@ -22,6 +23,7 @@ StateError
 ├── DamagedMessageError      a stored message does not fit its hash: it is not shown, and nothing is built on it
 ├── DamagedStateError        a stored state of a graph, or a value of it, does not fit its hash
 ├── InvalidPromptError       a prompt that cannot be saved
+├── InvalidShareError        a link that cannot be made
 ├── ReadOnlyError            a change by somebody who only reads
 ├── InvalidTagError          a tag without a name, or one too many
 ├── InvalidFileError         a file that cannot be attached
@@ -220,6 +222,14 @@ class InvalidPromptError(StateError):
 
 class PromptNotFoundError(NotFoundError):
     template = sentence("There is no prompt {identifier!r}.")
+
+
+class InvalidShareError(StateError):
+    """A link that cannot be made: one with no end in time, or one too many."""
+
+
+class ShareNotFoundError(NotFoundError):
+    template = sentence("There is no link {identifier!r}.")
 
 
 class InvalidTagError(StateError):

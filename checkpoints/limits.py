@@ -48,6 +48,10 @@ MAX_PROMPT_CHARS = 200_000  # of instructions that are fetched
 MAX_SAVED_PROMPTS = 500  # of one owner
 MAX_SAVED_PROMPT_CHARS = 20_000  # of the text of one
 
+# Links for strangers
+MAX_SHARES_OF_THREAD = 50
+MAX_SHARE_DAYS = 365
+
 # Documents
 MAX_DOCUMENT_BYTES = 10_000_000
 MAX_DOCUMENT_MESSAGES = 100_000

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from html import escape
 from pathlib import Path
@@ -12,7 +13,7 @@ from checkpoints import MAIN, Message, Store
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
-from checkpoints.progress import Report, StepCounter
+from checkpoints.progress import Report, StepCounter, ignore_progress
 from checkpoints.sentence import sentence
 from components.embedded_images import EmbeddedImages
 from components.rendering import Renderer
@@ -33,16 +34,38 @@ _STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The line under the title, and the name of who asks; without one, it is “You”."""
+
+    line: str
+    person: str = ""
+
+
 def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
     """Export the current path with the graph of History. Raises `ExportTooLargeError`."""
     conversation = read_conversation(store, thread_id, options)
+    count, time = len(conversation.messages), store.now().isoformat()
+    exported = _("Exported from Waymark at {value} UTC.", value=time[:16].replace("T", " "))
+    counted = ngettext("{count:,} message of the current branch.", "{count:,} messages of the current branch.", count)
+    return write_html(store, conversation, Heading(f"{counted} {exported}"), options.report)
+
+
+def write_html(
+    store: Store,
+    conversation: ReadableConversation,
+    heading: Heading,
+    report: Report = ignore_progress,
+    *,
+    max_seconds: float = MAX_FORMATTING_SECONDS,
+) -> str:
+    """Write a conversation as a file that stands alone. Raises `ExportTooLargeError`."""
     renderer = Renderer()  # the page's own must not wait for these texts
     images = EmbeddedImages(store, MAX_IMAGES_CHARS)
     try:
-        budget = UncutBudget(renderer.document(MAX_FORMATTING_SECONDS))
+        extras = MessageExtras(budget=UncutBudget(renderer.document(max_seconds)))
         pieces, chars = [], 0
-        extras, now = MessageExtras(budget=budget), store.now().isoformat()
-        for piece in _write_document(conversation, extras, images, now, options.report):
+        for piece in _write_document(conversation, extras, images, heading, report):
             chars += len(piece)
             if chars - images.chars > MAX_HTML_CHARS:
                 limit = MAX_HTML_CHARS // 1_000_000
@@ -55,6 +78,12 @@ def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXP
     return "".join(pieces)
 
 
+def write_notice(title: str, text: str) -> str:
+    """Write a page with a sentence, in the look of an export."""
+    content = f"<header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header>"
+    return f"{_write_head(title)}<body>{content}</body></html>"
+
+
 @cache
 def build_style() -> str:
     """Join the page's own styles of texts. The reader's system chooses between light and dark."""
@@ -63,25 +92,25 @@ def build_style() -> str:
 
 
 def _write_document(
-    conversation: ReadableConversation, extras: MessageExtras, images: EmbeddedImages, time: str, report: Report
+    conversation: ReadableConversation, extras: MessageExtras, images: EmbeddedImages, heading: Heading, report: Report
 ) -> Iterator[str]:
+    anchors, count = _find_anchors(conversation), len(conversation.messages)
     yield _write_head(conversation.title)
-    anchors = _find_anchors(conversation)
-    labels = history_svg.list_labels(conversation, anchors, _find_message_anchors(conversation))
-    rows = history_svg.lay_out(labels, conversation.forks)
-    count = len(conversation.messages)
-    yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1>"
-    exported = _("Exported from Waymark at {value} UTC.", value=time[:16].replace("T", " "))
-    counted = ngettext("{count:,} message of the current branch.", "{count:,} messages of the current branch.", count)
-    yield f"<p>{escape(counted)} {escape(exported)}</p>"
-    is_open = " open" if len(rows) <= _MAX_OPEN_ROWS else ""
-    yield f"<details{is_open}><summary>{escape(_('History'))}</summary>{history_svg.draw(rows)}</details></header><main>\n"
+    yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1><p>{escape(heading.line)}</p>"
+    yield f"{_write_history(conversation, anchors) if conversation.branches else ''}</header><main>\n"
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
     counter = StepCounter(report, N_("Writing"), count, "messages")
     for portion in _split_turns(conversation.messages):
-        yield from _write_portion(portion, extras, images, marks)
+        yield from _write_portion(portion, extras, images, marks, heading.person)
         counter.add(len(portion))
     yield "</main></body></html>\n"
+
+
+def _write_history(conversation: ReadableConversation, anchors: dict[int, str]) -> str:
+    labels = history_svg.list_labels(conversation, anchors, _find_message_anchors(conversation))
+    rows = history_svg.lay_out(labels, conversation.forks)
+    is_open = " open" if len(rows) <= _MAX_OPEN_ROWS else ""
+    return f"<details{is_open}><summary>{escape(_('History'))}</summary>{history_svg.draw(rows)}</details>"
 
 
 def _write_head(title: str) -> str:
@@ -130,6 +159,7 @@ def _write_portion(
     extras: MessageExtras,
     images: EmbeddedImages,
     marks: list[tuple[ReadableCheckpoint, str]],
+    person: str,
 ) -> Iterator[str]:
     """Write messages, and after each the checkpoints on it or on the results in its cards. Takes these marks."""
     depths = {message.id: message.depth for message in messages}
@@ -138,7 +168,8 @@ def _write_portion(
     ends = [*(depths[view["id"]] for view in views[1:]), messages[-1].depth + 1 if messages else 0]
     for view, end in zip(views, ends, strict=False):
         attached = images.write_files(contents[view["id"]]) if view["files"] else ""
-        yield write_message(view, partial(_describe_work, messages, extras), _name_anchor(depths[view["id"]]), attached)
+        anchor = _name_anchor(depths[view["id"]])
+        yield write_message(view, partial(_describe_work, messages, extras), anchor, attached, person=person)
         while marks and marks[0][0].node.depth < end:
             yield _write_checkpoint(*marks.pop(0))
 

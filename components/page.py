@@ -18,6 +18,7 @@ from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
 from components.broadcasts import Frame
 from components.panel import Panel
 from components.panels import (
+    audit_button,
     branches,
     chat,
     chat_actions,
@@ -30,6 +31,7 @@ from components.panels import (
     person,
     restore_dialog,
     settings,
+    share_button,
     threads,
     toast,
     undo_redo,
@@ -58,9 +60,11 @@ PANELS: tuple[Panel, ...] = (
     settings.PANEL,
     log.PANEL,
     export_dialog.PANEL,
+    share_button.PANEL,
     import_dialog.PANEL,
     toast.PANEL,
     outage.PANEL,
+    audit_button.PANEL,
     person.PANEL,
 )
 
@@ -196,6 +200,7 @@ def _build_menu() -> list[Component]:
         build_menu_item("arrow-repeat", _("Run again…"), "run-again", **run_again),
         html.Hr(),
         build_menu_item("person", _("Sessions"), person.Ids.SESSIONS),
+        audit_button.build_item(),
         build_menu_item("keyboard", _("Keys"), "keys"),
         html.Button([Icon(name="circle-half"), html.Span(_("Change the theme"))], **for_phones[1]),
         html.Hr(),

@@ -18,6 +18,7 @@ from agent.settings import ModelCatalog
 from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, StateError, Store
+from checkpoints.audit_log import DEFAULT_AUDIT_DAYS
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.long_requests import LongRequests
@@ -26,6 +27,7 @@ from components.people import name_for_owner
 from components.redacted_exports import RedactedExports
 from components.rendering import Renderer
 from components.search_indexing import SearchIndexing
+from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
 from components.uploads import Uploads
 from words import N_, _
@@ -82,6 +84,8 @@ class Services:
     wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL
     sign_out_url: str | None = None  # of the proxy that signs people in
     has_passwords: bool = False  # people's own, which they may change
+    audit_days: int = DEFAULT_AUDIT_DAYS
+    shared_pages: SharedPages = field(default_factory=SharedPages)
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
     version_reads: SharedReads[int] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.
@@ -133,6 +137,7 @@ class Services:
         """Wait for the current work, and end the threads and the processes that render and redact."""
         self.renderer.close()
         self.redacted_exports.close()
+        self.shared_pages.close()
         self.readers.close()
         self.health.shutdown()
         self.pool.shutdown()

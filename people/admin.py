@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
 from checkpoints import RunActiveError, act_for
-from checkpoints.accounts import MAX_INVITATION_DAYS, THE_COMMAND_LINE, Account, InvalidAccountError, Role
+from checkpoints.accounts import MAX_INVITATION_DAYS, Account, InvalidAccountError, Role
+from checkpoints.audit_entry import THE_COMMAND_LINE
 from checkpoints.sentence import sentence
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
 from components.services import Services

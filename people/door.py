@@ -29,13 +29,13 @@ from checkpoints.accounts import (
 )
 from checkpoints.sessions import AccountChangedError
 from people import tries
-from people.client_address import Network, read_client_address
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages
 from people.passwords import Passwords, TooBusyError, check_password
 from people.sessions import PersonSessions
 from people.tries import Counter, TryLimits
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
+from server.client_address import Network, read_client_address
 from server.session_door import SessionDoor, list_cookie_values
 from server.sessions import Session
 from words import N_, _, ngettext, say
@@ -115,7 +115,7 @@ class PasswordDoor(SessionDoor):
         try:
             fits = await self.passwords.verify(account.password_hash if account else None, password)
             if account is None or not fits:
-                self._log_wrong_try(scope)
+                await self._note_wrong_try(scope, account)
                 return show(_(_WRONG), HTTPStatus.UNAUTHORIZED)
             await self._run_blocking(self._limits.give_back, counters)
             return await self._admit(scope, await self._renew_hash(account, password), next_path)
@@ -154,7 +154,7 @@ class PasswordDoor(SessionDoor):
             return describe_wait(wait)
         try:
             if account is None or not await self.passwords.verify(account.password_hash, former):
-                self._log_wrong_try(scope)
+                await self._note_wrong_try(scope, account)
                 return _("The present password is wrong.")
             await self._run_blocking(self._limits.give_back, counters)
             check_password(new, account.name)
@@ -210,9 +210,11 @@ class PasswordDoor(SessionDoor):
                 return nonce
         return None
 
-    def _log_wrong_try(self, scope: Scope) -> None:
-        if self._wrong_tries.admit_line():  # without the name: some type their password there
+    async def _note_wrong_try(self, scope: Scope, account: Account | None) -> None:
+        """Note a wrong password, without the name that was typed: some type their password there."""
+        if self._wrong_tries.admit_line():
             _log.warning("a wrong password from %s", read_client_address(scope, self._proxies))
+            await self.record("sign-in-refused", scope, account.name if account else "")
 
 
 def create_token() -> str:

@@ -20,10 +20,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.answers import build_text
+from server.bounded_log import read_client
 from server.headers import (
     IMMUTABLE_FILE_CACHING,
     INERT_POLICY,
     SECURITY_HEADERS,
+    SHARED_PAGE_HEADERS,
     choose_file_caching,
 )
 from server.knocks import KnockLog
@@ -38,6 +40,8 @@ from words.requests import choose_language
 MAX_BODY_BYTES = 1_000_000
 ALLOWED_METHODS = ("GET", "HEAD", "POST")
 CLOSE_SESSION_ENDED = 4401
+MAX_STRANGER_BURST = 60  # requests for shared pages, of one address
+MAX_STRANGER_REQUESTS_PER_SECOND = 1
 _log = logging.getLogger("waymark.guard")
 
 
@@ -49,6 +53,7 @@ class AllowedRoutes:
     prefixes: tuple[str, ...] = ()
     page_prefixes: tuple[str, ...] = ()  # of the page's frame, which holds no data; it is at "/" as well
     public_paths: frozenset[str] = frozenset({"/healthz", "/readyz", "/metrics"})  # open without a cookie
+    shared_paths: frozenset[str] = frozenset()  # of pages that strangers read: nothing in them may act
     public_prefixes: tuple[str, ...] = ()  # of static files that the page of the sign-in needs
     static_prefixes: tuple[str, ...] = ()  # of files that a browser may keep
     immutable_prefixes: tuple[str, ...] = ()  # of those files whose address contains the content's hash
@@ -93,6 +98,7 @@ class Guard:
         routes: AllowedRoutes,
         knocks: KnockLog | None = None,
         rate: RequestRate | None = None,
+        read_address: Callable[[Scope], str] = read_client,
     ) -> None:
         self._app = app
         self._hosts = hosts
@@ -103,6 +109,8 @@ class Guard:
         self._routes = routes
         self._knocks = knocks or KnockLog()
         self._rate = rate or RequestRate()
+        self._rate_of_strangers = RequestRate(max_burst=MAX_STRANGER_BURST, per_second=MAX_STRANGER_REQUESTS_PER_SECOND)
+        self._read_address = read_address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -200,11 +208,14 @@ class Guard:
     def _refuse_surplus(self, scope: Scope) -> Response | None:
         """Refuse a request for data of a session that sends too many. Sockets are limited by their handshakes."""
         path = scope["path"]
-        if self._routes.is_public(path) or not self._routes.holds_data(path):
+        if path in self._routes.shared_paths:
+            is_admitted = self._rate_of_strangers.admit(self._read_address(scope))
+        elif self._routes.is_public(path) or not self._routes.holds_data(path):
             return None
-        state = scope.get("state", {})
-        sender = state["session"].id if "session" in state else state.get("person", "")
-        if self._rate.admit(sender):
+        else:
+            state = scope.get("state", {})
+            is_admitted = self._rate.admit(state["session"].id if "session" in state else state.get("person", ""))
+        if is_admitted:
             return None
         self._knocks.note_refusal(scope, HTTPStatus.TOO_MANY_REQUESTS)
         return build_text(HTTPStatus.TOO_MANY_REQUESTS, _("Too many requests. Try again in a moment."), {"Retry-After": "1"})
@@ -257,6 +268,8 @@ class Guard:
                 headers["Cache-Control"] = self._choose_caching(scope) if is_file else "no-store"
                 if scope["path"].startswith(self._routes.user_file_prefixes) and message["status"] == HTTPStatus.OK:
                     headers["Content-Security-Policy"] = INERT_POLICY
+                if scope["path"] in self._routes.shared_paths:
+                    headers.update(SHARED_PAGE_HEADERS)
             await send(message)
 
         return send_with_headers

@@ -18,6 +18,13 @@ SECURITY_HEADERS = {
 
 # For users' files: the page shows them or the user saves them, and they may not act.
 INERT_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox"
+# For pages that strangers read by a link, which no other site and no robot is to learn of. A link in one opens a tab.
+SHARED_PAGE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex, nofollow, noarchive",
+}
 IMMUTABLE_FILE_CACHING = "public, max-age=31536000, immutable"
 
 # Parts of Dash's addresses whose content never changes: "?m=1700000000.0", "dash_table.v4_4_1m1700000000.js".

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 MAX_BURST_REQUESTS = 1_000
 MAX_REQUESTS_PER_SECOND = 50
-MAX_BUCKETS = 200
+MAX_BUCKETS = 200  # full ones among them
+MAX_BUSY_BUCKETS = 10_000  # of more addresses than that, the first are forgotten
 
 
 @dataclass
@@ -18,24 +19,31 @@ class _Bucket:
 
 
 class RequestRate:
-    """Admits requests of each session: a burst, and then so many a second."""
+    """Admits requests of each session, or of each address: a burst, and then so many a second."""
 
-    def __init__(self, read_clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        read_clock: Callable[[], float] = time.monotonic,
+        *,
+        max_burst: float | None = None,
+        per_second: float = MAX_REQUESTS_PER_SECOND,
+    ) -> None:
         self._read_clock = read_clock
+        self._max_burst = MAX_BURST_REQUESTS if max_burst is None else max_burst
+        self._per_second = per_second
         self._buckets: dict[str, _Bucket] = {}
 
     def admit(self, session_id: str) -> bool:
         now = self._read_clock()
-        bucket = self._buckets.setdefault(session_id, _Bucket(MAX_BURST_REQUESTS, now))
-        bucket.requests, bucket.at = _count_requests(bucket, now), now
+        bucket = self._buckets.setdefault(session_id, _Bucket(self._max_burst, now))
+        bucket.requests, bucket.at = self._count_requests(bucket, now), now
         is_admitted = bucket.requests >= 1
         bucket.requests -= is_admitted
         if len(self._buckets) > MAX_BUCKETS:  # a full bucket is as good as none
-            self._buckets = {
-                key: each for key, each in self._buckets.items() if _count_requests(each, now) < MAX_BURST_REQUESTS
-            }
+            found = self._buckets.items()
+            busy = [(key, each) for key, each in found if self._count_requests(each, now) < self._max_burst]
+            self._buckets = dict(busy[-MAX_BUSY_BUCKETS:])
         return is_admitted
 
-
-def _count_requests(bucket: _Bucket, now: float) -> float:
-    return min(MAX_BURST_REQUESTS, bucket.requests + (now - bucket.at) * MAX_REQUESTS_PER_SECOND)
+    def _count_requests(self, bucket: _Bucket, now: float) -> float:
+        return min(self._max_burst, bucket.requests + (now - bucket.at) * self._per_second)

@@ -8,6 +8,7 @@ page's frame and its static files, which hold nothing of anybody. Who may begin 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 from urllib.parse import quote, urlsplit
@@ -21,6 +22,7 @@ from server.session_log import SessionLog
 from server.sessions import MAX_SESSION_SECONDS, NotDurableError, Session, Sessions
 from words import _
 
+Record = Callable[[str, Scope, str], Awaitable[None]]  # of what happened, in which request, and to whom
 SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
 PAGE_KEY_HEADER = "x-waymark-page-key"
 COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
@@ -47,6 +49,7 @@ class SessionDoor(ABC):
         self.address = public_url or address
         self.cookie_name = COOKIE_PREFIX + _read_port(self.address)
         self._script = script
+        self.record: Record = _record_nothing  # for the audit log
 
     @abstractmethod
     def create_link(self) -> str:
@@ -105,6 +108,7 @@ class SessionDoor(ABC):
             replaced = await self.sessions.end([former.id]) if former else []
             for each in (*replaced, *created.ended):
                 self.log.note_replacement(each)
+        await self.record("sign-in", scope, person)
         response = build_key_page(self._script, created.page_key, next_path)
         self.set_cookie(response, scope, self.cookie_name, created.cookie, MAX_SESSION_SECONDS)
         return response
@@ -138,6 +142,10 @@ def _read_port(address: str) -> str:
     """Return the port of a page's address: every process behind it has the same cookie."""
     parts = urlsplit(address)
     return str(parts.port or (443 if parts.scheme == "https" else 80))
+
+
+async def _record_nothing(_kind: str, _scope: Scope, _person: str) -> None:
+    pass
 
 
 def _is_page(scope: Scope) -> bool:

@@ -6,6 +6,7 @@ from langchain_core.messages import HumanMessage
 
 from checkpoints import CandidateEnd, NewMessage, Rerun, RunEnd, Runs, RunState, Store, act_for, files, serde
 from checkpoints.saved_prompts import SavedPrompts
+from checkpoints.shares import NewShare, Shares
 from checkpoints.tags import Tags
 from tests.checkpoints.conversations import new
 
@@ -28,6 +29,7 @@ class Things:
     digest: str = "0" * 64
     upload: str = "0123456789abcdef012345"
     request: str = UNKNOWN
+    share: str = UNKNOWN
 
 
 NOTHING = Things(*[UNKNOWN] * 9)
@@ -51,10 +53,12 @@ def fill(store: Store, owner: str) -> Things:
         checkpoint = store.save(thread, name=f"heron of {owner}").result
         branch = store.fork(thread, message, name=f"heron of {owner}").result
         store.tag_thread(thread, add=[f"heron of {owner}"])
+        share = Shares(store).make_link(f"link of {owner}", NewShare(thread, checkpoint)).id
         prompts.save_prompt(f"prompt-{owner}", f"heron of {owner}", "x")
         [tag] = Tags(store).list_tags()
         run = runs.begin_run(thread, new("still at it")[0])
     digest = file.hash.removeprefix("sha256:")
     return Things(
-        thread, message, checkpoint, branch, tag.id, f"prompt-{owner}", run.id, rerun.id, f"sha256:{owner}", digest
+        *(thread, message, checkpoint, branch, tag.id, f"prompt-{owner}", run.id, rerun.id, f"sha256:{owner}", digest),
+        share=share,
     )

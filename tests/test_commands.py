@@ -281,7 +281,7 @@ def test_a_run_that_a_crash_left_behind_does_not_keep_a_conversation_from_being_
     file_store.database.close()
     assert run(folder, "erase", thread_id, "--yes") == 0
     store = Store(Database.open_file(folder / "waymark.db"))
-    assert all(not rows for rows in dump(store).values())
+    assert [name for name, rows in dump(store).items() if rows] == ["audit_entry"]
     store.database.close()
 
 

@@ -39,6 +39,7 @@ from components.routes import (
     export_several,
     graph_state,
     open_pages,
+    shared_page,
     thread_list,
 )
 from components.services import MAX_READ_SECONDS
@@ -312,6 +313,9 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{redacted_exports.MAX_WAITING} that wait",
         "Tags": f"{limits.MAX_TAGS} tags of {limits.MAX_TAG_CHARS} characters; "
         f"{limits.MAX_TAGS_OF_THREAD} of a conversation",
+        "Links to a conversation": f"{limits.MAX_SHARES_OF_THREAD} of {limits.MAX_SHARE_DAYS} days; a page is made "
+        f"within the limits of an export as HTML, with {shared_page.MAX_SHARED_SECONDS:g} processor seconds to format its "
+        f"texts; one address opens {guard.MAX_STRANGER_BURST} at once, and then one each second",
         "The library of prompts": f"{limits.MAX_SAVED_PROMPTS} prompts of {limits.MAX_SAVED_PROMPT_CHARS:,} characters",
         "Conversations that one action changes or exports": f"{limits.MAX_SELECTED_THREADS:,}; the files of one export "
         f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together, "

@@ -19,9 +19,9 @@ from checkpoints.storage import schema
 from command_line import parse_arguments
 from config import Settings
 from people import passwords
-from people.client_address import read_client_address
 from people.passwords import Passwords, TooBusyError
 from people.tries import Allowance, Counter, TryLimits
+from server.client_address import read_client_address
 from tests.conftest import Clock
 
 CHEAP = partial(PasswordHasher, time_cost=1, memory_cost=8, parallelism=1)

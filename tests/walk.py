@@ -40,7 +40,7 @@ class Request:
 
 
 MARKS = {  # by the name of a part of an address
-    **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "tag")},
+    **{f"{name}_id": f"<{name}>" for name in ("thread", "message", "checkpoint", "branch", "prompt", "tag", "share")},
     **dict.fromkeys(("session_id", "run_id"), "<run>"),
     "identifier": "<request>",
     "digest": "<digest>",

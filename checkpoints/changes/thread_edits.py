@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+from ..audit_entry import AuditKind
 from ..errors import ConflictError, InvalidTagError
 from ..limits import MAX_TAGS_OF_THREAD
 from ..names import clean_name
 from ..operation_detail import LONG_SETTINGS, OperationDetail
 from ..sentence import sentence
-from ..storage import checkpoint_rows, tag_rows
+from ..storage import audit_rows, checkpoint_rows, tag_rows
+from ..storage.thread_rows import to_time
 from ..tag import clean_tag, fold_tag
 from .transaction import Transaction
 
@@ -67,6 +69,8 @@ def change_settings(transaction: Transaction, values: Mapping[str, str], expecte
         settings={key: "" if key in LONG_SETTINGS else value for key, value in changed.items()}
     )
     transaction.update_row("thread", thread.id, settings={**thread.settings, **values})
+    detail = {"thread": thread.id, "keys": sorted(changed)}
+    audit_rows.insert_entry(transaction.connection, to_time(transaction.now), AuditKind.SETTINGS, detail)
 
 
 def hide_thread(transaction: Transaction) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..model import Checkpoint, Json, Message, Node
+from ..model import Branch, Checkpoint, Json, Message, Node
 from ..operation import OperationKind
 from ..store import Store
 from ..tree_reader import Fork, read_tree
@@ -63,24 +63,59 @@ def read_conversation(store: Store, thread_id: str, options: ExportOptions = WHO
         branches = [each for each in branches[:-MAX_PLACES] if each.id == thread.branch_id] + branches[-MAX_PLACES:]
         checkpoints = [each for each in store.list_all_checkpoints(thread_id) if each.node][-MAX_PLACES:]
         tree = read_tree(store, thread_id, {branch.id for branch in branches}, checkpoints, count=1)
-    document: Json = {
-        "thread": {"title": thread.title, "settings": {}},
-        "messages": [transfer.export_message(message) for message in path],
-        "branches": [{"id": branch.id, "name": branch.name, "head": None} for branch in branches],
-        "checkpoints": [_describe_checkpoint(each) for each in checkpoints],
-    }
-    document = options.apply_redaction(document)
+    document = _redact(thread.title, path, branches, checkpoints, options)
     return ReadableConversation(
         title=document["thread"]["title"],
-        messages=[_restore_message(message, part) for message, part in zip(path, document["messages"], strict=True)],
+        messages=_restore_messages(path, document),
         branches=[
             ReadableBranch(part["name"], tree.heads[branch.id], branch.id == thread.branch_id)
             for branch, part in zip(branches, document["branches"], strict=True)
         ],
-        checkpoints=[_read_checkpoint(each, part) for each, part in zip(checkpoints, document["checkpoints"], strict=True)],
+        checkpoints=_restore_checkpoints(checkpoints, document),
         moves=[ReadableMove(operation.kind, operation.detail.messages, node) for operation, node in tree.moves],
         forks=tree.forks,
     )
+
+
+def read_path(
+    store: Store, thread_id: str, checkpoint: Checkpoint | None = None, options: ExportOptions = WHOLE_EXPORT
+) -> ReadableConversation:
+    """Read the current path with its checkpoints, or the path to one checkpoint under its name; no other place of the tree.
+
+    Raises what `read_conversation` does.
+    """
+    with store.database.begin_read():
+        if checkpoint is None or checkpoint.node is None:
+            title, checkpoints = store.get_thread(thread_id).title, store.list_checkpoints(thread_id)[-MAX_PLACES:]
+            path = store.list_messages(thread_id, report=options.report)
+        else:
+            title, checkpoints = checkpoint.name, [checkpoint]
+            path = store.list_messages_to(thread_id, checkpoint.node.id)
+    places = {(message.segment, message.depth) for message in path}
+    checkpoints = [each for each in checkpoints if each.node and each.node.place in places]
+    document = _redact(title, path, [], checkpoints, options)
+    made = _restore_messages(path, document), _restore_checkpoints(checkpoints, document)
+    return ReadableConversation(document["thread"]["title"], made[0], [], made[1], [], {})
+
+
+def _redact(
+    title: str, path: list[Message], branches: list[Branch], checkpoints: list[Checkpoint], options: ExportOptions
+) -> Json:
+    document: Json = {
+        "thread": {"title": title, "settings": {}},
+        "messages": [transfer.export_message(message) for message in path],
+        "branches": [{"id": branch.id, "name": branch.name, "head": None} for branch in branches],
+        "checkpoints": [_describe_checkpoint(each) for each in checkpoints],
+    }
+    return options.apply_redaction(document)
+
+
+def _restore_messages(path: list[Message], document: Json) -> list[Message]:
+    return [_restore_message(message, part) for message, part in zip(path, document["messages"], strict=True)]
+
+
+def _restore_checkpoints(checkpoints: list[Checkpoint], document: Json) -> list[ReadableCheckpoint]:
+    return [_read_checkpoint(each, part) for each, part in zip(checkpoints, document["checkpoints"], strict=True)]
 
 
 def _describe_checkpoint(checkpoint: Checkpoint) -> Json:

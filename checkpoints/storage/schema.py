@@ -374,6 +374,37 @@ identity = sa.Table(
     sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="SET NULL"), index=True),
 )
 
+# Links under which strangers read a conversation, or the path to a checkpoint of it. See shares.
+share = sa.Table(
+    "share",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("token_hash", sa.Text, nullable=False, unique=True),
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("checkpoint_id", sa.Text),  # NULL: the conversation as it is now
+    sa.Column("redaction", sa.JSON, nullable=False),
+    sa.Column("shows_name", sa.Boolean, nullable=False),  # of its owner
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sa.Column("opened", sa.Integer, nullable=False),  # how often
+)
+
+# Who did what beside the conversations: sign-ins, links, exports, erasures, roles, settings. See audit_rows.
+audit_entry = sa.Table(
+    "audit_entry",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True),  # ascends, and is never used again
+    sa.Column("time", sa.BigInteger, nullable=False, index=True),
+    sa.Column("person", sa.Text, nullable=False),  # who did it; empty: nobody that is known
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("about", sa.Text, nullable=False),  # another person whom it concerns, or nobody
+    sa.Column("detail", sa.JSON, nullable=False),
+    sa.Column("address", sa.Text, nullable=False),  # of the client; empty: the server itself, or the command line
+    sa.Index("ix_audit_entry_person_number", "person", "number"),
+    sa.Index("ix_audit_entry_kind_number", "kind", "number"),
+    sqlite_autoincrement=True,
+)
+
 # What can be searched for: one row for each message, by its place, and for each listed checkpoint. See search_index.
 search_entry = sa.Table(
     "search_entry",

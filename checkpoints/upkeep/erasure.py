@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from .. import history
+from ..audit_entry import AuditKind
 from ..changes.transaction import Transaction
 from ..errors import RunActiveError
 from ..model import Thread
 from ..operation import Caller, OperationKind
 from ..progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from ..storage import file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
+from ..storage import audit_rows, file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
 from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
 from ..storage.search_index import IndexedMessage
@@ -33,6 +34,7 @@ _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
 _TABLES_OF_THREAD = (
     *(schema.checkpoint, schema.branch, schema.message, schema.segment),
     *(schema.candidate, schema.run, schema.rerun, schema.operation, schema.thread_tag, schema.state, schema.state_write),
+    schema.share,
 )
 _EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
 _MAX_CONDITIONS = 200  # in one statement
@@ -107,6 +109,8 @@ def erase(
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
         lost_tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
         lost_files = _run_erasures(connection, erasures, report, keep_tags=keep_undo or thread_id is not None)
+        detail = {"thread": thread_id, "messages": sum(each.messages for each in erasures)}
+        audit_rows.insert_entry(connection, datetime.now(UTC), AuditKind.ERASE, detail)
         if connection.dialect.name == "sqlite":
             report(Progress("Rewriting the file"))  # before the commit: a report may still refuse
     if database.engine.dialect.name == "sqlite":

@@ -4,11 +4,13 @@ Their sessions end with the account. Their answers have to be stopped first: see
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from ..accounts import delete_links_of, require_other_admin, select_account
-from ..storage import schema, sqlite
+from ..audit_entry import AuditKind
+from ..storage import audit_rows, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
 from . import erasure
@@ -45,6 +47,9 @@ def erase_person(database: Database, name: str) -> PersonErasure:
             connection.execute(sa.delete(table).where(table.c.owner == account.name))
         delete_links_of(connection, account.name)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))
+        about = audit_rows.replace_name(connection, account.name)
+        counts = {"threads": len(erased.threads.threads), "messages": erased.threads.messages}
+        audit_rows.insert_entry(connection, datetime.now(UTC), AuditKind.PERSON_ERASED, counts, about=about)
     if database.kind == "sqlite":
         sqlite.empty_log(database.engine)
     return erased

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Store
+from checkpoints.audit_entry import AuditKind
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.document_redaction import Redact
@@ -18,6 +19,7 @@ from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.sentence import sentence
 from checkpoints.tree_reader import count_stored_chars
+from components import auditing
 from components.html_export import export_html
 from components.long_requests import get_report
 from components.services import Services
@@ -66,6 +68,8 @@ def add_route(server: FastAPI, services: Services) -> None:
         results, attached = "leave_out" in options, "leave_out_files" in options
         redaction = Redaction(results, words, attached) if words or results or attached else None
         made = await _write_export(services, kind, thread_id, redaction)
+        detail = {"thread": thread_id, "format": options.get("format", "waymark"), "redacted": redaction is not None}
+        await auditing.record(services, AuditKind.EXPORT, detail)
         title = await services.read_snapshot(_read_title, services.store, thread_id)
         named = _build_file_name(redaction, title)
         title_name = quote(f"{named}.{kind.suffix}", safe="")

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from checkpoints import StateError, Store
+from checkpoints.audit_entry import AuditKind
 from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import transfer
 from checkpoints.interchange.export_options import ExportOptions
@@ -21,6 +22,7 @@ from checkpoints.interchange.transfer import Export
 from checkpoints.limits import MAX_SELECTED_THREADS
 from checkpoints.progress import Progress, Report, report_within
 from checkpoints.sentence import sentence
+from components import auditing
 from components.long_requests import RequestCancelledError, get_report
 from components.routes.export_download import WARNING_HEADER, check_stored_size
 from components.services import Services
@@ -49,6 +51,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         content = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115  (the response closes it)
         try:
             missing = await _write_archive(services, content, thread_ids, report, is_whole=is_whole)
+            await auditing.record(services, AuditKind.EXPORT, {"threads": len(thread_ids), "format": "waymark"})
         except BaseException:
             content.close()
             raise

@@ -6,6 +6,8 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
+from checkpoints.audit_entry import AuditKind
+from components import auditing
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
@@ -38,9 +40,11 @@ def add_route(server: FastAPI, services: Services) -> None:
             raise MalformedRequestError("body") from None
         fields: _Body = check_shape(_Body, body, "body")
         try:
-            return JSONResponse({"model": await connector.connect(fields["provider"], fields["values"])})
+            model = await connector.connect(fields["provider"], fields["values"])
         except ConnectionRefusedError as refusal:
             return JSONResponse({"problem": say(refusal)})
+        await auditing.record(services, AuditKind.MODEL, {"provider": fields["provider"], "model": model})
+        return JSONResponse({"model": model})
 
 
 def _describe_form(form: ConnectionForm) -> dict[str, object]:

@@ -28,6 +28,7 @@ from checkpoints import (
     act_for,
 )
 from checkpoints.saved_prompts import SavedPrompts
+from checkpoints.shares import NewShare, Shares
 from checkpoints.storage import schema
 from checkpoints.tags import Tags
 from tests.checkpoints import tables
@@ -35,11 +36,11 @@ from tests.checkpoints.conversations import new
 from tests.people import NOTHING, UNKNOWN, Things, fill
 
 OF_THE_SERVER = ("index_portion", "interrupt_orphans", "save_drafts")  # they act for everybody, and tell nothing
-TELLING = ("belongs_to_another", "read_files")  # that an id is taken; and who knows a hash knows the bytes
+TELLING = ("belongs_to_another", "read_files", "open_link")  # that an id is taken; who knows a hash or a token may read
 CHOSEN_IDS = ("save_prompt",)  # an id that is taken is refused
 METHODS = [
     pytest.param(kind, name, id=f"{kind.__name__}.{name}")
-    for kind in (Store, Runs, Tags, SavedPrompts)
+    for kind in (Store, Runs, Tags, SavedPrompts, Shares)
     for name, _ in inspect.getmembers(kind, inspect.isfunction)
     if not name.startswith("_") and name not in (*OF_THE_SERVER, *TELLING, *CHOSEN_IDS)
 ]
@@ -57,6 +58,9 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
         "branch_id": ids.branch,
         "tag_id": ids.tag,
         "prompt_id": ids.prompt,
+        "share_id": ids.share,
+        "token": UNKNOWN,
+        "link": NewShare(thread_id, ids.checkpoint),
         **dict.fromkeys(("run_id", "request_id"), ids.run),
         "run": run,
         "step": RerunStep(ids.rerun, 1),

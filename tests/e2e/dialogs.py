@@ -122,6 +122,8 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "export": lambda page: page.press_in_menu("Export"),
     "changes": lambda page: page.press_in_menu("History of changes"),
     "settings": lambda page: page.press_in_menu("Conversation settings"),
+    "links": lambda page: page.press_in_menu("Share…"),
+    "the audit log": lambda page: page.press_in_menu("Audit log"),
     "sessions": lambda page: page.press_in_menu("Sessions"),
     "menu": lambda page: expect(page.open_menu()).to_be_visible(),
     "keys": _open_keys,

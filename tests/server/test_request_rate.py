@@ -1,6 +1,5 @@
 """A session sends requests as fast as any person, and not without end."""
 
-from server import request_rate
 from server.request_rate import MAX_BUCKETS, MAX_BURST_REQUESTS, MAX_REQUESTS_PER_SECOND, RequestRate
 
 
@@ -39,4 +38,4 @@ def test_sessions_of_long_ago_are_forgotten_and_busy_ones_are_not() -> None:
     count_admitted(rate, "busy")
     assert set(rate._buckets) == {"busy"}
     assert not rate.admit("busy")
-    assert request_rate._count_requests(rate._buckets["busy"], clock.now) < 1
+    assert rate._count_requests(rate._buckets["busy"], clock.now) < 1

@@ -8,6 +8,7 @@ import { NameField } from "../lib/name-field.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { fetchWholeText, ShowAll } from "../message/show-all.mjs";
+import { showShare } from "../page/sharing.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { describeBranch, nameRow } from "./history-row.mjs";
 import { listPlaceActions } from "./place-actions.mjs";
@@ -129,10 +130,12 @@ function Tools({ row: { kind, item }, name, data, act, onRename }) {
   const rename = (label) => tool(label, "pencil", onRename, { className: "icon-button rename" });
   if (kind === "checkpoint" && !item.isElsewhere) {
     const { id, pinned } = item.value;
+    const checkpoint = { id, name: item.value.name };
     return h(
       "span",
       { className: "card-tools" },
       tool(pinned ? _("Unpin {name}", { name }) : _("Pin {name}", { name }), pinned ? "pin-angle-fill" : "pin-angle", () => act("change", { checkpoint: id, pinned: !pinned })),
+      tool(_("Share {name}", { name }), "share", () => showShare(data.thread, checkpoint), { "data-testid": "share" }),
       rename(_("Rename {name}", { name })),
       tool(_("Delete {name}", { name }), "trash3", () => act("delete", { checkpoint: id }), { "data-testid": "delete" }),
     );

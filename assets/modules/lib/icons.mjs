@@ -8,7 +8,7 @@ export const ICONS = [
   "chevron-right", "circle-half", "clock-history", "copy", "diamond", "diamond-fill", "diagram-2", "download", "eraser",
   "exclamation-circle", "exclamation-triangle", "filetype-csv", "gear", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
   "hand-thumbs-up-fill", "key", "keyboard", "layout-sidebar", "layout-sidebar-reverse", "layout-split", "list", "markdown", "moon-stars",
-  "paperclip", "pencil", "people", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "search", "shield-check", "signpost-2", "signpost-split", "sliders", "stop-circle", "stop-fill",
+  "paperclip", "pencil", "people", "person", "pin-angle", "pin-angle-fill", "plus-lg", "robot", "search", "share", "shield-check", "signpost-2", "signpost-split", "sliders", "stop-circle", "stop-fill",
   "sun", "text-wrap", "three-dots", "trash3", "upload", "x-lg",
 ];
 

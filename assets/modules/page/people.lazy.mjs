@@ -1,6 +1,7 @@
 /** The people of this server: links for new ones, roles, new passwords, erasure. Only admins see it. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
+import { LinkField } from "../lib/link-field.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
@@ -33,7 +34,7 @@ export function PeopleDialog({ onClose }) {
     hasPasswords === false && h("p", { className: "quiet" }, _("People are added when they first sign in. Their groups at the provider give their role, at each sign-in.")),
     hasPasswords && h("h3", null, _("Invite somebody")),
     hasPasswords && h(InviteForm, { onInvite: (fields) => change("/links", fields) }),
-    link && h(NewLink, { link }),
+    link && h(LinkField, { label: _("Give this link to one person. It works once, and is shown only now."), link }),
     found?.links.length > 0 && h("h3", null, _("Links that still work")),
     h("ul", null, found?.links.map((each) => h(LinkLine, { key: each.id, link: each, onEnd: () => change("/links/end", { id: each.id }) }))),
   );
@@ -103,19 +104,6 @@ function InviteForm({ onInvite }) {
     ),
     h("button", { className: "btn btn-primary" }, _("Make a link")),
     h("p", { className: "quiet" }, _("A reader reads what they have, and changes nothing.")),
-  );
-}
-
-/** @param {{link: string}} props */
-function NewLink({ link }) {
-  const id = useId();
-  const [isCopied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard.writeText(link).then(() => setCopied(true));
-  return h(
-    "div",
-    { className: "people-link" },
-    h("label", { htmlFor: id }, _("Give this link to one person. It works once, and is shown only now.")),
-    h("div", null, h("input", { id, className: "form-control", readOnly: true, autoFocus: true, value: link, onFocus: (event) => event.target.select() }), h("button", { type: "button", className: "btn btn-outline-secondary", onClick: copy }, isCopied ? _("Copied") : _("Copy"))),
   );
 }
 

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0021": ["DROP TABLE audit_entry", "DROP TABLE share"],
     "0020": ["DROP TABLE identity"],
     "0019": [f"DROP TABLE {name}" for name in ("session", "sign_in_counter", "upload", "long_request")],
     "0018": ["DROP TABLE invitation", "DROP TABLE person"],

@@ -1,0 +1,75 @@
+/** The audit log: who did what beside the conversations, the newest first, in portions. */
+import { ReadingDialog } from "../lib/dialog.lazy.mjs";
+import { formatDateTime } from "../lib/format.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
+import { _, ngettext } from "../lib/words.mjs";
+
+const { createElement: h, useEffect, useState } = window.React;
+
+const UNREADABLE_TEXT = _("The audit log cannot be read right now.");
+
+loadStyle(new URL("./audit.lazy.css", import.meta.url));
+
+/**
+ * @typedef {{number: number, time: string, who: string, text: string, address: string}} Entry
+ * @typedef {{value: string, label: string}} Option
+ */
+
+/** @param {{onClose: () => void}} props */
+export function AuditDialog({ onClose }) {
+  const [filter, setFilter] = useState({ person: "", kind: "" });
+  const { found, problem, readMore } = usePortions(filter);
+  const choose = (name) => (value) => setFilter({ ...filter, [name]: value });
+  return h(
+    ReadingDialog,
+    { title: _("Audit log"), className: "audit", onClose },
+    problem && h("p", { className: "text-danger", role: "alert" }, problem),
+    h(
+      "div",
+      { className: "audit-filters" },
+      h(Filter, { label: _("Person"), all: _("Everybody"), value: filter.person, options: found?.people ?? [], onChange: choose("person") }),
+      h(Filter, { label: _("Kind"), all: _("Everything"), value: filter.kind, options: found?.kinds ?? [], onChange: choose("kind") }),
+    ),
+    found?.entries.length === 0 && h("p", { className: "quiet" }, _("No entries.")),
+    h("ol", null, found?.entries.map((entry) => h(EntryLine, { key: entry.number, entry }))),
+    found?.has_more && h("button", { type: "button", className: "btn btn-outline-secondary", onClick: readMore }, _("Show more")),
+    found && h("p", { className: "quiet" }, ngettext("Entries are kept for {count} day.", "Entries are kept for {count} days.", found.days)),
+  );
+}
+
+/** Read the newest entries that fit a filter, and on request those before them. */
+function usePortions(filter) {
+  const [found, setFound] = useState(null);
+  const [problem, setProblem] = useState(null);
+  const read = async (earlier, isWanted = () => true) => {
+    const before = earlier.at(-1)?.number ?? "";
+    const reply = await fetch(`/api/audit?${new URLSearchParams({ ...filter, before })}`).catch(() => null);
+    const answer = reply?.ok ? await reply.json() : null;
+    if (!isWanted()) return;
+    setProblem(answer ? null : UNREADABLE_TEXT);
+    if (answer) setFound({ ...answer, entries: [...earlier, ...answer.entries] });
+  };
+  useEffect(() => {
+    let isCurrent = true;
+    read([], () => isCurrent);
+    return () => void (isCurrent = false);
+  }, [filter]);
+  return { found, problem, readMore: () => read(found.entries) };
+}
+
+/** @param {{label: string, all: string, value: string, options: Option[], onChange: (value: string) => void}} props */
+function Filter({ label, all, value, options, onChange }) {
+  const option = (each) => h("option", { key: each.value, value: each.value }, each.label);
+  return h("label", null, label, h("select", { className: "form-select", value, onChange: (event) => onChange(event.target.value) }, [{ value: "", label: all }, ...options].map(option)));
+}
+
+/** @param {{entry: Entry}} props */
+function EntryLine({ entry }) {
+  const { time, who, text, address } = entry;
+  return h(
+    "li",
+    { "data-testid": "audit-entry" },
+    h("p", { dir: "auto" }, who && h("strong", null, who, " · "), text),
+    h("p", { className: "quiet" }, h("time", { dateTime: time }, formatDateTime(time)), address && ` · ${address}`),
+  );
+}

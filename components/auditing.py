@@ -1,0 +1,37 @@
+"""Entries of the audit log about what has no transaction of its own, and the layer that says from where a request comes."""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from checkpoints import LOCAL_OWNER, StateError
+from checkpoints.audit_entry import AuditKind
+from checkpoints.audit_log import AuditLog
+from checkpoints.storage.audit_rows import Client, note_client
+from components.services import Services
+
+_log = logging.getLogger("waymark.audit")
+
+
+async def record(services: Services, kind: AuditKind, detail: Mapping[str, Any], **who: str) -> None:
+    """Write an entry. A database that is full, read-only or busy keeps nobody from signing in, or from exporting."""
+    try:
+        await services.run_blocking(AuditLog(services.store, services.audit_days).record, kind, detail, **who)
+    except StateError as error:
+        _log.warning("%s could not be written: %s", kind, error)
+
+
+class ClientLayer:
+    """The ASGI layer that notes the person and the address of a request for the entries that it causes."""
+
+    def __init__(self, app: ASGIApp, read_address: Callable[[Scope], str], *, has_people: bool) -> None:
+        self._app = app
+        self._read_address = read_address
+        self._default = "" if has_people else LOCAL_OWNER
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        person = scope.get("state", {}).get("person", self._default)
+        with note_client(Client(person, self._read_address(scope))):
+            await self._app(scope, receive, send)

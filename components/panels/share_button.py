@@ -1,0 +1,30 @@
+"""The menu's item for the links of a conversation; the dialog is the browser's (sharing.mjs)."""
+
+from enum import StrEnum
+
+from dash.development.base_component import Component
+
+from components.page_state import PageLocation
+from components.panel import Panel
+from components.people import READER, get_acting_role
+from components.services import Services
+from components.widgets import build_menu_item
+from words import _
+
+
+class Ids(StrEnum):
+    BUTTON = "share"
+
+
+def buttons() -> list[Component]:
+    return [build_menu_item("share", _("Share…"), Ids.BUTTON, title=_("Links to this conversation"), hidden=True)]
+
+
+SHOWN = ((Ids.BUTTON, "hidden"),)
+
+
+def show(_services: Services, location: PageLocation) -> tuple[bool]:
+    return (location.thread_id is None or get_acting_role() == READER,)
+
+
+PANEL = Panel(buttons=buttons, shown=SHOWN, show=show)

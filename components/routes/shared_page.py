@@ -1,0 +1,78 @@
+"""The page behind a link, for strangers: what is shared, with no script, and nothing that names anything else.
+
+A link that is wrong, has ended or was revoked is answered alike.
+"""
+
+import hashlib
+import logging
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from checkpoints import LOCAL_OWNER, NotFoundError, StateError, act_for
+from checkpoints.interchange.document_redaction import Redact
+from checkpoints.interchange.export_options import ExportOptions
+from checkpoints.interchange.readable import read_path
+from checkpoints.shares import SharedThing, Shares
+from components.html_export import Heading, write_html, write_notice
+from components.routes.export_download import check_stored_size
+from components.services import Services
+from words import _, get_language, ngettext
+
+SHARED_PATH = "/shared"
+MAX_SHARED_SECONDS = 30.0  # of a processor, to format the texts of a page
+_log = logging.getLogger("waymark.shares")
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    shares = Shares(services.store)
+
+    @server.get(SHARED_PATH)
+    async def show_shared(request: Request) -> Response:
+        try:
+            thing = await services.run_blocking(shares.open_link, request.query_params.get("token", ""))
+            with act_for(thing.thread.owner, only_reads=True):
+                return HTMLResponse(await _read_page(services, thing))
+        except NotFoundError:
+            text = _("It may be mistyped, have ended, or have been revoked. Ask whoever gave it to you.")
+            return HTMLResponse(write_notice(_("This link does not work"), text), HTTPStatus.NOT_FOUND)
+        except StateError as error:
+            _log.warning("a shared page could not be made: %s", error)
+            text = _("Please try again later.")
+            return HTMLResponse(write_notice(_("This cannot be shown right now"), text), HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+async def _read_page(services: Services, thing: SharedThing) -> str:
+    await services.read_snapshot(check_stored_size, services.store, thing.thread.id)
+
+    def write(redact: Redact) -> str:
+        options = ExportOptions(thing.share.redaction, redact=redact)
+        conversation = read_path(services.store, thing.thread.id, thing.checkpoint, options)
+        heading = _build_heading(services, thing, len(conversation.messages))
+        return write_html(services.store, conversation, heading, max_seconds=MAX_SHARED_SECONDS)
+
+    return await services.shared_pages.read(_build_key(thing), write)
+
+
+def _build_heading(services: Services, thing: SharedThing, count: int) -> Heading:
+    time = thing.checkpoint.timestamp if thing.checkpoint else services.store.now()
+    owner = thing.thread.owner
+    name = owner if thing.share.shows_name and owner != LOCAL_OWNER else ""
+    as_of = time.isoformat()[:16].replace("T", " ")
+    parts = [
+        ngettext("{count:,} message.", "{count:,} messages.", count),
+        _("Shared by {name} with Waymark, as of {value} UTC.", name=name, value=as_of)
+        if name
+        else _("Shared with Waymark, as of {value} UTC.", value=as_of),
+        _("Parts of it may be left out.") if thing.share.redaction else "",
+    ]
+    return Heading(" ".join(filter(None, parts)), name or _("Person"))
+
+
+def _build_key(thing: SharedThing) -> str:
+    """Build a key that changes with what the link shows. It is a hash: it has a size, and tells nothing."""
+    at = thing.checkpoint
+    shown = (at.node and at.node.id, at.name, at.description) if at else (thing.thread.version,)
+    return hashlib.sha256(repr((thing.share.id, get_language(), *shown)).encode()).hexdigest()

@@ -1,0 +1,37 @@
+"""The pages that strangers read: few are made at once, beside the exports of the page, and the latest are kept."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+
+from checkpoints.interchange.document_redaction import Redact
+from checkpoints.progress import ignore_progress
+from components.redacted_exports import RedactedExports
+from components.shared_reads import SharedReads
+
+MAX_KEPT_CHARS = 32_000_000  # of all pages; one that is larger is made again
+
+
+class SharedPages:
+    """The shared pages of one app, by keys that change with what they show."""
+
+    def __init__(self) -> None:
+        self._exports = RedactedExports()  # of their own: strangers keep no export of the page waiting
+        self._reads: SharedReads[str] = SharedReads()
+        self._kept: OrderedDict[str, str] = OrderedDict()  # the latest used last
+
+    async def read(self, key: str, make: Callable[[Redact], str]) -> str:
+        """Return a page; make it unless it is kept, once for all that ask meanwhile. Raises `TooManyExportsError`."""
+        return await self._reads.share(key, partial(self._find_or_make, key, make))
+
+    def close(self) -> None:
+        self._exports.close()
+
+    async def _find_or_make(self, key: str, make: Callable[[Redact], str]) -> str:
+        page = self._kept.pop(key, None)
+        if page is None:
+            page = await self._exports.make(make, ignore_progress)
+        self._kept[key] = page
+        while sum(map(len, self._kept.values())) > MAX_KEPT_CHARS:
+            self._kept.popitem(last=False)
+        return page
