@@ -9,7 +9,7 @@ from checkpoints.progress import ignore_progress
 from components.redacted_exports import RedactedExports
 from components.shared_reads import SharedReads
 
-MAX_KEPT_CHARS = 32_000_000  # of all pages; one that is larger is made again
+MAX_KEPT_BYTES = 32_000_000  # of all pages; one that is larger is made again
 
 
 class SharedPages:
@@ -17,21 +17,24 @@ class SharedPages:
 
     def __init__(self) -> None:
         self._exports = RedactedExports()  # of their own: strangers keep no export of the page waiting
-        self._reads: SharedReads[str] = SharedReads()
-        self._kept: OrderedDict[str, str] = OrderedDict()  # the latest used last
+        self._reads: SharedReads[bytes] = SharedReads()
+        self._kept: OrderedDict[str, bytes] = OrderedDict()  # the latest used last
 
-    async def read(self, key: str, make: Callable[[Redact], str]) -> str:
-        """Return a page; make it unless it is kept, once for all that ask meanwhile. Raises `TooManyExportsError`."""
+    async def read(self, key: str, make: Callable[[Redact], str]) -> bytes:
+        """Return a page; make it unless it is kept, once for all that ask meanwhile. They get the same bytes.
+
+        Raises `TooManyExportsError`.
+        """
         return await self._reads.share(key, partial(self._find_or_make, key, make))
 
     def close(self) -> None:
         self._exports.close()
 
-    async def _find_or_make(self, key: str, make: Callable[[Redact], str]) -> str:
+    async def _find_or_make(self, key: str, make: Callable[[Redact], str]) -> bytes:
         page = self._kept.pop(key, None)
         if page is None:
-            page = await self._exports.make(make, ignore_progress)
+            page = await self._exports.make(lambda redact: make(redact).encode(), ignore_progress)
         self._kept[key] = page
-        while sum(map(len, self._kept.values())) > MAX_KEPT_CHARS:
+        while sum(map(len, self._kept.values())) > MAX_KEPT_BYTES:
             self._kept.popitem(last=False)
         return page

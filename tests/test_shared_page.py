@@ -192,7 +192,7 @@ def test_a_page_is_made_once_for_many_and_again_after_a_change(start: Open, monk
     made: list[str] = []
     make = shared_pages.SharedPages._find_or_make
 
-    async def count(self: Any, key: str, write: Any) -> str:
+    async def count(self: Any, key: str, write: Any) -> bytes:
         def write_and_count(redact: Any) -> str:
             made.append(key)
             return str(write(redact))
@@ -212,7 +212,7 @@ def test_a_page_is_made_once_for_many_and_again_after_a_change(start: Open, monk
             store.append(thread_id, new("more"))
             await asyncio.gather(*(stranger.get(f"/shared?token={token}") for token in ("whole", "one") * 5))
             assert len(made) == 3  # the checkpoint is as it was
-            monkeypatch.setattr(shared_pages, "MAX_KEPT_CHARS", 0)
+            monkeypatch.setattr(shared_pages, "MAX_KEPT_BYTES", 0)
             for _ in range(2):
                 assert (await stranger.get("/shared?token=one")).status_code == 200
             assert app.services.shared_pages._kept == {}

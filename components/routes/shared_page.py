@@ -44,7 +44,7 @@ def add_route(server: FastAPI, services: Services) -> None:
             return HTMLResponse(write_notice(_("This cannot be shown right now"), text), HTTPStatus.SERVICE_UNAVAILABLE)
 
 
-async def _read_page(services: Services, thing: SharedThing) -> str:
+async def _read_page(services: Services, thing: SharedThing) -> bytes:
     await services.read_snapshot(check_stored_size, services.store, thing.thread.id)
 
     def write(redact: Redact) -> str:
