@@ -15,7 +15,6 @@ from checkpoints.identities import Admission, ErasedPersonError, Identities
 from checkpoints.sessions import AccountChangedError
 from people import tries
 from people.authentication_request import MAX_SECONDS, AuthenticationRequest
-from people.client_address import Network, read_client_address
 from people.forms import clean_next_path, read_next_path
 from people.oidc_pages import OidcPages
 from people.provider import Provider
@@ -25,6 +24,7 @@ from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPL
 from people.tries import Counter, TryLimits
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
+from server.client_address import Network, read_client_address
 from server.session_door import SIGN_IN_PATH, SessionDoor, list_cookie_values
 from server.sessions import Session
 from words import _, say
