@@ -58,7 +58,7 @@ def insert_entry(
 
 
 def replace_name(connection: sa.Connection, name: str) -> str:
-    """Replace the name of a person in all entries, take the addresses of their own away, and return the replacement."""
+    """Replace the name of a person in all entries, take the addresses out of these, and return the replacement."""
     replacement = f"{ERASED_PREFIX}{secrets.token_hex(4)}"
     own = sa.update(schema.audit_entry).where(_entry.person == name)
     connection.execute(own.values(person=replacement, address=""))

@@ -118,6 +118,8 @@ def test_the_name_of_an_erased_person_is_in_no_entry(store: Store, log: AuditLog
     for name in ("ann", "bob"):
         add(accounts, name, Role.ADMIN)
         fill_at_rest(store, name)
+    with note_client(Client(address="10.0.0.1")):
+        log.record(AuditKind.SIGN_IN_REFUSED, {}, person="", about="bob")
     with note_client(Client("bob", "10.0.0.1")):
         log.record(AuditKind.SIGN_IN, {})
         accounts.change_role("ann", Role.MEMBER)
