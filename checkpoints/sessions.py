@@ -6,6 +6,7 @@ Secrets come as hashes. Every method acts for everybody: its caller has checked 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -128,7 +129,7 @@ def _delete(connection: sa.Connection, session_ids: Collection[str]) -> None:
     connection.execute(sa.delete(schema.session).where(_session.id.in_(session_ids)))
 
 
-def _to_session(row: sa.Row[tuple[object, ...]]) -> StoredSession:
+def _to_session(row: sa.Row[Any]) -> StoredSession:
     values = row._mapping
     times = {name: values[name] / _MICROSECONDS for name in ("signed_in_at", "seen_at")}
     return StoredSession(**{**values, **times})

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -58,6 +58,7 @@ class Team(Office):
 
     app: App
     server: FastAPI
+    used: dict[str, NewSession] = field(default_factory=dict)  # by person
 
     @property
     def door(self) -> PasswordDoor:
@@ -94,8 +95,19 @@ class Team(Office):
         if account is None:
             return self.stranger(client, **headers)
         created = self.begin_session(account.name, account.role)
-        both = {"cookie": f"waymark_443={created.cookie}", "x-waymark-page-key": created.page_key}
-        return self.stranger(client, **both, **headers)
+        return self.stranger(client, **_list_headers(created), **headers)
+
+    def used_browser(self, person: str, **headers: str) -> httpx.AsyncClient:
+        used = self.used.get(person)
+        if used is None or not StoredSessions(self.app.services.store, LIMITS).find([used.session.cookie_hash]):
+            account = self.accounts.find_account(person)
+            assert account
+            used = self.used[person] = self.begin_session(person, account.role)
+        return self.stranger(**_list_headers(used), **headers)
+
+
+def _list_headers(created: NewSession) -> dict[str, str]:
+    return {"cookie": f"waymark_443={created.cookie}", "x-waymark-page-key": created.page_key}
 
 
 @pytest.fixture
