@@ -115,7 +115,7 @@ class StoredSessions:
 
     def _select(self, connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[StoredSession]:
         query = _found.where(condition, self._is_open()).order_by(_session.seen_at.desc(), _session.id)
-        return [_to_session(row) for row in connection.execute(query)]
+        return [_to_session(row._asdict()) for row in connection.execute(query)]
 
     def _is_open(self) -> sa.ColumnElement[bool]:
         now, limits = self._now(), self._limits
@@ -129,10 +129,9 @@ def _delete(connection: sa.Connection, session_ids: Collection[str]) -> None:
     connection.execute(sa.delete(schema.session).where(_session.id.in_(session_ids)))
 
 
-def _to_session(row: sa.Row[Any]) -> StoredSession:
-    values = row._mapping
-    times = {name: values[name] / _MICROSECONDS for name in ("signed_in_at", "seen_at")}
-    return StoredSession(**{**values, **times})
+def _to_session(row: dict[str, Any]) -> StoredSession:
+    times = {name: row[name] / _MICROSECONDS for name in ("signed_in_at", "seen_at")}
+    return StoredSession(**{**row, **times})
 
 
 def _to_microseconds(seconds: float) -> int:
