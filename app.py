@@ -130,7 +130,7 @@ def create_app(
     if workers is None:  # else: see RunWorker
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
-    people = entering.build_people(settings, port, address, services) if role != "work" else None
+    people = entering.build_people(settings, address, services) if role != "work" else None
     sign_in = people.door if people else entering.build_sign_in(settings, port, address, _print_link)
     metrics = _build_metrics(settings, services)
     proxy, public_url = factory.build_proxy(settings), settings.public_url

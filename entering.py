@@ -33,7 +33,7 @@ def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Ca
     )
 
 
-def build_people(settings: Settings, port: int, address: str, services: Services) -> "People | None":
+def build_people(settings: Settings, address: str, services: Services) -> "People | None":
     """Return the way in with a password; only then is argon2 imported."""
     if settings.auth != "password":
         return None
