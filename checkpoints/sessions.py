@@ -6,6 +6,7 @@ Secrets come as hashes. Every method acts for everybody: its caller has checked 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -117,7 +118,7 @@ class StoredSessions:
         query = _found.where(condition, self._is_open(), self._is_of_this_way_in()).order_by(
             _session.seen_at.desc(), _session.id
         )
-        return [_to_session(row) for row in connection.execute(query).mappings()]
+        return [_to_session(row._asdict()) for row in connection.execute(query)]
 
     def _is_of_this_way_in(self) -> sa.ColumnElement[bool]:
         """Leave out the people of another AUTH, to which this database belonged before."""
@@ -137,9 +138,9 @@ def _delete(connection: sa.Connection, session_ids: Collection[str]) -> None:
     connection.execute(sa.delete(schema.session).where(_session.id.in_(session_ids)))
 
 
-def _to_session(values: sa.RowMapping) -> StoredSession:
-    times = {name: values[name] / _MICROSECONDS for name in ("signed_in_at", "seen_at")}
-    return StoredSession(**{**values, **times})
+def _to_session(row: dict[str, Any]) -> StoredSession:
+    times = {name: row[name] / _MICROSECONDS for name in ("signed_in_at", "seen_at")}
+    return StoredSession(**{**row, **times})
 
 
 def _to_microseconds(seconds: float) -> int:

@@ -40,7 +40,10 @@ class PersonSessions:
 
     def __init__(self, store: Store, limits: SessionLimits = LIMITS) -> None:
         self._stored = StoredSessions(store, limits)
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="waymark-session")  # no import keeps it waiting
+        # Threads of their own: no import keeps a reading waiting, and no change that waits for the database either.
+        self._readers = ThreadPoolExecutor(1, thread_name_prefix="waymark-session-read")
+        self._writers = ThreadPoolExecutor(1, thread_name_prefix="waymark-session")
+        self._noting: dict[str, asyncio.Task[None]] = {}  # by session
         self._wanted: dict[str, asyncio.Future[Session | None]] = {}  # by cookie hash, of the next reading
         self._reading: asyncio.Task[None] | None = None
         self._remembered: dict[str, tuple[Session, float]] = {}  # as read last, and when: the newest is last
@@ -48,7 +51,7 @@ class PersonSessions:
     async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
         """Begin a session of a person. Raises `AccountChangedError`."""
         created = NewSession.create(user_agent, time.time(), person, role)
-        ended = await self._run(self._stored.begin, StoredSession(**asdict(created.session)), credential)
+        ended = await _run(self._writers, self._stored.begin, StoredSession(**asdict(created.session)), credential)
         return replace(created, ended=[_to_session(each) for each in ended])
 
     async def find(self, *cookies: str) -> Session | None:
@@ -56,15 +59,15 @@ class PersonSessions:
         return next((session for session in found if session), None)
 
     async def list_open(self, person: str = "") -> list[Session]:
-        return [_to_session(each) for each in await self._run(self._stored.list_open, person)]
+        return [_to_session(each) for each in await _run(self._readers, self._stored.list_open, person)]
 
     async def note_use(self, session: Session) -> None:
-        if abs(time.time() - session.seen_at) >= SAVE_SECONDS:
-            with suppress(StoreUnavailableError):
-                await self._run(self._stored.note_use, session.id)
+        """Note it beside the request, which does not wait."""
+        if abs(time.time() - session.seen_at) >= SAVE_SECONDS and session.id not in self._noting:
+            self._noting[session.id] = asyncio.create_task(self._note_use(session.id))
 
     async def end(self, session_ids: Collection[str]) -> list[Session]:
-        return [_to_session(each) for each in await self._run(self._stored.end, list(session_ids))]
+        return [_to_session(each) for each in await _run(self._writers, self._stored.end, list(session_ids))]
 
     async def wait_for_end(self, session: Session) -> None:
         """Return when the session has ended, at any process. All sockets look at the same moments, by one statement."""
@@ -75,7 +78,8 @@ class PersonSessions:
                 is_open = await self._read(session.cookie_hash) is not None
 
     def close(self) -> None:
-        self._pool.shutdown()
+        self._readers.shutdown()
+        self._writers.shutdown()
 
     async def _read(self, cookie_hash: str) -> Session | None:
         """Read a session with all others that are wanted now. Raises `SessionsUnavailableError`."""
@@ -91,14 +95,19 @@ class PersonSessions:
         while self._wanted:
             wanted, self._wanted = self._wanted, {}
             try:
-                found = {each.cookie_hash: _to_session(each) for each in await self._run(self._stored.find, list(wanted))}
+                found = {
+                    each.cookie_hash: _to_session(each)
+                    for each in await _run(self._readers, self._stored.find, list(wanted))
+                }
                 self._remember(wanted, found.values())
             except Exception as error:  # noqa: BLE001  (whatever it is, nobody is signed out by it)
                 if not isinstance(error, StoreUnavailableError):
                     _log.error("the sessions could not be read", exc_info=error)
                 found = self._recall()
                 for cookie_hash in wanted.keys() - found.keys():
-                    wanted.pop(cookie_hash).set_exception(SessionsUnavailableError())
+                    unknown = wanted.pop(cookie_hash)
+                    unknown.set_exception(SessionsUnavailableError())
+                    unknown.exception()  # read here: its request may have gone away
             for cookie_hash, future in wanted.items():
                 future.set_result(found.get(cookie_hash))
 
@@ -114,8 +123,16 @@ class PersonSessions:
         oldest = time.monotonic() - MAX_OUTAGE_SECONDS
         return {cookie_hash: session for cookie_hash, (session, at) in self._remembered.items() if at > oldest}
 
-    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, lambda: work(*args, **kwargs))
+    async def _note_use(self, session_id: str) -> None:
+        try:
+            with suppress(StoreUnavailableError):
+                await _run(self._writers, self._stored.note_use, session_id)
+        finally:
+            del self._noting[session_id]
+
+
+async def _run(pool: ThreadPoolExecutor, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    return await asyncio.get_running_loop().run_in_executor(pool, lambda: work(*args, **kwargs))
 
 
 def limit_sessions(max_seconds: float) -> SessionLimits:

@@ -3,10 +3,11 @@
 import asyncio
 import logging
 import re
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,7 @@ class Team(Office):
 
     app: App
     server: FastAPI
+    used: dict[str, NewSession] = field(default_factory=dict)  # by person
 
     @property
     def door(self) -> PasswordDoor:
@@ -94,8 +96,19 @@ class Team(Office):
         if account is None:
             return self.stranger(client, **headers)
         created = self.begin_session(account.name, account.role)
-        both = {"cookie": f"waymark_443={created.cookie}", "x-waymark-page-key": created.page_key}
-        return self.stranger(client, **both, **headers)
+        return self.stranger(client, **_list_headers(created), **headers)
+
+    def used_browser(self, person: str, **headers: str) -> httpx.AsyncClient:
+        used = self.used.get(person)
+        if used is None or not StoredSessions(self.app.services.store, LIMITS).find([used.session.cookie_hash]):
+            account = self.accounts.find_account(person)
+            assert account
+            used = self.used[person] = self.begin_session(person, account.role)
+        return self.stranger(**_list_headers(used), **headers)
+
+
+def _list_headers(created: NewSession) -> dict[str, str]:
+    return {"cookie": f"waymark_443={created.cookie}", "x-waymark-page-key": created.page_key}
 
 
 @pytest.fixture
@@ -624,6 +637,28 @@ def test_readings_of_sessions_that_wait_for_one_another_go_together(hire: Any, m
             assert [each is not None for each in found] == [False] * 200 + [True]
             assert sum(batches) == 201
             assert len(batches) <= 2
+
+    asyncio.run(story())
+
+
+def test_a_use_that_cannot_be_noted_yet_keeps_no_request_waiting(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            created, is_free, noted = team.begin_session("bob", "member"), threading.Event(), list[str]()
+
+            def note_late(_: StoredSessions, session_id: str) -> None:
+                assert is_free.wait(60)
+                noted.append(session_id)
+
+            monkeypatch.setattr(StoredSessions, "note_use", note_late)
+            sessions = team.door.sessions
+            for _ in range(3):
+                await sessions.note_use(replace(created.session, seen_at=0))
+                assert await sessions.find(created.cookie)
+            is_free.set()
+            await asyncio.gather(*sessions._noting.values())  # type: ignore[attr-defined]
+            assert noted == [created.session.id]
 
     asyncio.run(story())
 

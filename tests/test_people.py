@@ -55,6 +55,10 @@ class Office:
         transport = httpx.ASGITransport(self.app.asgi, client=client)
         return httpx.AsyncClient(transport=transport, base_url=URL, headers=given)
 
+    def used_browser(self, person: str, **headers: str) -> httpx.AsyncClient:
+        """The browser of somebody, for many requests."""
+        return self.browser(person, **headers)
+
     async def list_callbacks(self) -> list[JSON]:
         async with self.browser("ann") as browser:
             found: list[JSON] = (await browser.get("/_dash-dependencies")).json()
@@ -119,7 +123,7 @@ def blur(text: str, things: Things, *others: str) -> str:
 
 
 async def ask(office: Office, person: str, request: walk.Request, things: Things) -> tuple[int, str]:
-    async with office.browser(person, referer=f"{URL}/t/{things.thread}") as browser:
+    async with office.used_browser(person, referer=f"{URL}/t/{things.thread}") as browser:
         reply = await walk.send(browser, request)
     await office.rest()
     headers = sorted(each for each in reply.headers.items() if each[0] != "content-length")

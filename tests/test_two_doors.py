@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app import App, create_app
-from checkpoints import act_for
+from checkpoints import EVERYBODY, act_for
 from checkpoints.accounts import Accounts, Role
 from checkpoints.followed_requests import FollowedRequests
 from checkpoints.interchange import transfer
@@ -22,6 +22,7 @@ from config import Settings
 from people import passwords
 from tests import walk
 from tests.agent.run.wires import until
+from tests.checkpoints import tables
 from tests.components.test_long_requests import hold_at, write_long
 from tests.page_key import read_page_key
 from tests.test_app import post_callback
@@ -61,13 +62,14 @@ class Doors:
 
 
 @pytest.fixture
-def doors(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+def doors(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(passwords, "PasswordHasher", CHEAP)
     monkeypatch.setattr(shared_requests, "NOTE_SECONDS", 0.01)
 
     @asynccontextmanager
-    async def open_doors() -> AsyncIterator[Doors]:
+    async def open_doors(**settings: Any) -> AsyncIterator[Doors]:
         chosen: Any = {"model": "demo", "titles": "off", "auth": "password", "public_url": URL, "database_url": postgres_url}
+        chosen |= settings
         async with AsyncExitStack() as stack:
             apps = []
             for number in range(2):
@@ -173,5 +175,31 @@ def test_a_long_request_is_followed_and_cancelled_at_the_other_server(doors: Any
             gate.opened.set()
             assert (await export).text == "It was cancelled."
             assert (await there.get("/api/requests/one")).status_code == 204
+
+    asyncio.run(story())
+
+
+def test_who_is_erased_at_one_server_while_the_other_writes_their_answer_leaves_nothing(doors: Any) -> None:
+    async def story() -> None:
+        async with doors(demo_seconds_per_token=0.2) as opened:
+            for app in opened.apps:
+                await app.load_agent()
+            await until(lambda: all(app.services.wire._peers.names for app in opened.apps))
+            opened.add("ann", Role.ADMIN)
+            opened.add("bob")
+            here, there = await opened.sign_in("bob")
+            _, ann = await opened.sign_in("ann")
+            request_id = "a0a0a0a0-0000-4000-8000-a0a0a0a0a0a0"
+            action = {"type": "send", "op": request_id, "text": "a long answer, please"}
+            await here.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
+            await until(lambda: opened.apps[0].services.runner.active_runs.by_thread)
+            reply = await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bob"})
+            assert reply.json()["erased"][0] == "1 conversation"
+            await until(lambda: not opened.apps[0].services.runner.active_runs.by_thread)
+            assert [await is_in(each) for each in (here, there, ann)] == [False, False, True]
+            assert (await sign_in(there, "bob")).status_code == 401
+            with act_for(EVERYBODY):
+                rows = tables.read(opened.apps[0].services.store)
+            assert [name for name, found in rows.items() if "bob" in str(found) or request_id in str(found)] == []
 
     asyncio.run(story())
