@@ -20,7 +20,7 @@ from people.oidc_pages import OidcPages
 from people.provider import Provider
 from people.provider_claims import Claims, GroupRoles, describe_person, read_groups
 from people.sessions import PersonSessions
-from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError
+from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError, UnreachableError
 from people.tries import Counter, TryLimits
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
@@ -66,8 +66,8 @@ class OidcDoor(SessionDoor):
         self._limits = limits
         self._close_sessions = sessions.close
         self._refusals = LineLimiter(_report_refusals, schedule_on_loop)
-        is_secure = self.address.startswith("https:")
-        self._request_cookie = ("__Host-" if is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
+        self._is_secure = self.address.startswith("https:")
+        self._request_cookie = ("__Host-" if self._is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
 
     def create_link(self) -> str:
         return f"{self.address}/"
@@ -91,7 +91,7 @@ class OidcDoor(SessionDoor):
             response = build_refresh(await self.provider.build_address(request))
         except SignInError as error:
             return self._refuse(error)
-        self._keep_request(response, scope, request.format_cookie(), MAX_SECONDS)
+        self._keep_request(response, request.format_cookie(), MAX_SECONDS)
         return response
 
     async def finish(self, scope: Scope) -> Response:
@@ -103,7 +103,7 @@ class OidcDoor(SessionDoor):
             response = await self._finish(scope, headers)
         except SignInError as error:
             response = self._refuse(error)
-        self._keep_request(response, scope, "", 0)
+        self._keep_request(response, "", 0)
         return response
 
     async def leave_provider(self) -> Response:
@@ -123,16 +123,25 @@ class OidcDoor(SessionDoor):
         request = next((each for each in requests if each and each.is_answered_by(fields.get("state", ""))), None)
         if request is None:
             raise SignInError(OUTDATED, "the browser did not begin this sign-in")
-        counters = [Counter(tries.BY_ADDRESS, ("provider", read_client_address(scope, self._proxies)))]
-        if await self._run_blocking(self._limits.take, counters):
-            raise SignInError(SURPLUS, "too many from one address", HTTPStatus.TOO_MANY_REQUESTS)
-        await self.provider.check_sender(fields.get("iss"))
-        account = await self._admit(await self.provider.identify(fields.get("code", ""), request))
-        await self._run_blocking(self._limits.give_back, counters)
+        account = await self._admit(await self._identify(scope, fields, request))
         try:
             return await self.begin_session(scope, person=account.name, role=account.role, next_path=request.next_path)
         except AccountChangedError as error:
             raise SignInError(say(error), "the account was changed meanwhile", HTTPStatus.CONFLICT) from None
+
+    async def _identify(self, scope: Scope, fields: dict[str, str], request: AuthenticationRequest) -> Claims:
+        """Return what the provider says about a person. Codes that it refuses are counted by the address of their sender."""
+        counters = [Counter(tries.BY_ADDRESS, ("provider", read_client_address(scope, self._proxies)))]
+        if await self._run_blocking(self._limits.take, counters):
+            raise SignInError(SURPLUS, "too many from one address", HTTPStatus.TOO_MANY_REQUESTS)
+        try:
+            await self.provider.check_sender(fields.get("iss"))
+            claims = await self.provider.identify(fields.get("code", ""), request)
+        except UnreachableError:
+            await self._run_blocking(self._limits.give_back, counters)
+            raise
+        await self._run_blocking(self._limits.give_back, counters)
+        return claims
 
     async def _admit(self, claims: Claims) -> Account:
         """Return the account of a person, which their first sign-in makes."""
@@ -151,10 +160,10 @@ class OidcDoor(SessionDoor):
             _log.info("a new %s by the provider: %r is a %s", what, found.account.name, found.account.role)
         return found.account
 
-    def _keep_request(self, response: Response, scope: Scope, value: str, seconds: int) -> None:
+    def _keep_request(self, response: Response, value: str, seconds: int) -> None:
         """Set the cookie of a sign-in, or remove it. Lax: the provider sends the browser back."""
-        is_secure = scope["scheme"] == "https" or self.address.startswith("https:")
-        response.set_cookie(self._request_cookie, value, seconds, path="/", secure=is_secure, httponly=True, samesite="lax")
+        name, is_secure = self._request_cookie, self._is_secure
+        response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="lax")
 
     def _refuse(self, error: SignInError) -> Response:
         if self._refusals.admit_line():

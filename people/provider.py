@@ -139,8 +139,8 @@ class Provider:
 
     async def _fetch(self, address: str, headers: dict[str, str] | None = None) -> Any:
         async with self._open_client() as client:
-            reply = await client.request("GET", address, headers=headers, withhold_token=True)
             try:
+                reply = await client.request("GET", address, headers=headers, withhold_token=True)
                 reply.raise_for_status()
                 return reply.json()
             except (ValueError, RecursionError):

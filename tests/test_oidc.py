@@ -27,7 +27,7 @@ from config import Settings
 from people import tries
 from people.oidc_door import OidcDoor
 from tests import walk
-from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider
+from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
 from tests.page_key import read_page_key
 from tests.people import NOTHING
 
@@ -390,6 +390,21 @@ def test_many_failing_sign_ins_of_one_address_do_not_reach_the_provider(hire: An
                 statuses.append((await browser.get(f"/sign-in/callback?code=guessed&state={state}")).status_code)
             assert statuses == [403] * 3 + [429] * 2
             assert team.provider.requests.count("/token") == 3
+
+    run(story)
+
+
+def test_an_outage_and_people_in_no_group_use_no_tries_up(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tries, "BY_ADDRESS", tries.Allowance(1, 1000))
+
+    async def story() -> None:
+        async with hire() as team, team.browser() as browser:
+            team.provider.answers["/token"] = reply_with(b"", 503)
+            assert [(await team.come_in(browser)).status_code for _ in range(2)] == [502] * 2
+            team.provider.answers.clear()
+            assert [(await team.come_in(browser, groups=[])).status_code for _ in range(2)] == [403] * 2
+            await team.come_in(browser)
+            assert await is_in(browser)
 
     run(story)
 

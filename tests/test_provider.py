@@ -156,6 +156,18 @@ def test_keys_are_read_again_when_the_provider_has_replaced_them(identity_provid
     asyncio.run(story())
 
 
+def test_a_sign_in_that_one_process_began_is_finished_by_another(identity_provider: FakeProvider) -> None:
+    async def story() -> None:
+        begun = AuthenticationRequest("/t/1")
+        callback = identity_provider.authorize(await make_client(identity_provider).build_address(begun), groups=[])
+        kept = AuthenticationRequest.parse_cookie(begun.format_cookie())
+        assert kept
+        code = parse_qs(urlsplit(callback).query)["code"][0]
+        assert (await make_client(identity_provider).identify(code, kept))["sub"] == "1"
+
+    asyncio.run(story())
+
+
 @pytest.mark.parametrize("announced", [False, True])
 def test_an_answer_says_which_provider_it_is_of_where_that_one_does(
     identity_provider: FakeProvider, announced: bool
