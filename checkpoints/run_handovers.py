@@ -43,8 +43,8 @@ class RunHandovers(RunEnds):
             return taken
 
     @retry_contended
-    def give_back(self, run: Run, draft: Draft, candidates: Sequence[CandidateEnd] = ()) -> None:
-        """Let another worker drive a run of this process on from its draft. Raises `ConflictError`.
+    def give_back(self, run: Run, draft: Draft | None, candidates: Sequence[CandidateEnd] = ()) -> None:
+        """Let any worker drive a run of this process on from its draft; None: the last one on disk. Raises `ConflictError`.
 
         `candidates` are those without an end on disk. One that is interrupted goes on as well, unless it is in a tool.
         """
@@ -58,7 +58,8 @@ class RunHandovers(RunEnds):
                 else:
                     self._close_candidate(connection, run, self._require_active(connection, run), each)
             given = run_rows.count_attempt(connection, run, None, run.job)
-            run_rows.write_draft(connection, run.id, draft, given.attempt)
+            if draft is not None:
+                run_rows.write_draft(connection, run.id, draft, given.attempt)
 
     @retry_contended
     def change_job(self, run: Run, job: str) -> None:

@@ -13,7 +13,7 @@ from agent.run.blocking import BlockingPool
 from agent.run.drivers import Driver
 from agent.run.holding import hold_alone
 from agent.run.hub import RunHub
-from agent.run.outcome import RunOutcome, locate_error, read_outcome
+from agent.run.outcome import RunOutcome, is_cut_by_outage, locate_error, read_outcome
 from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
 from agent.run.run_ids import working_for
@@ -21,6 +21,7 @@ from checkpoints import Run, Runs, RunState, RunTakenError, StateError, StoreUna
 from checkpoints.sentence import sentence
 
 DELAYED_END_TEXT = sentence("The end of this answer is not saved yet, and will be when the database answers. {reason}")
+OUTAGE_RETRY_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -125,6 +126,8 @@ class ActiveRuns:
         try:
             if handing_over.is_set() and await self._give_back(recorder, outcome):
                 return
+            if is_cut_by_outage(work) and await self._give_back_after_outage(recorder, stopping):
+                return
             if stopping.done():
                 recorder.end_work(outcome.state)  # at once: the database may be locked
             usage = write_usage(prepared.usage) if outcome.state is RunState.WAITING else None
@@ -150,6 +153,24 @@ class ActiveRuns:
             recorder.let_go()
             await self.blocking.run(self.runs.give_back, recorder.run, draft, candidates)
         return True
+
+    async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[None]) -> bool:
+        """Let any process drive on a run that an outage of the database has cut off. Return whether that can be.
+
+        It goes on from what is on disk: a message whose commit got no reply may be there.
+        """
+        run = recorder.run
+        if run.job is None or run.compacts or run.candidates or recorder.has_open_calls:
+            return False
+        while not (stopping.done() or self.closing.is_set()):
+            try:
+                await self.blocking.run(self.runs.give_back, run, None)
+            except StoreUnavailableError:
+                await asyncio.wait({stopping}, timeout=OUTAGE_RETRY_SECONDS)
+            else:
+                recorder.let_go()
+                return True
+        return False
 
     async def _write_end(
         self, recorder: RunRecorder, outcome: RunOutcome, usage: str | None, tried: asyncio.Future[None]

@@ -1,6 +1,9 @@
-"""Holding a run: whether this process still drives it, where another one could have taken it."""
+"""Holding a run: whether this process still drives it, where another one could have taken it, and what ends with it."""
 
-from checkpoints import StateError
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from checkpoints import CandidateEnd, RunState, StateError
 from checkpoints.sentence import sentence
 
 
@@ -14,3 +17,9 @@ class HoldUnknownError(StateError):
 async def hold_alone() -> bool:
     """Return that a run is held: one process drives all."""
     return True
+
+
+@asynccontextmanager
+async def hold_no_candidates(_: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
+    """Yield no ends: one model answers."""
+    yield ()

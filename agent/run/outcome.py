@@ -11,7 +11,7 @@ from agent.models.errors import describe_model_error
 from agent.models.provider_words import read_provider_words
 from agent.subagents.failure import HelperFailure
 from agent.tools.approval import AwaitingDecision
-from checkpoints import Run, RunState, StateError
+from checkpoints import Run, RunState, StateError, StoreUnavailableError
 from checkpoints.sentence import sentence
 
 GO_ON_TEXT = sentence("Go on?")  # the page shows the button beside it; the next run has a fresh budget
@@ -58,6 +58,11 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
     return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
+
+
+def is_cut_by_outage(work: asyncio.Task[None]) -> bool:
+    """Return whether the work of a run has failed because the database did not answer."""
+    return work.done() and not work.cancelled() and isinstance(work.exception(), StoreUnavailableError)
 
 
 def describe_run_failure(error: BaseException, place: str, *, run: Run) -> str:

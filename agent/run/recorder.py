@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.events import MessageAdded, ReasoningDelta, RunFinished, TextDelta, TextWithdrawn, ToolStarted, WorkEnded
 from agent.run.answer_writer import AnswerWriter
 from agent.run.blocking import BlockingPool
-from agent.run.holding import HoldUnknownError, hold_alone
+from agent.run.holding import HoldUnknownError, hold_alone, hold_no_candidates
 from agent.run.open_calls import OpenCalls
 from agent.subagents.delegation import OpenCall
 from checkpoints import (
@@ -45,11 +45,6 @@ class RunEndedError(StateError):
         super().__init__("This run has ended.")
 
 
-@asynccontextmanager
-async def _hold_nothing(_: RunState) -> AsyncIterator[Sequence[CandidateEnd]]:
-    yield ()
-
-
 @dataclass(frozen=True, slots=True)
 class WrittenMessage:
     """A message on disk, with the version of its thread since then."""
@@ -66,12 +61,13 @@ class RunRecorder:
         self.run = run
         self.writer = writer
         # Holds the candidates that end with the run, and yields their ends.
-        self.hold_candidates: Callable[[RunState], AbstractAsyncContextManager[Sequence[CandidateEnd]]] = _hold_nothing
+        self.hold_candidates: Callable[[RunState], AbstractAsyncContextManager[Sequence[CandidateEnd]]] = hold_no_candidates
         self._blocking = blocking
         # The texts of the answers in progress, by agent.
         self._pending_texts: defaultdict[str, list[str]] = defaultdict(list)
         self._pending_reasoning: defaultdict[str, list[str]] = defaultdict(list)
         self._has_ended = False
+        self._has_drafts = True
         self.is_taken = False  # by another process
         self.confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken the run
         self._open_calls = OpenCalls()
@@ -181,7 +177,11 @@ class RunRecorder:
     async def _write_and_note(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
         async with self._write_lock:
             self.check_open()
-            written = await self._blocking.run(write)
+            try:
+                written = await self._blocking.run(write)
+            except StoreUnavailableError:
+                self._has_drafts = False  # it may be on disk all the same, and its draft would show the text twice
+                raise
             for each in written:
                 self._pending_texts.pop(each.stored.agent, None)
                 self._pending_reasoning.pop(each.stored.agent, None)
@@ -251,7 +251,7 @@ class RunRecorder:
     async def hold_draft(self) -> AsyncIterator[Draft]:
         """Return the main agent's answer so far. Until the end of the block it does not become a message."""
         async with self._write_lock:
-            yield Draft(self.find_text(MAIN), self._find_reasoning(MAIN).text)
+            yield Draft(self.find_text(MAIN), self._find_reasoning(MAIN).text) if self._has_drafts else Draft()
 
 
 @dataclass(frozen=True, slots=True)

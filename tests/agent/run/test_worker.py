@@ -249,6 +249,31 @@ def test_an_answer_that_was_complete_when_its_process_died_is_not_written_again(
     assert len(play(story, postgres_url, Say("hello")).requests) == 1
 
 
+@pytest.mark.parametrize("is_written", [True, False], ids=["the message is there", "it is not"])
+def test_an_answer_that_an_outage_cuts_off_is_driven_on_when_the_database_is_back(
+    postgres_url: str, is_written: bool
+) -> None:
+    async def story(one: Running, other: Running) -> None:
+        def fail(*given: Any, **options: Any) -> Any:
+            one.runs.commit_message = commit  # type: ignore[method-assign]
+            if is_written:
+                commit(*given, **options)
+            raise StoreUnavailableError("cut")
+
+        commit = one.runs.commit_message
+        one.runs.commit_message = fail  # type: ignore[method-assign]
+        run = await one.send("please")
+        await one.until(lambda: state_of(one) is RunState.DONE)
+        assert [each for each in one.said() if each[1] != "partial"] == [
+            ("human", "done", "please"),
+            ("ai", "done", "hello"),
+        ]
+        assert one.runs.get_run(run.id).attempt == 3  # type: ignore[union-attr]  # given back, and taken
+
+    done = play(story, postgres_url, Say("hello"), Say("hello"))
+    assert len(done.requests) == (1 if is_written else 2)
+
+
 @pytest.mark.parametrize("loses", [True, False], ids=["by a heartbeat", "by the wire"])
 def test_a_process_that_drives_nothing_leaves_its_runs_to_workers(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, loses: bool
