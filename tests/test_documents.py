@@ -25,6 +25,7 @@ from agent.time_travel import excerpts
 from agent.time_travel.moves import MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
+from agent.tracing import langfuse
 from checkpoints import limits
 from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
@@ -211,7 +212,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "description; longer ones are cut",
         "Settings of a conversation": f"{limits.MAX_INSTRUCTIONS_CHARS:,} characters of instructions, "
         f"{limits.MAX_EXTRA_BODY_CHARS:,} of an extra body",
-        "Instructions from Langfuse": f"{limits.MAX_PROMPT_CHARS:,} characters",
+        "Instructions from Langfuse": f"{limits.MAX_PROMPT_CHARS:,} characters, in an answer of "
+        f"{langfuse.MAX_ANSWER_BYTES // 10**6} MB",
         "A key, an address or a name in the form that connects a model": f"one line of {limits.MAX_SETTING_CHARS:,} "
         f"characters; the model has {MAX_TRIAL_SECONDS:g} s to answer",
         "The page": f"the first {shown_text.MAX_SHOWN_CHARS:,} characters of a message, "

@@ -8,7 +8,7 @@ that wait for the server, and reads the environment. The module uses its endpoin
 import base64
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -33,6 +33,7 @@ from checkpoints import limits, serde
 
 MAX_EXPORT_SECONDS = 5.0
 MAX_CLOSE_SECONDS = 1.0
+MAX_ANSWER_BYTES = 4_000_000  # of the longest prompt, with each of its characters escaped, and its fields
 MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
 NO_LABELS = TraceLabels()
 _ONE_TRY: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
@@ -64,7 +65,8 @@ class LangfuseTracer:
         self._host = host.rstrip("/")
         self._label = prompt_label
         self._warning = WarnOnce()
-        self._http = httpx.Client()
+        hooks = {"response": [_limit_answer]}
+        self._http = httpx.Client(headers={"Accept-Encoding": "identity"}, event_hooks=hooks)
         self._api = LangfuseAPI(
             base_url=self._host,
             username=public_key,
@@ -166,6 +168,32 @@ class WarnOnce:
             _log.warning(
                 "Langfuse does not take or give what it should (%s). Only traces, scores and prompts miss it.", kind
             )
+
+
+def _limit_answer(response: httpx.Response) -> None:
+    """Let an answer be read up to the limit: JSON of megabytes would halt every other thread while it is parsed."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ValueError("a compressed answer was not asked for")
+    assert isinstance(response.stream, httpx.SyncByteStream)
+    response.stream = _LimitedStream(response.stream)
+
+
+class _LimitedStream(httpx.SyncByteStream):
+    """The body of an answer. Raises `ValueError` beyond the limit."""
+
+    def __init__(self, stream: httpx.SyncByteStream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._stream:
+            size += len(part)
+            if size > MAX_ANSWER_BYTES:
+                raise ValueError("the answer is too long")
+            yield part
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class BackgroundWorker:

@@ -12,12 +12,11 @@ from components import dialog, page_state
 from components.panel import Panel
 from components.routes.export_download import EXPORT_FORMATS
 from components.services import Services
-from components.widgets import build_menu_item
+from components.widgets import Icon, build_menu_item
 from words import N_, _
 
-REDACTION_TEXT = N_(
-    "* matches the rest of a word. Capitals, accents, other dashes and quotes, line breaks between words and invisible "
-    "characters make no difference. Attached files are left out as well, because images cannot be searched. "
+REDACTION_LIMITS = N_(
+    "Capitals, accents, other dashes and quotes, line breaks between words and invisible characters make no difference. "
     "Not found: words that a space, a line break or a hyphen splits; words and phrases that formatting splits; encoded "
     "text; and letters or signs that only look alike, such as 0 for O or those of another alphabet. Times, types and token "
     "counts are not searched."
@@ -62,7 +61,17 @@ def dialogs() -> list[Component]:
             html_for=Ids.REDACTED_WORDS,
         ),
         Field(id=Ids.REDACTED_WORDS, name="redact", rows=2, placeholder="sk-*"),
-        html.P(_(REDACTION_TEXT), className="quiet"),
+        html.P(
+            _("* matches the rest of a word. Attached files are left out as well, because images cannot be searched."),
+            className="quiet",
+        ),
+        html.Details(
+            [
+                html.Summary([html.Span(Icon(name="chevron-right"), className="fold-arrow"), _("Limits of this search")]),
+                html.P(_(REDACTION_LIMITS), className="quiet"),
+            ],
+            className="fold quiet",
+        ),
     ]
     footer = [
         Button(_("Cancel"), id=Ids.CANCEL, color="secondary", outline=True, type="button"),

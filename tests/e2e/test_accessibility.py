@@ -36,6 +36,12 @@ READ_COLOUR = """name => {
   probe.remove();
   return color;
 }"""
+MOVING = """() => [...document.querySelectorAll("*")].filter((each) =>
+  ["", "::before", "::after"].some((part) => {
+    const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(each, part);
+    const times = transitionDuration.split(",").map(parseFloat);
+    return animationName !== "none" || scrollBehavior === "smooth" || times.some((seconds) => seconds > 0);
+  })).map((each) => each.outerHTML.slice(0, 100))"""
 AT_REST = """() => Promise.all(document.getAnimations()
   .filter((each) => each.effect.getComputedTiming().endTime !== Infinity)
   .map((each) => each.finished.catch(() => null)))"""
@@ -61,6 +67,25 @@ def find_violations(page: Page, impacts: Sequence[str]) -> list[str]:
     page.tab.evaluate(AXE)
     found: list[str] = page.tab.evaluate(RUN, list(impacts))
     return found
+
+
+def test_nothing_moves_where_reduced_motion_is_asked_for(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("one two three four five six seven eight"))
+    fake_openai.hold(after_tokens=3)
+    page.composer.fill("Count")
+    page.composer.press("Enter")
+    expect(page.tab.get_by_test_id("stop")).to_be_visible()
+    page.tab.keyboard.press("Control+k")
+    expect(page.dialog).to_be_visible()
+    assert page.tab.evaluate(MOVING)
+    page.tab.emulate_media(reduced_motion="reduce")
+    assert page.tab.evaluate(MOVING) == []
+    assert page.tab.evaluate("document.getAnimations().length") == 0
+    fake_openai.release()
+    page.wait_for_answer()
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -82,6 +82,18 @@ def test_a_message_of_another_conversation_is_opened_by_keyboard_alone(page: Pag
     expect(page.dialog).to_have_count(0)
 
 
+def test_two_letters_of_a_word_say_that_a_third_is_missing(page: Page) -> None:
+    box, hint = palette(page), page.tab.get_by_text("Type three letters to find words that begin with them.")
+    box.fill("oc")
+    expect(hint).to_be_visible()
+    box.fill("oce")
+    expect(page.tab.get_by_role("option").filter(has_text="We saw an ocelot in the garden")).to_have_count(1)
+    expect(hint).to_have_count(0)
+    box.fill("oce zzzz")
+    expect(page.tab.get_by_text("No matches.")).to_be_visible()
+    expect(hint).to_have_count(0)
+
+
 def test_a_message_of_the_open_conversation_is_brought_into_view(page: Page) -> None:
     search(page, "ocelot", "We saw an ocelot in the garden").click()
     expect(page.tab.locator("article[data-place]")).to_be_in_viewport()

@@ -17,6 +17,7 @@ from tests.checkpoints.conversations import talked
 from tests.components.test_html_export import HOSTILE, expect_harmless, write_hostile
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
+from tests.e2e.test_accessibility import NARROW
 from tests.e2e.waymark import Page
 from tests.rounds import sample
 
@@ -186,6 +187,17 @@ def test_an_export_is_what_the_dialog_asks_for(
     assert "What is [redacted] * (3 + 4)? I am [redacted]" in text
     assert "Jane" not in text + file.name
     assert "calculator" in text
+
+
+def test_the_export_dialog_fits_a_phone_and_says_on_request_what_is_not_found(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, viewport=NARROW, has_touch=True, is_mobile=True)
+    page.say("Hello")
+    dialog = page.ask_to_export()
+    limits = dialog.get_by_text("Not found: words that a space")
+    expect(limits).to_be_hidden()
+    expect(dialog.get_by_role("button", name="Export", exact=True)).to_be_in_viewport(ratio=1)
+    dialog.get_by_text("Limits of this search").tap()
+    expect(limits).to_be_visible()
 
 
 @pytest.mark.parametrize(

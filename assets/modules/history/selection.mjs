@@ -3,7 +3,7 @@ import { icon } from "../lib/icons.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useCallback, useEffect, useRef, useState } = window.React;
+const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 /**
@@ -30,9 +30,11 @@ function findShownMessage(rows, row) {
   return shown.message;
 }
 
+const listSteps = (rows) => rows.filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere).sort((one, other) => one.messages - other.messages);
+
 /** Step through the checkpoints of the current branch. The current position comes after the last one. */
 function useSteps(rows, selected, show) {
-  const steps = rows.filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere).sort((one, other) => one.messages - other.messages);
+  const steps = useMemo(() => listSteps(rows), [rows]); // not with each key: there may be thousands
   const selectedIndex = steps.findIndex(({ key }) => key === selected);
   const hereIndex = steps.findIndex(({ item }) => item.isHere);
   const current = selectedIndex >= 0 ? selectedIndex : hereIndex >= 0 ? hereIndex : steps.length;

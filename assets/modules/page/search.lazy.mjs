@@ -9,6 +9,7 @@ import { closeSheets } from "./panes.mjs";
 const { Fragment, createElement: h, useEffect, useState } = window.React;
 
 const TYPING_PAUSE_MS = 120;
+const MIN_PREFIX_CHARS = 3; // checkpoints/search: fewer letters are a whole word
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
 const ROLES = { user: _("You"), assistant: _("Assistant"), tool: _("Tool result"), note: _("Note"), checkpoint: _("Checkpoint") };
@@ -79,11 +80,15 @@ export function HitLine({ hit, now }) {
   );
 }
 
+/** @param {string} text @returns whether its last word is too short to be the beginning of others */
+const isShort = (text) => new RegExp(`(?<!\\S)\\p{L}{1,${MIN_PREFIX_CHARS - 1}}$`, "u").test(text);
+
 /** The state of a search below its hits. @param {{found: ReturnType<typeof useSearch>, className: string}} props */
 export function SearchState({ found, className }) {
   const line = (text) => h("p", { className, role: "status" }, text);
   if (found.failed) return line(UNREADABLE_TEXT);
   if (found.pending) return line(_("Older messages are being indexed; more may be found in a moment."));
   if (found.more) return line(_("More was found. Add words or filters to narrow."));
+  if (found.hits.length === 0 && isShort(found.text)) return line(_("Type three letters to find words that begin with them."));
   return null;
 }

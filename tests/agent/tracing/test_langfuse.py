@@ -1,6 +1,7 @@
 """Langfuse as it is told over the wire: the tree of a turn, what is never sent, scores, prompts; nothing without keys."""
 
 import asyncio
+import gzip
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from langchain_core.messages import AIMessage
 from opentelemetry import trace
@@ -16,14 +18,16 @@ from pydantic import SecretStr
 from agent.context.prompts import SYSTEM_PROMPT
 from agent.tracing.attributes import count_token_kinds
 from agent.tracing.events import Feedback, Prompt, RunBegun
-from agent.tracing.langfuse import LangfuseTracer
+from agent.tracing.langfuse import MAX_ANSWER_BYTES, LangfuseTracer
 from agent.tracing.run_trace import RunTrace
 from agent.tracing.span_ids import derive_trace_id
 from app import create_app
 from checkpoints import RunState
+from checkpoints.limits import MAX_PROMPT_CHARS
 from config import Settings, SettingsError
 from tests.agent.running import model_at, running
 from tests.app_process import PATIENCE, ROOT
+from tests.fakes.faults import Frame
 from tests.fakes.langfuse import FakeLangfuse, Fault, Span
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily
@@ -216,6 +220,42 @@ def test_half_a_surrogate_in_a_prompt_cannot_fail_a_turn(fake: FakeLangfuse) -> 
     tracer = tracer_at(fake)
     tracer.close()
     assert tracer.find_prompt("system", "").text == "\ufffd is half of a pair."
+
+
+PROMPT = {"type": "text", "name": "system", "prompt": "x", "version": 1, "config": {}, "labels": [], "tags": []}
+LONG_ANSWER = json.dumps({**PROMPT, "config": "y" * MAX_ANSWER_BYTES}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (LONG_ANSWER, {}),
+        (gzip.compress(LONG_ANSWER), {"content-encoding": "gzip"}),
+        (json.dumps({**PROMPT, "prompt": "x" * (MAX_PROMPT_CHARS + 1)}).encode(), {}),
+        (b'{"prompt": ' + b"[" * 100_000, {}),
+        (b"\xff\xfe", {}),
+    ],
+    ids=["long", "compressed", "a long text", "deep", "no UTF-8"],
+)
+def test_an_answer_that_is_no_usual_prompt_is_not_used_and_a_long_one_not_parsed(
+    fake: FakeLangfuse, monkeypatch: pytest.MonkeyPatch, body: bytes, headers: dict[str, str]
+) -> None:
+    fake.prompts[("system", "production")] = ("", 1)
+    perform, parse, sizes = fake._performance, httpx.Response.json, [0]
+    monkeypatch.setattr(
+        fake, "_performance", lambda _, status, given, fault: perform([Frame(body)], status, given | headers, fault)
+    )
+
+    def note_size(response: httpx.Response) -> object:
+        sizes.append(len(response.content))
+        return parse(response)
+
+    monkeypatch.setattr(httpx.Response, "json", note_size)
+    tracer = tracer_at(fake)
+    fake.wait_for(lambda: any(b"/prompts/system" in each for each in fake.received))
+    tracer.close()
+    assert tracer.find_prompt("system", "built in").text == "built in"
+    assert max(sizes) <= MAX_ANSWER_BYTES
 
 
 def test_a_text_that_was_cut_in_mid_character_loses_no_trace(fake: FakeLangfuse) -> None:
