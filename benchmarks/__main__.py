@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agent.tracing.environment import switch_off_library_tracing
-from benchmarks import beside, graphs, history, machine, page, search, states, streams, wire
+from benchmarks import beside, graphs, history, machine, page, people, search, states, streams, wire
 from benchmarks.measuring import Report
 from benchmarks.peers import comparison
 from benchmarks.report import markdown
@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
     parser.add_argument("--graphs", action="store_true", help="only runs of LangGraph's graphs")
     parser.add_argument("--search", action="store_true", help="only the search over a million messages")
+    parser.add_argument("--people", action="store_true", help="only one person among a thousand")
     parser.add_argument("--page", action="store_true", help="only the page")
     parser.add_argument("--peers", action="store_true", help="only the page beside its peers, which are installed first")
     parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
@@ -43,6 +44,7 @@ def main(arguments: list[str]) -> int:
         "history": history.measure,
         "graphs": graphs.measure,
         "search": search.measure,
+        "people": people.measure,
     }
     names = [name for name in measures if getattr(chosen, name)] or list(measures)
     text = ""

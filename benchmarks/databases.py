@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Literal
 
+import psutil  # type: ignore[import-untyped]  # ships no types
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
@@ -48,6 +49,13 @@ class Place:
             with open(path, "rb") as file:
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def processor_seconds(self) -> float:
+        """Return the processor's seconds of the PostgreSQL server. SQLite's are those of whoever uses it."""
+        if self.kind == "SQLite":
+            return 0.0
+        server = psutil.Process(int((self.folder.parent / "postmaster.pid").read_text().splitlines()[0]))
+        return float(sum(sum(each.cpu_times()[:2]) for each in (server, *server.children())))
 
     def settled_bytes(self) -> int:
         """Return its size on disk after the database's usual housekeeping."""

@@ -31,12 +31,13 @@ from websockets.exceptions import ConnectionClosedError
 
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.server import WaymarkServer
+from benchmarks.split_server import SplitServer, split_server
 from tests.faults.page import PageClient
 
 RATE = 20  # tokens a second in each conversation
 PARAGRAPH = 40  # tokens
 BARS = {25: 250.0, 50: 500.0}  # conversations: ms
-BAR_PROCESSOR = 0.15  # s for 1,000 tokens
+BAR_PROCESSOR, BAR_SPLIT_PROCESSOR = 0.15, 0.2  # s for 1,000 tokens
 SETTLING = 1.0  # s after the last question, before the processor's time is measured
 WANTED = re.compile(r"tokens: (\d+)")
 CALLED = re.compile(r"call: (\w+) (\{.*?\})")
@@ -117,17 +118,33 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
             first = next(iter(BARS))
             again = _watch(server, browser, first, tokens, reload=True)
             browser.close()
-    section.rows.append(_row(f"{first}, all loaded again in mid-stream", again))
+        section.rows.append(_row(f"{first}, all loaded again in mid-stream", again))
+        with split_server(folder / "split", **provider) as split:
+            _measure_split(report, section, split, tokens)
     report.bars.append(Bar(f"tokens lost by {first} pages that are loaded again in mid-stream", again.lost, 0, "tokens"))
-    section.remarks = ["From the moment in which the model writes a token to its arrival in the page's socket."]
+    section.remarks = [
+        "From the moment in which the model writes a token to its arrival in the page's socket. *Page and worker*: a "
+        "process that serves the page and one that writes the answers; their CPU includes PostgreSQL's."
+    ]
     report.sections.append(section)
 
 
-def _bars(watched: Watched, count: int, bar: float) -> list[Bar]:
-    what = f"{count} conversations at {RATE} tokens/s"
+def _measure_split(report: Report, section: Section, server: SplitServer, tokens: int) -> None:
+    """Add the conversations of a page and a worker on PostgreSQL."""
+    browser, where = PageClient(server.link), "page and worker on PostgreSQL"
+    for count, bar in BARS.items():
+        watched = _watch(server, browser, count, tokens, reload=False)
+        report.bars += _bars(watched, count, bar, BAR_SPLIT_PROCESSOR, f", {where}")
+        section.rows.append(_row(f"{count}, {where}", watched))
+        report.note_load()
+    browser.close()
+
+
+def _bars(watched: Watched, count: int, bar: float, bar_processor: float = BAR_PROCESSOR, where: str = "") -> list[Bar]:
+    what = f"{count} conversations at {RATE} tokens/s{where}"
     return [
         Bar(f"{what}: a token's delay, p99", watched.delays.percentile(99), bar, "ms"),
-        Bar(f"{what}: server's CPU for 1,000 tokens", watched.processor, BAR_PROCESSOR, "s"),
+        Bar(f"{what}: server's CPU for 1,000 tokens", watched.processor, bar_processor, "s"),
     ]
 
 
@@ -137,7 +154,7 @@ def _row(title: str, watched: Watched) -> tuple[str, ...]:
     return (title, *late, f"{watched.processor:.2f}", str(watched.lost))
 
 
-def _watch(server: WaymarkServer, browser: PageClient, count: int, tokens: int, *, reload: bool) -> Watched:
+def _watch(server: WaymarkServer | SplitServer, browser: PageClient, count: int, tokens: int, *, reload: bool) -> Watched:
     """Run one turn in so many new conversations, each with a watching page."""
     tabs = [open_conversation(browser) for _ in range(count)]
     address = server.address.replace("http", "ws")
@@ -161,7 +178,7 @@ def open_conversation(browser: PageClient) -> PageClient:
     return tab
 
 
-def _processor(server: WaymarkServer, count: int, tokens: int) -> float:
+def _processor(server: WaymarkServer | SplitServer, count: int, tokens: int) -> float:
     """Return the server's seconds for 1,000 tokens while all conversations stream and nothing else happens."""
     time.sleep(SETTLING)
     seconds, before = tokens / RATE / 2, server.processor_seconds()

@@ -1,17 +1,16 @@
 """Runs that two processes drive, each followed at the other one, over PostgreSQL's notifications.
 
-The tokens are made up: what is measured is the wire. Each has the time in it at which it was published.
+Beside them, as many runs of one process on SQLite, which has no wire. The tokens are made up: what is measured is the way
+from the run to its followers. Each has the time in it at which it was published.
 """
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-
-import psutil
 
 from agent.events import Event, RunStarted, TextDelta
 from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
@@ -52,20 +51,23 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         place.open().close()  # its tables
         for count in COUNTS:
             found = _measure_runs(place, count, seconds)
-            late = (f"{found.delays.median:.0f}", f"{found.delays.percentile(99):.0f}")
-            costs = (f"{found.processor:.3f}", f"{found.of_database:.3f}")
-            section.rows.append((str(count), *late, *costs, str(found.lost), str(found.loads)))
+            section.rows.append(_make_row(f"{count}", found))
             report.bars += _make_bars(count, found)
             report.note_load()
-        processor, of_database = _measure_alone(place, COUNTS[0], seconds)
-        section.rows.append(
-            (f"{COUNTS[0]}, one process alone", "–", "–", f"{processor:.3f}", f"{of_database:.3f}", "–", "–")
-        )
+        section.rows.append(_make_row(f"{COUNTS[0]}, one process alone", _measure_alone(place, COUNTS[0], seconds)))
+        for count in COUNTS:
+            section.rows.append(_make_row(f"{count}, one process on SQLite", _measure_alone(None, count, seconds)))
+            report.note_load()
     section.remarks = [
-        "From a token's publication to its follower in the other process. The CPU is that of both processes and of "
-        "PostgreSQL, with the made-up runs and their followers, and without models, pages and formatting."
+        "From a token's publication to its follower in the other process, or in the only one. The CPU is that of all "
+        "processes and of PostgreSQL, with the made-up runs and their followers, and without models, pages and formatting."
     ]
     report.sections.append(section)
+
+
+def _make_row(title: str, found: Measured) -> tuple[str, ...]:
+    late = (f"{found.delays.median:.0f}", f"{found.delays.percentile(99):.0f}")
+    return (title, *late, f"{found.processor:.3f}", f"{found.of_database:.3f}", str(found.lost), str(found.loads))
 
 
 def _make_bars(count: int, found: Measured) -> Iterator[Bar]:
@@ -79,69 +81,68 @@ def _make_bars(count: int, found: Measured) -> Iterator[Bar]:
 
 
 def _measure_runs(place: Place, count: int, seconds: int) -> Measured:
-    halves = [(0, count // 2), (count // 2, count)]
+    halves = [range(count // 2), range(count // 2, count)]
     with (
-        Process(serve, place.address, *halves[0], *halves[1]) as one,
-        Process(serve, place.address, *halves[1], *halves[0]) as two,
+        Process(serve, place.address, halves[0], halves[1]) as one,
+        Process(serve, place.address, halves[1], halves[0]) as two,
     ):
-        pipes = (one.pipe, two.pipe)
-        assert [pipe.recv() for pipe in pipes] == ["ready", "ready"]
-        database = _Database(place)
-        for pipe in pipes:
-            pipe.send(seconds)
-        results = [pipe.recv() for pipe in pipes]
-        for pipe in pipes:
-            pipe.send("end")
-        of_database = database.read_seconds()
-    tokens = count * seconds * RATE
+        return _measure([one, two], place, count * seconds * RATE, seconds)
+
+
+def _measure_alone(place: Place | None, count: int, seconds: int) -> Measured:
+    with Process(serve, place and place.address, range(count), range(count)) as one:
+        return _measure([one], place, count * seconds * RATE, seconds)
+
+
+def _measure(processes: list[Process], place: Place | None, tokens: int, seconds: int) -> Measured:
+    assert [each.pipe.recv() for each in processes] == ["ready"] * len(processes)
+    before = place.processor_seconds() if place else 0.0
+    for each in processes:
+        each.pipe.send(seconds)
+    results = [each.pipe.recv() for each in processes]
+    of_database = place.processor_seconds() - before if place else 0.0
+    for each in processes:
+        each.pipe.send("end")
     delays = Samples(tuple(delay for found, *_ in results for delay in found))
     processor = (sum(used for *_, used in results) + of_database) / tokens * 1000
     lost, loads = tokens - sum(each[1] for each in results), sum(each[2] for each in results)
     return Measured(delays, processor, of_database / tokens * 1000, lost, loads)
 
 
-def _measure_alone(place: Place, count: int, seconds: int) -> tuple[float, float]:
-    with Process(serve, place.address, 0, count, 0, 0) as one:
-        assert one.pipe.recv() == "ready"
-        database = _Database(place)
-        one.pipe.send(seconds)
-        *_, used = one.pipe.recv()
-        one.pipe.send("end")
-        of_database = database.read_seconds()
-    tokens = count * seconds * RATE
-    return (used + of_database) / tokens * 1000, of_database / tokens * 1000
+def serve(pipe: Connection, address: str | None, driven: range, followed: range) -> None:
+    """Drive some runs and follow others, for as many seconds as the pipe says. Runs in a separate process.
+
+    Without an address there is no wire, as on SQLite.
+    """
+    asyncio.run(_serve(pipe, address, driven, followed))
 
 
-class _Database:
-    """The processor's seconds of PostgreSQL, from now on."""
-
-    def __init__(self, place: Place) -> None:
-        pid = int((Path(place.folder).parent / "postmaster.pid").read_text().splitlines()[0])
-        server = psutil.Process(pid)
-        self._before = {each: sum(each.cpu_times()[:2]) for each in (server, *server.children())}
-
-    def read_seconds(self) -> float:
-        return float(sum(sum(each.cpu_times()[:2]) - before for each, before in self._before.items() if each.is_running()))
+async def _serve(pipe: Connection, address: str | None, driven: range, followed: range) -> None:
+    hub = RunHub()
+    async with _open_wire(hub, address):
+        await _drive(pipe, hub, driven, followed)
 
 
-def serve(pipe: Connection, address: str, first: int, end: int, first_followed: int, end_followed: int) -> None:
-    """Drive some runs and follow others, for as many seconds as the pipe says. Runs in a separate process."""
-    asyncio.run(_serve(pipe, address, range(first, end), range(first_followed, end_followed)))
-
-
-async def _serve(pipe: Connection, address: str, driven: range, followed: range) -> None:
-    database, hub = Database.open_url(address.replace("postgresql://", "postgresql+psycopg://", 1)), RunHub()
+@asynccontextmanager
+async def _open_wire(hub: RunHub, address: str | None) -> AsyncIterator[None]:
+    if address is None:
+        yield
+        return
+    database = Database.open_url(address.replace("postgresql://", "postgresql+psycopg://", 1))
     wire = PostgresqlWire(hub, Notifications(database.engine), _Rows())
     wire.start()
     await asyncio.sleep(SETTLING)
+    yield
+    await wire.close()
+    database.close()
+
+
+async def _drive(pipe: Connection, hub: RunHub, driven: range, followed: range) -> None:
     for number in driven:
         hub.publish(f"t{number}", RunStarted(f"r{number}", 1, None))
     far, near = _Page(), _Page()
-    pages = [
-        asyncio.create_task(_follow(hub, f"t{number}", page))
-        for page, runs in ((far, followed), (near, driven))
-        for number in runs
-    ]
+    watched = [(far, followed)] if followed == driven else [(far, followed), (near, driven)]
+    pages = [asyncio.create_task(_follow(hub, f"t{number}", page)) for page, runs in watched for number in runs]
     pipe.send("ready")
     seconds: int = await asyncio.to_thread(pipe.recv)
     before = time.process_time()
@@ -158,8 +159,6 @@ async def _serve(pipe: Connection, address: str, driven: range, followed: range)
     await asyncio.to_thread(pipe.recv)  # the other process may wait for the last batch of this one
     for task in pages:
         task.cancel()
-    await wire.close()
-    database.close()
 
 
 async def _follow(hub: RunHub, thread_id: str, page: "_Page") -> None:

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]  # ships no types
 import psycopg
 
 from checkpoints import Database
@@ -30,7 +31,8 @@ _NOBODY = 65534  # PostgreSQL refuses to run as root
 class Postgres:
     """One server with as many databases as are asked for. Starts on construction; `stop` and `start` are a restart."""
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: str) -> None:
+        self._settings = _SETTINGS | settings
         self._folder = Path(tempfile.mkdtemp(prefix="waymark-postgres-"))  # short: a socket's path has 107 characters
         self._numbers = count(1)
         self._template = ""
@@ -51,7 +53,7 @@ class Postgres:
 
     def start(self) -> None:
         settings = [
-            f"--{name}={value}" for name, value in (_SETTINGS | {"unix_socket_directories": str(self._data)}).items()
+            f"--{name}={value}" for name, value in (self._settings | {"unix_socket_directories": str(self._data)}).items()
         ]
         line = [str(self._binaries / "postgres"), "-D", str(self._data), *settings]
         with open(self._folder / "log", "ab") as log:
@@ -66,6 +68,13 @@ class Postgres:
         """As an administrator does: what runs is cut off, what was committed stays."""
         self._process.send_signal(signal.SIGINT)
         self._process.wait(60)
+
+    def kill(self) -> None:
+        """With -9, between any two instructions. Its processes end by themselves: before, none can be started."""
+        children = psutil.Process(self._process.pid).children(recursive=True)
+        self._process.kill()
+        self._process.wait(60)
+        assert not psutil.wait_procs(children, 60)[1]
 
     def close(self) -> None:
         if self._process.poll() is None:
