@@ -17,7 +17,7 @@ from .audit_entry import THE_COMMAND_LINE, AuditKind
 from .errors import StateError
 from .names import clean_name, make_skeleton
 from .sentence import sentence
-from .storage import audit_rows, schema, session_rows
+from .storage import audit_rows, person_rows, schema, session_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
 from .storage.thread_rows import from_time, to_time
@@ -89,7 +89,7 @@ class Accounts:
     @act_for(EVERYBODY)
     def has_admin(self) -> bool:
         with self._store.database.begin_read() as connection:
-            return _count_admins(connection) > 0
+            return person_rows.count_persons(connection, Role.ADMIN) > 0
 
     @act_for(EVERYBODY)
     @retry_contended
@@ -159,7 +159,7 @@ class Accounts:
             now, named = self._store.now(), {"link": invitation.id, "role": invitation.role}
             if invitation.person is not None:
                 changed = _require(connection, invitation.person)
-                _set_password(connection, changed.name, password_hash)
+                person_rows.update_password(connection, changed.name, password_hash)
                 session_rows.delete_sessions(connection, changed.name)
                 audit_rows.insert_entry(connection, now, AuditKind.PASSWORD, named, person=changed.name)
                 return replace(changed, password_hash=password_hash)
@@ -179,7 +179,7 @@ class Accounts:
             account = _find(connection, name)
             if account is None or account.password_hash != former_hash:
                 return False
-            _set_password(connection, account.name, new_hash)
+            person_rows.update_password(connection, account.name, new_hash)
             session_rows.delete_sessions(connection, account.name, session_id)
             audit_rows.insert_entry(connection, self._store.now(), AuditKind.PASSWORD, {}, person=name)
         return True
@@ -204,14 +204,7 @@ class Accounts:
             account = _require(connection, name)
             if role != Role.ADMIN:
                 require_other_admin(connection, account)
-            connection.execute(sa.update(schema.person).where(_person.name == account.name).values(role=role))
-            session_rows.delete_sessions(connection, account.name)
-            if role != Role.ADMIN:
-                delete_links_of(connection, account.name)
-            detail: dict[str, object] = {"former": account.role, "role": role}
-            if role == Role.READER:
-                detail["ended_links"] = _end_shares(connection, account.name)
-            audit_rows.insert_entry(connection, self._store.now(), AuditKind.ROLE, detail, about=account.name)
+            replace_role(connection, account, role, self._store.now())
 
     @act_for(EVERYBODY)
     def check_erasable(self, name: str) -> None:
@@ -249,7 +242,7 @@ def is_free(connection: sa.Connection, name: str) -> bool:
     """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
     skeleton = make_skeleton(name)
     looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
-    return not looks_taken and _find(connection, name) is None and not owns_things(connection, name)
+    return not looks_taken and _find(connection, name) is None and not person_rows.owns_things(connection, name)
 
 
 def insert_account(connection: sa.Connection, account: Account) -> None:
@@ -259,15 +252,21 @@ def insert_account(connection: sa.Connection, account: Account) -> None:
     connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=account.password_hash))
 
 
-def owns_things(connection: sa.Connection, name: str) -> bool:
-    """Return whether an owner of a name has left something: a new person would find it as theirs."""
-    owners = [sa.select(table.c.owner).where(table.c.owner == name) for table in schema.OWNED_TABLES]
-    return connection.execute(sa.union_all(*owners).limit(1)).first() is not None
+def replace_role(connection: sa.Connection, account: Account, role: Role, now: datetime) -> None:
+    """Give a person another role. Their sessions end, a reader's shared links, and the links that were made as an admin."""
+    person_rows.update_role(connection, account.name, role)
+    session_rows.delete_sessions(connection, account.name)
+    if role != Role.ADMIN:
+        person_rows.delete_links_of(connection, account.name)
+    detail: dict[str, object] = {"former": account.role, "role": role}
+    if role == Role.READER:
+        detail["ended_links"] = person_rows.delete_shares_of(connection, account.name)
+    audit_rows.insert_entry(connection, now, AuditKind.ROLE, detail, about=account.name)
 
 
 def require_other_admin(connection: sa.Connection, account: Account) -> None:
     """Raises `InvalidAccountError` for the last admin: nobody could invite any more."""
-    if account.role == Role.ADMIN and _count_admins(connection) == 1:
+    if account.role == Role.ADMIN and person_rows.count_persons(connection, Role.ADMIN) == 1:
         raise InvalidAccountError(sentence("{name} is the only admin. Make another one first.", name=account.name))
 
 
@@ -286,28 +285,6 @@ def _require(connection: sa.Connection, name: str) -> Account:
 def _find(connection: sa.Connection, name: str) -> Account | None:
     row = connection.execute(sa.select(schema.person).where(_person.folded == fold_person_name(name))).one_or_none()
     return None if row is None else _to_account(row)
-
-
-def delete_links_of(connection: sa.Connection, name: str) -> None:
-    """End the links that somebody has made: who is no admin any more could come back by one."""
-    connection.execute(sa.delete(schema.invitation).where(_invitation.made_by == name))
-
-
-def _set_password(connection: sa.Connection, name: str, password_hash: str) -> None:
-    """Change a password, and end the other links for a new one."""
-    connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
-    connection.execute(sa.delete(schema.invitation).where(_invitation.person == name))
-
-
-def _end_shares(connection: sa.Connection, owner: str) -> int:
-    """End the links to an owner's conversations, and return their number."""
-    own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)
-    return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
-
-
-def _count_admins(connection: sa.Connection) -> int:
-    query = sa.select(sa.func.count()).select_from(schema.person).where(_person.role == Role.ADMIN)
-    return connection.scalar(query) or 0
 
 
 def _to_account(row: sa.Row[tuple[object, ...]]) -> Account:

@@ -19,11 +19,13 @@ from .accounts import (
     clean_person_name,
     insert_account,
     is_free,
+    replace_role,
     select_account,
 )
+from .audit_entry import AuditKind
 from .errors import StateError
 from .sentence import sentence
-from .storage import schema, session_rows
+from .storage import audit_rows, schema, session_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
 from .store import Store
@@ -73,14 +75,16 @@ class Identities:
                 account = Account(_choose_name(connection, wanted_name), role, "", self._store.now())
                 insert_account(connection, account)
                 connection.execute(sa.insert(schema.identity).values(id=identity, person=account.name))
+                audit_rows.insert_entry(
+                    connection, account.created_at, AuditKind.ACCOUNT, {"role": role}, person=account.name
+                )
                 return Admission(account, is_new=True)
             if row.person is None:
                 raise ErasedPersonError(identity)
             known = select_account(connection, row.person)
             if known.role == role:
                 return Admission(known)
-            connection.execute(sa.update(schema.person).where(_person.name == known.name).values(role=role))
-            session_rows.delete_sessions(connection, known.name)
+            replace_role(connection, known, role, self._store.now())
             return Admission(Account(known.name, role, known.password_hash, known.created_at), has_new_role=True)
 
     @act_for(EVERYBODY)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from ..accounts import delete_links_of, require_other_admin, select_account
+from ..accounts import require_other_admin, select_account
 from ..audit_entry import AuditKind
-from ..storage import audit_rows, schema, sqlite
+from ..storage import audit_rows, person_rows, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
 from . import erasure
@@ -45,7 +45,7 @@ def erase_person(database: Database, name: str) -> PersonErasure:
         erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name), *names)
         for table in (schema.tag, schema.saved_prompt, schema.upload, schema.long_request):
             connection.execute(sa.delete(table).where(table.c.owner == account.name))
-        delete_links_of(connection, account.name)
+        person_rows.delete_links_of(connection, account.name)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))
         about = audit_rows.replace_name(connection, account.name)
         counts = {"threads": len(erased.threads.threads), "messages": erased.threads.messages}
