@@ -71,8 +71,8 @@ def test_changes_of_people_are_written_with_whom_they_concern(store: Store, log:
         link = accounts.invite("token", Role.MEMBER, made_by="ann", days=1, person="bob")
         accounts.revoke_invitation(link.id)
         accounts.revoke_invitation("no such link")
-    assert accounts.change_password("bob", "hash of bob", "another")
-    assert not accounts.change_password("bob", "hash of bob", "another")
+    assert accounts.change_password("bob", "hash of bob", "another", session_id="")
+    assert not accounts.change_password("bob", "hash of bob", "another", session_id="")
     accounts.renew_hash("bob", "another", "the same password")
     assert [tell(each)[:3] for each in log.list_entries(5)] == [
         (AuditKind.PASSWORD, "bob", ""),
