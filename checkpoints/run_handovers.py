@@ -64,9 +64,11 @@ class RunHandovers(RunEnds):
     @retry_contended
     def change_job(self, run: Run, job: str) -> None:
         """Change how another worker drives a run on, or what follows it."""
-        own = (schema.run.c.thread_id == run.thread_id, schema.run.c.id == run.id)
         with self._store.database.begin_write() as connection:
-            connection.execute(sa.update(schema.run).where(*own).values(job=job))
+            thread_rows.load_thread(
+                connection, run.thread_id, include_deleted=True
+            )  # locked: who takes the run writes it too
+            connection.execute(sa.update(schema.run).where(schema.run.c.id == run.id).values(job=job))
 
     def is_driven(self, run: Run) -> bool:
         """Return whether the process that drives a run, or has ended it, lives."""
@@ -83,5 +85,6 @@ class RunHandovers(RunEnds):
         """Return whether no live process drives a run."""
         from .storage.worker_rows import is_free  # noqa: PLC0415  (for several processes)
 
-        query = sa.select(schema.run.c.id).where(schema.run.c.id == run.id, is_free)
+        own = (schema.run.c.thread_id == run.thread_id, schema.run.c.id == run.id)
+        query = sa.select(schema.run.c.id).where(*own, is_free)
         return self.worker_id is not None and connection.execute(query).first() is not None

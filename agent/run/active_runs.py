@@ -124,9 +124,8 @@ class ActiveRuns:
         outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.closing.is_set())
         is_taken = False
         try:
-            if handing_over.is_set() and await self._give_back(recorder, outcome):
-                return
-            if is_cut_by_outage(work) and await self._give_back_after_outage(recorder, stopping):
+            is_given_back = handing_over.is_set() and await self._give_back(recorder, outcome)
+            if is_given_back or (is_cut_by_outage(work) and await self._give_back_after_outage(recorder, stopping)):
                 return
             if stopping.done():
                 recorder.end_work(outcome.state)  # at once: the database may be locked

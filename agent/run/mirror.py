@@ -131,6 +131,13 @@ class Mirror:
             if not run.is_whole and self._hub.find_live_run(thread_id) is not None:
                 self._ask(thread_id, run.key.run_id)
 
+    def look_again(self) -> None:
+        """Let who follows a run of another process subscribe again: one of those has fallen silent."""
+        threads = list(self._runs)
+        self._runs.clear()
+        for thread_id in threads:
+            self._hub.forget_remote_run(thread_id)
+
     def forget_runs(self) -> None:
         """Forget all runs: events of them may be lost. Their followers, and all others, subscribe again."""
         self._runs.clear()

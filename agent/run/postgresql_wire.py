@@ -173,7 +173,7 @@ class PostgresqlWire:
         for name in gone:
             self._reader.forget(name)
         if gone:  # perhaps without a word about an end that it had written
-            self._mirror.forget_runs()
+            self._mirror.look_again()
 
     def _take_in(self, batch: Batch) -> None:
         if batch.sender == self._name:

@@ -127,7 +127,7 @@ def count_attempt(connection: sa.Connection, run: Run, worker: int | None, job: 
     Without a worker, it waits for one. The `job` tells how it is driven.
     """
     row: dict[str, Any] = {"worker": worker, "attempt": run.attempt + 1, "job": job}
-    connection.execute(_update_run, {"run_id": run.id, **row, "stop_wanted": False})
+    connection.execute(_update_run, {"run_id": run.id, **row})  # a stop that is wanted by now stays
     return replace(run, **row)
 
 
@@ -140,6 +140,7 @@ def reopen_run(connection: sa.Connection, run_id: str) -> None:
         "dismissed": False,
         "ended_at": None,
         "head_id": None,
+        "stop_wanted": False,
     }
     connection.execute(_update_run, {"run_id": run_id, **row})
 

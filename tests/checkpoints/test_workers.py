@@ -24,6 +24,7 @@ from checkpoints import (
 )
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.state_puts import OF_ATTEMPT
+from checkpoints.storage import run_rows
 from checkpoints.storage.migrations import run_migrations
 from checkpoints.workers import Workers
 from tests.checkpoints import tables
@@ -127,6 +128,23 @@ def test_a_process_that_was_frozen_during_its_heartbeat_trusts_itself_only_after
     monkeypatch.setattr(one.workers._claim, "run", beat)
     one.workers.beat()
     assert one.workers.is_trusted()
+
+
+def test_a_stop_in_the_moment_in_which_a_run_is_taken_is_kept(
+    one: Process, other: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, count = begin(one), run_rows.count_attempt
+    one.freeze(9)
+
+    def stop_first(*given: Any) -> Run:
+        one.workers.request_stop(run.thread_id)
+        return count(*given)
+
+    monkeypatch.setattr(run_rows, "count_attempt", stop_first)
+    assert other.runs.take_run(run.id)
+    taken = other.runs.get_run(run.id)
+    assert taken is not None
+    assert (taken.attempt, taken.stop_wanted) == (2, True)
 
 
 WRITES: dict[str, Write] = {

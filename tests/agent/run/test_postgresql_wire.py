@@ -156,7 +156,12 @@ def test_a_run_that_ends_while_its_row_is_read_is_not_shown_as_in_progress(monke
         watching = processes[1].wire._mirror
         ends.append(lambda: processes[0].hub.publish("t", END))
         note = watching._note_end
-        monkeypatch.setattr(watching, "_note_end", lambda thread_id, event: (note(thread_id, event), heard.append(event)))
+
+        def hear(thread_id: str, event: RunFinished) -> None:
+            note(thread_id, event)
+            heard.append(event)
+
+        monkeypatch.setattr(watching, "_note_end", hear)
         async with processes[1].hub.subscribe("t") as following:
             assert following.live_run is None
 
