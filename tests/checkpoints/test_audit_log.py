@@ -73,7 +73,9 @@ def test_changes_of_people_are_written_with_whom_they_concern(store: Store, log:
         accounts.revoke_invitation("no such link")
     assert accounts.change_password("bob", "hash of bob", "another", session_id="")
     assert not accounts.change_password("bob", "hash of bob", "another", session_id="")
-    accounts.renew_hash("bob", "another", "the same password")
+    account = accounts.find_account("bob")
+    assert account is not None
+    accounts.renew_hash(account, "the same password")
     assert [tell(each)[:3] for each in log.list_entries(5)] == [
         (AuditKind.PASSWORD, "bob", ""),
         (AuditKind.INVITATION_REVOKED, "ann", ""),
