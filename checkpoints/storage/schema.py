@@ -172,6 +172,7 @@ channel_value = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("type", sa.Text, nullable=False),  # of the serializer
     *(sa.Column(name, sa.LargeBinary, nullable=False) for name in ("bytes", "hash")),
+    sa.Column("owner", sa.Text),  # of PostgreSQL's policy, by a default of the table: see row_security
     sqlite_autoincrement=True,
 )
 
