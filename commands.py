@@ -3,6 +3,7 @@
 Commands that only read work beside a running server. Commands that write need the database alone.
 """
 
+import json
 import os
 import re
 import sys
@@ -11,6 +12,8 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+import factory
+from agent.context.prices import Prices
 from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.interchange import reading, text_exports, transfer
@@ -23,7 +26,9 @@ from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
+from checkpoints.usage import read_usage_of_all
 from command_line import ENDINGS, Arguments
+from components.views.usage_table import describe_usage
 from config import Settings
 from server.terminal import ProgressLine, escape_controls
 
@@ -63,6 +68,7 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         "reindex": _run_reindex,
         "backup": _run_backup,
         "erase": _run_erase,
+        "usage": lambda _, url: _print_usage(url, factory.build_prices(settings)),
     }
     try:
         return verbs[arguments.command](arguments, settings.connection_url)
@@ -83,6 +89,12 @@ def print_line(text: object, output: TextIO | None = None) -> None:
 def print_refusal(sentence: str) -> int:
     print_line(sentence, sys.stderr)
     return EXIT_REFUSED
+
+
+def _print_usage(url: str, prices: Prices) -> int:
+    with closing(Database.open_read_only(url)) as database:
+        print_line(json.dumps(describe_usage(read_usage_of_all(Store(database)), prices), indent=2))
+    return EXIT_OK
 
 
 def _run_export(arguments: Arguments, url: str) -> int:

@@ -24,6 +24,7 @@ from components.routes import (
     growth,
     health,
     model_connections,
+    person_usage,
     replaced_messages,
     request_progress,
     reruns,
@@ -59,6 +60,7 @@ ROUTES = (
     thread_list,
     export_several,
     thread_usage,
+    person_usage,
     replaced_messages,
     comparison,
     excerpts,
@@ -92,6 +94,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             thread_list.RUNS_PATH,
             saved_prompts.PROMPTS_PATH,
             tags.TAGS_PATH,
+            person_usage.USAGE_PATH,
             session_routes.SESSIONS_PATH,
         }
     ),

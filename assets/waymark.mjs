@@ -36,6 +36,7 @@ import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
+import { watchUsage } from "./modules/page/usage.mjs";
 
 const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, confirmRestore, requestLog, readPanels, showUpdateToast };
 const conversation = { Transcript, Composer };
@@ -53,6 +54,7 @@ watchExports();
 watchFileLinks();
 watchSessions();
 watchPeople();
+watchUsage();
 watchRequests();
 watchLostFocus();
 watchUndo();

@@ -33,6 +33,7 @@ from components.panels import (
     threads,
     toast,
     undo_redo,
+    usage,
 )
 from components.properties import Properties
 from components.replies import to_json, to_plain
@@ -59,6 +60,7 @@ PANELS: tuple[Panel, ...] = (
     log.PANEL,
     export_dialog.PANEL,
     import_dialog.PANEL,
+    usage.PANEL,
     toast.PANEL,
     outage.PANEL,
     person.PANEL,

@@ -54,8 +54,13 @@ def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str
 
 def sum_text_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
     """Return the size of those of these files that are texts."""
+    return sum_bytes(connection, hashes, schema.file.c.media_type == TEXT_TYPE)
+
+
+def sum_bytes(connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]) -> int:
+    """Return the size of those of these files that meet the conditions."""
     table = schema.file.c
-    query = sa.select(table.size).where(table.media_type == TEXT_TYPE)
+    query = sa.select(table.size).where(*conditions)
     name_files(connection, hashes)
     return sum(row.size for row in select_in_batches(connection, query, table.hash, hashes))
 

@@ -300,7 +300,17 @@ thread_tag = sa.Table(
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
 
-OWNED_TABLES = (thread, saved_prompt, tag)  # all other rows belong to a thread, or to nobody
+# The tokens of an owner on a day, by model. They stay when answers are undone or erased: they were used.
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),  # since 1970, in UTC
+    sa.Column("model", sa.Text, primary_key=True),  # its spec; empty where it is not known
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("answers", "input", "cached", "output", "reasoning")),
+)
+
+OWNED_TABLES = (thread, saved_prompt, tag, usage)  # all other rows belong to a thread, or to nobody
 
 # The people who sign in with a password. A person's name is the owner of what is theirs.
 person = sa.Table(

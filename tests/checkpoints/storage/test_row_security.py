@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from checkpoints import EVERYBODY, Database, Store, StoreUnavailableError, act_for
 from checkpoints.accounts import Accounts, Role
-from checkpoints.storage import schema
+from checkpoints.storage import schema, usage_rows
 from checkpoints.storage.postgresql import POOL_SIZE
 from checkpoints.storage.value_rows import Value, insert_values
 from checkpoints.workers import Workers
@@ -70,6 +70,7 @@ def _put_state(store: Store, owner: str, thread_id: str) -> None:
             sa.insert(schema.state_write).values(**write, position=0, resumed=False, channel="x", type="json", bytes=b"x")
         )
         insert_values(connection, [Value.of("json", owner.encode())])
+        usage_rows.add_call(connection, owner, 0, "demo", {"input_tokens": 1})
 
 
 def _list_tables() -> list[str]:
