@@ -36,7 +36,7 @@ function OwnUsage({ person }) {
   const row = (period) => h("tr", { key: period.days }, h("th", { scope: "row" }, NAMES[period.days]), h(Figures, { period }));
   return h(
     "div",
-    { className: "usage-table" },
+    { className: "usage-table", tabIndex: 0 },
     h("table", { className: "table" }, h(Head, { first: _("Time") }), h("tbody", null, person.periods.map(row))),
     h("p", null, _("Storage: {storage}", { storage: formatStorage(person.storage) })),
   );
@@ -60,7 +60,7 @@ function EverybodysUsage({ people }) {
     "div",
     null,
     h("div", { className: "usage-periods", role: "group", "aria-label": _("Time") }, people[0].periods.map(choice)),
-    h("div", { className: "usage-table" }, h("table", { className: "table" }, h(Head, { first: _("Person"), more: [_("Conversations"), _("Storage")] }), h("tbody", null, people.map(row)))),
+    h("div", { className: "usage-table", tabIndex: 0 }, h("table", { className: "table" }, h(Head, { first: _("Person"), more: [_("Conversations"), _("Storage")] }), h("tbody", null, people.map(row)))),
   );
 }
 
