@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from .errors import StateError
 from .sentence import sentence
-from .storage import postgresql, run_rows, usage_rows
+from .storage import postgresql, usage_rows
 from .storage.database import Database
 from .storage.thread_rows import from_time
 
@@ -35,7 +35,7 @@ NO_LIMITS = PersonLimits()
 
 @dataclass(frozen=True, slots=True)
 class PersonUse:
-    """What a person has of each limit. Without the limit it is not counted, and 0."""
+    """What a person has of each limit; all of it is 0 without any limit."""
 
     runs: int = 0
     tokens_today: int = 0
@@ -60,28 +60,26 @@ class PersonMeter:
         if limits == NO_LIMITS:
             return PersonUse()
         with self._database.begin_read() as connection:
-            return PersonUse(
-                run_rows.count_running(connection, owner) if limits.runs else 0,
-                usage_rows.sum_tokens_of_day(connection, owner, from_time(now)) if limits.tokens_a_day else 0,
-                self._measure_storage(connection, owner, now) if limits.storage_bytes else 0,
-            )
+            tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
+            return PersonUse(runs, tokens, self._measure_storage(connection, owner, now) if limits.storage_bytes else 0)
 
     def check_start(self, connection: sa.Connection, owner: str, now: datetime) -> None:
         """Refuse one more answer, in the transaction that begins it. Raises `LimitReachedError`."""
         self.check_storage(connection, owner, now)
-        tokens = self.limits.tokens_a_day
-        if tokens is not None and usage_rows.sum_tokens_of_day(connection, owner, from_time(now)) >= tokens:
-            raise LimitReachedError(_describe_day(tokens, now))
-        if self.limits.runs is None:
+        max_runs, max_tokens = self.limits.runs, self.limits.tokens_a_day
+        if max_runs is None and max_tokens is None:
             return
-        if connection.dialect.name == "postgresql":  # of two that begin at once, the second one sees the first
+        if max_runs is not None and connection.dialect.name == "postgresql":  # of two at once, the second one sees the first
             connection.execute(postgresql.ADVISORY_LOCK, {"key": f"runs of {owner}"})
-        if (running := run_rows.count_running(connection, owner)) >= self.limits.runs:
+        tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
+        if max_tokens is not None and tokens >= max_tokens:
+            raise LimitReachedError(_describe_day(max_tokens, now))
+        if max_runs is not None and runs >= max_runs:
             raise LimitReachedError(
                 sentence(
                     "As many answers are being written for you as you may have at once ({count}). "
                     "Send it again when one of them has ended.",
-                    count=running,
+                    count=runs,
                 )
             )
 

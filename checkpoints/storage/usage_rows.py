@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from ..files import find_file_hashes
 from ..token_counts import TokenCounts, count_tokens
-from . import schema
+from . import run_rows, schema
 from .access import find_access
 from .file_rows import REFERENCES_FILE, load_insert, sum_bytes
 from .message_inserts import MessageContent
@@ -17,9 +17,10 @@ from .message_inserts import MessageContent
 DAY = 24 * 3600 * 1_000_000  # microseconds
 _usage, _thread, _segment, _message = schema.usage.c, schema.thread.c, schema.segment.c, schema.message.c
 _COUNTS = ("answers", "input", "cached", "output", "reasoning")
-_today_query = sa.select(sa.func.coalesce(sa.func.sum(_usage.input + _usage.output), 0)).where(
+_of_today = sa.select(sa.func.coalesce(sa.func.sum(_usage.input + _usage.output), 0)).where(
     _usage.owner == sa.bindparam("owner"), _usage.day == sa.bindparam("day")
 )
+_use_query = sa.select(_of_today.scalar_subquery(), run_rows.make_running_count())  # one statement: each send waits for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,10 @@ def add_call(connection: sa.Connection, owner: str, now: int, model: str, counte
     connection.execute(statement.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums))
 
 
-def sum_tokens_of_day(connection: sa.Connection, owner: str, now: int) -> int:
-    """Return the tokens that an owner has used on the day of a time."""
-    return int(connection.scalar(_today_query, {"owner": owner, "day": now // DAY}) or 0)
+def count_use(connection: sa.Connection, owner: str, now: int) -> tuple[int, int]:
+    """Return the tokens that an owner has used on the day of a time, and the number of their running runs."""
+    tokens, runs = connection.execute(_use_query, {"owner": owner, "day": now // DAY}).one()
+    return int(tokens), runs
 
 
 def select_usage(connection: sa.Connection, since_day: int, owner: str | None = None) -> Sequence[UsageRow]:
