@@ -124,6 +124,7 @@ def create_app(
     guests = factory.load_guests(settings)
     store = store or factory.open_store(settings)
     workers = join_workers(store, settings, role)
+    store.meter.limits = factory.build_person_limits(settings)
     if is_shared:
         store.database.separate_owners()
     services = _build_services(settings, store, catalog, tracer, loader, agents, guests, on_time_travel, connector, workers)

@@ -31,6 +31,7 @@ def parse_arguments(arguments: list[str]) -> Arguments:
     saving = commands.add_parser("backup", help="write a whole copy of the database; also while serving")
     saving.add_argument("file", type=Path)
     commands.add_parser("audit", help="write the audit log as lines of JSON, the newest first; also while serving")
+    commands.add_parser("usage", help="print the tokens and costs of each person as JSON; also while serving")
     showing = commands.add_parser("demo", help="see time travel in this terminal; with a real model, where a key is set")
     showing.add_argument("which", choices=DEMONSTRATION_NAMES, help="goto: talk to it; compaction: watch")
     _add_invite_arguments(commands.add_parser("invite", help="make a link for a person (AUTH=password); also while serving"))

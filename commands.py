@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+import factory
+from agent.context.prices import Prices
 from agent.settings import ModelCatalog
 from checkpoints import Database, Runs, StateError, Store, pluralize
 from checkpoints.audit_entry import THE_COMMAND_LINE
@@ -29,7 +31,9 @@ from checkpoints.progress import Progress, Report, report_within
 from checkpoints.storage.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
+from checkpoints.usage import read_usage_of_all
 from command_line import ENDINGS, Arguments
+from components.views.usage_table import describe_usage
 from config import Settings, SettingsError
 from graph_files import list_graphs
 from server.terminal import ProgressLine, escape_controls
@@ -72,6 +76,7 @@ def run_command(arguments: Arguments, settings: Settings) -> int:
         "backup": _run_backup,
         "audit": _run_audit,
         "erase": _run_erase,
+        "usage": lambda _, url: _print_usage(url, factory.build_prices(settings)),
     }
     try:
         return verbs[arguments.command](arguments, settings.connection_url)
@@ -92,6 +97,12 @@ def print_line(text: object, output: TextIO | None = None) -> None:
 def print_refusal(sentence: str) -> int:
     print_line(sentence, sys.stderr)
     return EXIT_REFUSED
+
+
+def _print_usage(url: str, prices: Prices) -> int:
+    with closing(Database.open_read_only(url)) as database:
+        print_line(json.dumps(describe_usage(read_usage_of_all(Store(database)), prices), indent=2))
+    return EXIT_OK
 
 
 def _run_export(arguments: Arguments, url: str) -> int:

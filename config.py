@@ -344,6 +344,9 @@ class Settings(BaseSettings):
     )
     worker_runs: Count = 100  # that one process writes at once, on PostgreSQL
     waiting_runs: Count = 1_000  # of all processes, that wait for one with room
+    person_runs: Count | None = Field(None, description="a whole number from 1 to 100,000")  # that a person has at once
+    person_tokens_a_day: int | None = Field(None, ge=1, description="a whole number of tokens, at least 1")
+    person_storage_mb: int | None = Field(None, ge=1, description="a whole number of megabytes, at least 1")
     host: Annotated[str, AfterValidator(_check_host)] = Field(
         "127.0.0.1", description="an IP address of this machine, such as 127.0.0.1, or localhost"
     )

@@ -25,6 +25,7 @@ from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import LOCAL_OWNER, MAIN, Database, Runs, Store
+from checkpoints.person_limits import MEGABYTE, PersonLimits
 from config import Settings, SettingsError
 from graph_files import list_graphs
 from loading import LoadedAgent
@@ -75,6 +76,11 @@ def build_models(settings: Settings, prepare: Callable[[], object] = lambda: Non
 def open_store(settings: Settings) -> Store:
     """Open the database. A file is locked for this process alone."""
     return Store(Database.open_url(settings.connection_url))
+
+
+def build_person_limits(settings: Settings) -> PersonLimits:
+    storage = settings.person_storage_mb
+    return PersonLimits(settings.person_runs, settings.person_tokens_a_day, None if storage is None else storage * MEGABYTE)
 
 
 def build_wire(store: Store, hub: RunHub, blocking: BlockingPool) -> "PostgresqlWire | None":

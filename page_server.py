@@ -27,6 +27,7 @@ from components.routes import (
     growth,
     health,
     model_connections,
+    person_usage,
     replaced_messages,
     request_progress,
     reruns,
@@ -65,6 +66,7 @@ ROUTES = (
     thread_list,
     export_several,
     thread_usage,
+    person_usage,
     replaced_messages,
     comparison,
     excerpts,
@@ -101,6 +103,7 @@ ALLOWED_ROUTES = AllowedRoutes(
             thread_list.RUNS_PATH,
             saved_prompts.PROMPTS_PATH,
             tags.TAGS_PATH,
+            person_usage.USAGE_PATH,
             session_routes.SESSIONS_PATH,
             audit.AUDIT_PATH,
         }

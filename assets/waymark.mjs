@@ -38,6 +38,7 @@ import { Settings } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
+import { watchUsage } from "./modules/page/usage.mjs";
 
 const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, confirmRestore, requestLog, readPanels, showUpdateToast };
 const conversation = { Transcript, Composer };
@@ -57,6 +58,7 @@ watchSessions();
 watchPeople();
 watchSharing();
 watchAudit();
+watchUsage();
 watchRequests();
 watchLostFocus();
 watchUndo();

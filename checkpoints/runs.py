@@ -7,6 +7,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import sqlalchemy as sa
+
 from .changes import candidates, checkpoint_edits, run_changes, titles
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
@@ -19,7 +21,7 @@ from .operation import USER, Caller, OperationKind, Receipt
 from .operation_detail import OperationDetail
 from .run import CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
 from .run_handovers import RunHandovers
-from .storage import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows
+from .storage import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows, usage_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
 
@@ -55,6 +57,7 @@ class Runs(RunHandovers):
         with self._store.database.begin_write(run_id) as connection:
             if (begun := find_begun_run(connection, thread_id, run_id, message)) is not None:
                 return begun
+            self._check_limits(connection)
             if thread_id:
                 loaded = thread_rows.load_thread(connection, thread_id)
                 check_caller(connection, loaded, caller, while_running=False)
@@ -92,6 +95,7 @@ class Runs(RunHandovers):
         with self._store.database.begin_write(run_id) as connection:
             if (begun := find_begun_run(connection, rerun.thread_id, run_id, first)) is not None:
                 return begun
+            self._check_limits(connection)
             loaded = thread_rows.load_thread(connection, rerun.thread_id)
             check_caller(connection, loaded, caller, while_running=False)
             rerun_rows.insert_rerun(connection, rerun)
@@ -126,6 +130,8 @@ class Runs(RunHandovers):
                 return run
             if while_running and loaded.active_run_id != run.id:  # it has ended at another process
                 raise NothingToRetryError
+            if not while_running:
+                self._check_limits(connection)
             own = replace(caller, undo_group=run.id if while_running else None)
             check_caller(connection, loaded, own, while_running=False)
             question = candidates.find_asked_question(connection, loaded.thread, candidate)
@@ -273,7 +279,12 @@ class Runs(RunHandovers):
             old, new = loaded.thread.title, clean_name(title)
             detail = OperationDetail(subject="thread", name=old, new_name=new, model=model, usage=usage)
             change = self._open_transaction(connection, loaded, Caller(actor="system"))
+            usage_rows.add_call(connection, loaded.thread.owner, change.now, model, usage)
             return change.run_body(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
+
+    def _check_limits(self, connection: sa.Connection) -> None:
+        """Refuse one more run of the person who acts. Raises `LimitReachedError`."""
+        self._store.meter.check_start(connection, self._store.database.name_owner(), self._store.now())
 
     @contextmanager
     def _begin_change(self, run: Run, caller: Caller | None = None) -> Iterator[Transaction]:

@@ -19,6 +19,7 @@ from .model import UNTITLED, Json, NewId, NewMessage, Thread
 from .names import clean_name
 from .operation import USER, Caller, Operation, OperationKind, Receipt
 from .operation_detail import OperationDetail
+from .person_limits import PersonMeter
 from .reader import Reader
 from .storage import operation_rows, schema, search_index, thread_rows
 from .storage.database import Database, retry_contended
@@ -41,6 +42,7 @@ class Store(Reader):
         super().__init__(database)
         self.now = now
         self.new_id = new_id
+        self.meter = PersonMeter(database)
 
     @retry_contended
     def create_thread(self, *, title: str = UNTITLED, owner: str | None = None, source_hash: str | None = None) -> Thread:
@@ -354,6 +356,7 @@ class Store(Reader):
             if (existing := thread_rows.find_import(connection, source_hash, new.owner)) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
+            self.meter.check_storage(connection, new.owner, self.now())
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(OperationKind.IMPORT, fill_thread)

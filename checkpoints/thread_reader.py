@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from .model import ListPlace, Thread
 from .search.query import split_tags
 from .storage import schema, state_rows, thread_lists, thread_rows
+from .storage.access import exempt_query
 from .storage.database import Database
-from .storage.ownership import exempt_query, limit_to_owner, owns_thread
+from .storage.ownership import limit_to_owner, owns_thread
 
 
 class ThreadReader:

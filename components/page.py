@@ -35,6 +35,7 @@ from components.panels import (
     threads,
     toast,
     undo_redo,
+    usage,
 )
 from components.properties import Properties
 from components.replies import to_json, to_plain
@@ -62,6 +63,7 @@ PANELS: tuple[Panel, ...] = (
     export_dialog.PANEL,
     share_button.PANEL,
     import_dialog.PANEL,
+    usage.PANEL,
     toast.PANEL,
     outage.PANEL,
     audit_button.PANEL,

@@ -40,3 +40,8 @@ def name_for_owner(name: str) -> str:
     return (
         f"{get_acting_owner()}\0{name}"  # no owner has a NUL; a space would let "ann" and "smith x" meet "ann smith" and "x"
     )
+
+
+def read_owner(name: str) -> str:
+    """Return the owner in a name of `name_for_owner`."""
+    return name.partition("\0")[0]

@@ -183,6 +183,16 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 
 @pytest.fixture
+def ordinary_store(postgres: Postgres, clock: Clock) -> Iterator[Store]:
+    """A store on PostgreSQL for a role that is no superuser: row-level security binds it."""
+    address = postgres.ordinary()
+    database = Database.open_url(address)
+    yield Store(database, now=clock)
+    database.close()
+    postgres.drop(address)
+
+
+@pytest.fixture
 def postgres_store(postgres: Postgres, clock: Clock) -> Iterator[Store]:
     """A store on PostgreSQL."""
     address = postgres.lend()

@@ -93,6 +93,17 @@ class Postgres:
             self._template = name_of(address)
         return self._create(self._template)
 
+    def ordinary(self) -> str:
+        """The address of a new database with the tables, all of which are of a role that is no superuser."""
+        role = "ordinary"
+        if not self.execute(f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
+            self.execute(f"CREATE ROLE {role} LOGIN")
+        address = self.bare()
+        self.execute(f"ALTER DATABASE {name_of(address)} OWNER TO {role}")
+        address = address.replace("//postgres@", f"//{role}@")
+        Database.open_url(address).close()
+        return address
+
     def lend(self) -> str:
         """The address of a database with the tables, empty: one that was given back, where there is one."""
         return self._returned.pop() if self._returned else self.empty()

@@ -252,8 +252,10 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{request_rate.MAX_REQUESTS_PER_SECOND} a second",
         "Sockets that open": f"{1 / handshakes.HANDSHAKE_SECONDS:g} a second, each browser in turn; "
         f"{handshakes.MAX_WAITING_HANDSHAKES} wait, and the others are refused and try again",
-        "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, {open_pages.MAX_PAGES} together; "
-        f"beside them {open_pages.MAX_UNREAD_THREAD_PAGES} and {open_pages.MAX_UNREAD_PAGES} that have not read anything",
+        "Pages that follow answers": f"{open_pages.MAX_THREAD_PAGES} of one conversation, "
+        f"{open_pages.MAX_PERSON_PAGES} of one of several people, {open_pages.MAX_PAGES} together; "
+        f"beside them {open_pages.MAX_UNREAD_THREAD_PAGES}, "
+        f"{open_pages.MAX_UNREAD_PERSON_PAGES} and {open_pages.MAX_UNREAD_PAGES} that have not read anything",
         "One run, one of its agents, one branch": "answers, tool calls and seconds: the settings `LIMITS_…`",
         "One answer": f"{run.max_answer_chars:,} characters, {limits.MAX_CALLS} tool calls, {limits.MAX_LABEL_CHARS} "
         "characters of a provider's name for a tool, a call or a model",

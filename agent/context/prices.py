@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkpoints import Message
-from checkpoints.limits import to_tokens
+from checkpoints.token_counts import TokenCounts, count_tokens
 
 TOKENS_PER_PRICE = 1_000_000
 
@@ -66,23 +66,17 @@ def read_spec(stored: Message) -> str:
 
 def count_usage(counted: Mapping[str, Any], spec: str, prices: Prices) -> Usage:
     """Return the usage of one answer of a model, as LangChain counts it."""
-    usage = Usage(
-        _read_token_count(counted, "input_tokens"),
-        _read_token_count(counted.get("input_token_details"), "cache_read"),
-        _read_token_count(counted, "output_tokens"),
-        _read_token_count(counted.get("output_token_details"), "reasoning"),
-        answers=1,
-    )
+    return price_tokens(count_tokens(counted), spec, prices, 1)
+
+
+def price_tokens(tokens: TokenCounts, spec: str, prices: Prices, answers: int) -> Usage:
+    """Return the usage of answers of one model, with the cost of their tokens."""
+    usage = Usage(tokens.input, tokens.cached, tokens.output, tokens.reasoning, answers)
     price = prices.get(spec)
-    return usage if price is None else usage + Usage(priced=1, cost=_compute_cost(usage, price))
+    return usage if price is None else usage + Usage(priced=answers, cost=_compute_cost(usage, price))
 
 
 def _compute_cost(usage: Usage, price: ModelPrice) -> float:
     cached = price.input_usd if price.cached_usd is None else price.cached_usd
     fresh = max(0, usage.input - usage.cached)
     return (fresh * price.input_usd + usage.cached * cached + usage.output * price.output_usd) / TOKENS_PER_PRICE
-
-
-def _read_token_count(counted: object, name: str) -> int:
-    """Return a count from stored data; an imported file may hold any value."""
-    return (to_tokens(counted.get(name)) if isinstance(counted, Mapping) else None) or 0

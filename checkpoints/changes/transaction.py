@@ -33,6 +33,7 @@ from ..storage import (
     tag_rows,
     thread_counters,
     thread_rows,
+    usage_rows,
 )
 from ..storage.bulk_insert import insert_rows
 from .alternatives import check_room_after
@@ -183,6 +184,7 @@ class Transaction:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
+        usage_rows.add_answers(self.connection, self.thread.owner, self.now, (each.content for each in messages))
         if len(messages) > search_index.MAX_ENTRIES_AT_ONCE:
             search_queue.add_places(self.connection, (each.node.place for each in messages))
         else:

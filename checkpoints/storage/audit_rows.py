@@ -54,7 +54,8 @@ def insert_entry(
     if person is None:
         person = client.person or get_acting_owner() or ""
     values = {"time": from_time(time), "person": person, "kind": kind, "about": about, "detail": {**detail}}
-    connection.execute(sa.insert(schema.audit_entry).values(**values, address=client.address))
+    # Inline: without RETURNING, because who writes an entry may read none.
+    connection.execute(sa.insert(schema.audit_entry).values(**values, address=client.address).inline())
 
 
 def replace_name(connection: sa.Connection, name: str) -> str:

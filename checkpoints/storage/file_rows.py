@@ -8,8 +8,9 @@ from sqlalchemy.dialects import sqlite
 
 from ..files import TEXT_TYPE, File, find_file_hashes, hash_bytes
 from . import schema
+from .access import exempt_query
 from .batches import select_in_batches
-from .ownership import exempt_query
+from .row_security import name_files
 
 REFERENCES_FILE = schema.message.c.body.contains('"file":"sha256:', autoescape=True)  # JSON escapes the quotes of a text
 
@@ -18,8 +19,11 @@ def write_files(connection: sa.Connection, files: Iterable[File], now: int) -> N
     """Write each file once. A damaged row of the same hash is repaired."""
     table = schema.file
     insert = load_insert(connection.dialect.name)
+    by_hash = {file.hash: file for file in files}
+    if by_hash:
+        name_files(connection, by_hash)
     # In one order everywhere: two transactions that wait for each other's rows would be a deadlock.
-    for _, file in sorted({file.hash: file for file in files}.items()):
+    for _, file in sorted(by_hash.items()):
         row = {"hash": file.hash, "media_type": file.media_type, "size": len(file.data), "bytes": file.data}
         statement = insert(table).values(**row, created_at=now)
         new = statement.excluded
@@ -50,8 +54,14 @@ def select_texts(connection: sa.Connection, hashes: Collection[str]) -> dict[str
 
 def sum_text_bytes(connection: sa.Connection, hashes: Collection[str]) -> int:
     """Return the size of those of these files that are texts."""
+    return sum_bytes(connection, hashes, schema.file.c.media_type == TEXT_TYPE)
+
+
+def sum_bytes(connection: sa.Connection, hashes: Collection[str], *conditions: sa.ColumnElement[bool]) -> int:
+    """Return the size of those of these files that meet the conditions."""
     table = schema.file.c
-    query = sa.select(table.size).where(table.media_type == TEXT_TYPE)
+    query = sa.select(table.size).where(*conditions)
+    name_files(connection, hashes)
     return sum(row.size for row in select_in_batches(connection, query, table.hash, hashes))
 
 
@@ -60,6 +70,7 @@ def _select_file_rows(
 ) -> Iterator[tuple[str, bytes]]:
     table = schema.file.c
     query = exempt_query(sa.select(table.hash, table.bytes).where(*conditions))  # who knows a hash knows the bytes
+    name_files(connection, hashes)
     for row in select_in_batches(connection, query, table.hash, hashes):
         yield row.hash, bytes(row.bytes)
 

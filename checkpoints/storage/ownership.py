@@ -9,48 +9,38 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
-from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
 from ..errors import ReadOnlyError, ThreadNotFoundError
-from . import schema
+from . import row_security, schema
+from .access import ACCESS, UNCHECKED, Access, exempt_query, find_access
 
 LOCAL_OWNER: Final = "local"  # where nobody signs in
 EVERYBODY: Final = None  # the server's own work
 NOBODY: Final = ""
 
 _Kind = Literal["thread", "owner"]
-Q = TypeVar("Q", bound=sa.Executable)
 _acting_owner: ContextVar[str | None] = ContextVar("acting_owner", default=NOBODY)
 _only_reads: ContextVar[bool] = ContextVar("only_reads", default=False)
 _THREAD_NAME = re.compile(r"((common_)?thread_id|of_thread|thread)(_\d+)*")
 _OWNER_NAME = re.compile(r"owner(_\d+)*")
-_UNCHECKED: Final = "names_no_owner"
-
-
-def exempt_query(query: Q) -> Q:
-    """Exempt a query that names no owner: its rows tell nothing of anybody, or its caller checks them."""
-    return query.execution_options(**{_UNCHECKED: True})
-
-
 _owner_query = exempt_query(sa.select(schema.thread.c.owner).where(schema.thread.c.id == sa.bindparam("checked_id")))
+# PostgreSQL's policies look up no conversation that the transaction has named already: see row_security.
+_naming_query = exempt_query(
+    sa.text(
+        "SELECT owner, CASE WHEN owner = current_setting('waymark.owner', true) THEN "
+        "set_config('waymark.threads', concat_ws(',', current_setting('waymark.threads', true), id), true) END "
+        "FROM thread WHERE id = :checked_id"
+    )
+)
 
 
 class UnownedStatementError(RuntimeError):
     """A statement that would touch rows of anybody: an error of the program. Nothing was read or written."""
-
-
-@dataclass(slots=True)
-class Access:
-    """An owner, their conversations that the statements of a connection have named, and whether any has named a thing."""
-
-    owner: str
-    thread_ids: set[str] = field(default_factory=set)
-    is_open: bool = False
 
 
 @contextmanager
@@ -92,31 +82,33 @@ class OwnedDatabase:
         """Let every connection touch the rows of the owner who acts, and no others."""
         self.separates_owners = True
         sa.event.listen(self.engine, "before_cursor_execute", lambda *of: check_owner(of[0], of[4]))
+        if self.engine.dialect.name == "postgresql":
+            row_security.separate_owners(self.engine)
 
     def name_owner(self, owner: str | None = None) -> str:
         """Return the owner who is meant where none is named: the one who acts, or the only one."""
         return owner or (get_acting_owner() if self.separates_owners else None) or LOCAL_OWNER
 
-    def open_access(self) -> dict[str, Access]:
-        """Return the options of a connection for the owner who acts; none for everybody. Raises `UnownedStatementError`."""
+    def open_access(self) -> dict[str, Access | None]:
+        """Return the options of a connection for the owner who acts. Raises `UnownedStatementError`."""
         owner = get_acting_owner() if self.separates_owners else EVERYBODY
         if owner == NOBODY:
             raise UnownedStatementError("nobody acts")
-        return {} if owner is EVERYBODY else {"access": Access(owner)}
+        return {ACCESS: None if owner is EVERYBODY else Access(owner)}
 
     def check_enclosing(self, connection: sa.Connection) -> None:
         """Refuse a reading within one that another, or everybody, began: its statements would be checked for them.
 
         Raises `UnownedStatementError`.
         """
-        wanted, found = self.open_access().get("access"), _find_access(connection)
+        wanted, found = self.open_access()[ACCESS], find_access(connection)
         if wanted is not None and (found is None or found.owner != wanted.owner):
             raise UnownedStatementError("a reading of somebody else encloses this one")
 
 
 def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: sa.ColumnElement[str]) -> sa.Select[Any]:
     """Limit a query over conversations to those of the owner who acts."""
-    access = _find_access(connection)
+    access = find_access(connection)
     if access is None:
         return query
     own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == access.owner)
@@ -124,14 +116,14 @@ def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: 
 
 
 def owns_thread(connection: sa.Connection, thread_id: str) -> bool:
-    access = _find_access(connection)
+    access = find_access(connection)
     return access is None or _admit_thread(connection, access, thread_id)
 
 
 def check_owner(connection: sa.Connection, context: Any) -> None:
     """Refuse a statement that may touch another owner's rows, before it runs. Raises `ThreadNotFoundError`."""
-    access = _find_access(connection)
-    if access is None or context.compiled is None or context.execution_options.get(_UNCHECKED):
+    access = find_access(connection)
+    if access is None or context.compiled is None or context.execution_options.get(UNCHECKED):
         return  # a statement without parameters of its own, such as BEGIN, is no compiled one
     every = context.compiled_parameters
     for name, kind in [(name, kind) for name in every[0] if (kind := _find_kind(name))]:
@@ -150,10 +142,6 @@ def _require_own(connection: sa.Connection, access: Access, kind: _Kind, values:
             raise ThreadNotFoundError(value)
 
 
-def _find_access(connection: sa.Connection) -> Access | None:
-    return connection.get_execution_options().get("access")
-
-
 @cache
 def _find_kind(name: str) -> _Kind | None:
     """Return the kind of a parameter, by the name that its column or its statement gives it."""
@@ -164,7 +152,8 @@ def _find_kind(name: str) -> _Kind | None:
 
 def _admit_thread(connection: sa.Connection, access: Access, thread_id: str) -> bool:
     if thread_id not in access.thread_ids:
-        if connection.scalar(_owner_query, {"checked_id": thread_id}) != access.owner:
+        query = _naming_query if connection.dialect.name == "postgresql" else _owner_query
+        if connection.scalar(query, {"checked_id": thread_id}) != access.owner:
             return False
         access.thread_ids.add(thread_id)
     return True

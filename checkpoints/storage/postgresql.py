@@ -13,7 +13,7 @@ from sqlalchemy.pool import NullPool
 from .. import serde
 from ..errors import StoreInUseError, StoreUnavailableError
 from ..sentence import sentence
-from .ownership import exempt_query
+from .access import exempt_query
 
 T = TypeVar("T")
 POOLER_TEXT = sentence(
@@ -23,6 +23,7 @@ MAX_CHECK_SECONDS = 2.0
 POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 # The reads of a block share one snapshot, and cannot write. Writers read committed rows: they lock the row that they change.
 READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+ACT_FOR_EVERYBODY = "SET waymark.everybody = 'on'"  # of a session, for the policies: see row_security
 ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
 # "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
 CLAIM_KEY = "1466005869, 1"
@@ -113,7 +114,7 @@ class Claim:
                 return
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             try:
-                connection.exec_driver_sql(f"SET lock_timeout = '{_MAX_CLAIM_WAIT_SECONDS}s'")
+                connection.exec_driver_sql(f"SET lock_timeout = '{_MAX_CLAIM_WAIT_SECONDS}s'; {ACT_FOR_EVERYBODY}")
                 connection.execute(self._lock)
                 if self.worker_id is not None:
                     self._hold_worker_lock(connection)
@@ -162,7 +163,7 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
     def set_up_session(connection: Any, _record: object) -> None:
         connection.adapters.register_dumper(str, SanitizingDumper)
         connection.autocommit = True
-        connection.execute(f"SET lock_timeout = '{max_wait_seconds}s'")
+        connection.execute(f"SET lock_timeout = '{max_wait_seconds}s'; {ACT_FOR_EVERYBODY}")
         connection.autocommit = False
 
     return set_up_session

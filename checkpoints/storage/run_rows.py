@@ -182,3 +182,12 @@ def select_waiting_threads(connection: sa.Connection) -> set[str]:
 def select_running_threads(connection: sa.Connection) -> set[str]:
     """Return the threads with a running run."""
     return set(connection.scalars(limit_to_owner(connection, _running_query, _run.thread_id)))
+
+
+def make_running_count() -> sa.ScalarSelect[int]:
+    """Return the query for the number of the running runs of `owner`."""
+    is_own = schema.thread.c.owner == sa.bindparam("owner")
+    # A literal: a partial index serves no bound parameter.
+    is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")
+    joined = schema.run.join(schema.thread, schema.thread.c.id == _run.thread_id)
+    return sa.select(sa.func.count()).select_from(joined).where(is_running, is_own).scalar_subquery()

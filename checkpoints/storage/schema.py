@@ -172,6 +172,7 @@ channel_value = sa.Table(
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("type", sa.Text, nullable=False),  # of the serializer
     *(sa.Column(name, sa.LargeBinary, nullable=False) for name in ("bytes", "hash")),
+    sa.Column("owner", sa.Text),  # of PostgreSQL's policy, by a default of the table: see row_security
     sqlite_autoincrement=True,
 )
 
@@ -299,6 +300,16 @@ thread_tag = sa.Table(
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True, index=True),
 )
 
+# The tokens of an owner on a day, by model. They stay when answers are undone or erased: they were used.
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),  # since 1970, in UTC
+    sa.Column("model", sa.Text, primary_key=True),  # its spec; empty where it is not known
+    *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("answers", "input", "cached", "output", "reasoning")),
+)
+
 # Files that a page has sent, and no action has used yet, where several processes serve a database.
 upload = sa.Table(
     "upload",
@@ -320,7 +331,7 @@ long_request = sa.Table(
     sa.Column("changed_at", sa.BigInteger, nullable=False),
 )
 
-OWNED_TABLES = (thread, saved_prompt, tag, upload, long_request)  # all other rows belong to a thread, or to nobody
+OWNED_TABLES = (thread, saved_prompt, tag, usage, upload, long_request)  # all other rows belong to a thread, or to nobody
 
 # The people who sign in by themselves. A person's name is the owner of what is theirs.
 person = sa.Table(

@@ -23,7 +23,8 @@ from ..search.result import MessagePlace, SearchHit, SearchResult, Standing
 from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from ..search.words import list_words
 from . import file_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
-from .ownership import exempt_query
+from .access import exempt_query
+from .row_security import pass_policies
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
@@ -93,7 +94,8 @@ def search(
         **{f"tags{number}": group for number, group in enumerate(tags)},
     }
     has_dates = bool(query.before or query.after)
-    found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
+    with pass_policies(connection):  # the hits are built from rows that pass them
+        found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
     rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
     return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
 

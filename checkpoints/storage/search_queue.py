@@ -7,9 +7,9 @@ import sqlalchemy as sa
 
 from ..history import Place
 from . import schema
+from .access import exempt_query
 from .batches import select_in_batches
 from .bulk_insert import insert_rows
-from .ownership import exempt_query
 
 _pending, _message = schema.search_pending.c, schema.message.c
 

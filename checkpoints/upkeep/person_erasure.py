@@ -43,7 +43,7 @@ def erase_person(database: Database, name: str) -> PersonErasure:
         require_other_admin(connection, account)
         names = _count_names(connection, account.name)
         erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name), *names)
-        for table in (schema.tag, schema.saved_prompt, schema.upload, schema.long_request):
+        for table in (schema.tag, schema.saved_prompt, schema.usage, schema.upload, schema.long_request):
             connection.execute(sa.delete(table).where(table.c.owner == account.name))
         person_rows.delete_links_of(connection, account.name)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))

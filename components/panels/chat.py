@@ -35,6 +35,7 @@ from components.views import (
     question_cards,
     time_marks,
 )
+from components.views.limit_notice import describe_limits
 from components.views.rerun_view import RerunView, describe_rerun
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
 from words import N_, _
@@ -103,7 +104,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     fields = {"version": version, "questions": questions, "title": turn.thread.title, **shown_run, "notice": notice}
     if turn.operations:
         fields["removed"] = None
-    composer = _describe_run_state(services, turn.thread, run)
+    composer = _describe_run_state(services, turn.thread, run) | {"limits": describe_limits(services.store)}
     return TurnChanges(
         {Ids.TITLE: {"children": turn.thread.title}},
         {Ids.TRANSCRIPT: {"fields": fields, "items": {"messages": messages}}, Ids.COMPOSER: {"fields": composer}},
@@ -219,6 +220,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     answering = {**describe_answerer(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
+    answering["limits"] = describe_limits(services.store)
     if thread is None:
         return {**_NO_THREAD, "running": False, "asking": False, "rest": None, "meter": None, **answering}
     state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))

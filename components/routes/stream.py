@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn = describe_nothing) -> None:
     create_frames = partial(stream_frames, services, describe_turn=describe_turn)
-    pages = OpenPages()
+    pages = OpenPages(separates_people=services.store.database.separates_owners)
 
     @server.websocket("/api/threads/{thread_id:path}/events")
     async def serve_events(socket: WebSocket, thread_id: str) -> None:

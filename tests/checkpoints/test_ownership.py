@@ -122,7 +122,13 @@ class Town:
             return tables.read(self.store, self.ann.thread)
 
 
-@pytest.fixture(params=["memory_store", pytest.param("postgres_store", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=[
+        "memory_store",
+        pytest.param("postgres_store", marks=pytest.mark.slow),
+        pytest.param("ordinary_store", marks=pytest.mark.slow),
+    ]
+)
 def town(request: pytest.FixtureRequest) -> Town:
     store: Store = request.getfixturevalue(request.param)
     store.database.separate_owners()

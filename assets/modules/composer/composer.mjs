@@ -188,7 +188,7 @@ function ComposerFoot({ data, tokens }) {
   return h(
     "div",
     { className: "composer-foot" },
-    h("span", { className: "composer-hint" }, data.demo ? h(DemoHint, { text: data.demo, canConnect: data.can_connect }) : h(KeysHint)),
+    h("span", { className: "composer-hint" }, data.limits ? h(LimitNotice, { text: data.limits }) : data.demo ? h(DemoHint, { text: data.demo, canConnect: data.can_connect }) : h(KeysHint)),
     h(
       "div",
       { className: "composer-status" },
@@ -197,5 +197,7 @@ function ComposerFoot({ data, tokens }) {
     ),
   );
 }
+
+const LimitNotice = ({ text }) => h("span", { className: "composer-limits", role: "status", "data-testid": "limits" }, text);
 
 const KeysHint = () => h("span", { className: "composer-keys" }, _("Enter sends, Shift + Enter breaks the line"));

@@ -4,7 +4,7 @@ const { Fragment, createElement: h } = window.React;
 
 /** Every icon that the page uses, by its name in the sprite. */
 export const ICONS = [
-  "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "box-arrow-up-right", "check-lg",
+  "arrow-clockwise", "arrow-counterclockwise", "arrow-down", "arrow-repeat", "arrow-up", "bar-chart", "box-arrow-up-right", "check-lg",
   "chevron-right", "circle-half", "clock-history", "copy", "diamond", "diamond-fill", "diagram-2", "download", "eraser",
   "exclamation-circle", "exclamation-triangle", "filetype-csv", "gear", "hand-index", "hand-thumbs-down", "hand-thumbs-down-fill", "hand-thumbs-up",
   "hand-thumbs-up-fill", "key", "keyboard", "layout-sidebar", "layout-sidebar-reverse", "layout-split", "list", "markdown", "moon-stars",

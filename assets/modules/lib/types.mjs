@@ -51,7 +51,7 @@
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
  * @typedef {{thread: string|null, version: number, running: boolean, asking: boolean, rest: string|null, fill: {key: string, text: string}|null,
  *   model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean, meter: MeterView|null,
- *   max_chars: number, graph: string, forms: Record<string, {fields: object[], has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
+ *   max_chars: number, limits?: string|null, graph: string, forms: Record<string, {fields: object[], has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
  *
  * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment; null: at the beginning
  * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system",

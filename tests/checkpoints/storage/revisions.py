@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0022": ["DROP TABLE usage", "ALTER TABLE channel_value DROP COLUMN owner"],
     "0021": ["DROP TABLE audit_entry", "DROP TABLE share"],
     "0020": ["DROP TABLE identity"],
     "0019": [f"DROP TABLE {name}" for name in ("session", "sign_in_counter", "upload", "long_request")],
@@ -41,7 +42,16 @@ _REVERSALS = {
 
 def revert_schema(connection: sa.Connection, revision: str) -> None:
     """Make the tables those of an earlier revision."""
+    if revision < "0022" and connection.dialect.name == "postgresql":
+        _drop_policies(connection)
     for statements in (_REVERSALS[later] for later in sorted(_REVERSALS, reverse=True) if later > revision):
         for statement in statements:
             connection.exec_driver_sql(statement)
     connection.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+
+
+def _drop_policies(connection: sa.Connection) -> None:
+    for (table,) in connection.exec_driver_sql("SELECT tablename FROM pg_policies").all():
+        connection.exec_driver_sql(f"DROP POLICY owned ON {table}")
+        connection.exec_driver_sql(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY")
+    connection.exec_driver_sql("DROP FUNCTION owns_thread")

@@ -8,8 +8,10 @@ import pytest
 
 from components.routes.open_pages import (
     MAX_PAGES,
+    MAX_PERSON_PAGES,
     MAX_THREAD_PAGES,
     MAX_UNREAD_PAGES,
+    MAX_UNREAD_PERSON_PAGES,
     MAX_UNREAD_THREAD_PAGES,
     OpenPages,
 )
@@ -17,11 +19,11 @@ from components.routes.open_pages import (
 LIMITS = {True: (MAX_THREAD_PAGES, MAX_PAGES), False: (MAX_UNREAD_THREAD_PAGES, MAX_UNREAD_PAGES)}
 
 
-def open_all(threads: Sequence[str], is_reading: Callable[[int], bool]) -> list[bool]:
+def open_all(threads: Sequence[str], is_reading: Callable[[int], bool], *, separates_people: bool = False) -> list[bool]:
     """Open pages of these conversations. Return whether each is still served after all were opened."""
 
     async def whole() -> list[bool]:
-        pages = OpenPages()
+        pages = OpenPages(separates_people=separates_people)
         tasks = [asyncio.create_task(asyncio.sleep(600)) for _ in threads]
         with ExitStack() as stack:
             for number, (task, thread) in enumerate(zip(tasks, threads, strict=True)):
@@ -65,3 +67,11 @@ def test_a_new_page_of_a_full_conversation_replaces_the_oldest_once_it_reads() -
     count = MAX_THREAD_PAGES + 1
     assert open_all(["a"] * count, lambda number: number < MAX_THREAD_PAGES) == [True] * count
     assert open_all(["a"] * count, lambda _: True) == [False] + [True] * MAX_THREAD_PAGES
+
+
+@pytest.mark.parametrize("reads", LIMITS)
+def test_one_person_takes_no_place_of_another(reads: bool) -> None:
+    most = MAX_PERSON_PAGES if reads else MAX_UNREAD_PERSON_PAGES
+    threads = ["bob\0a", *[f"ann\0{number}" for number in range(1000)]]
+    served = open_all(threads, lambda _: reads, separates_people=True)
+    assert served == [True, *[False] * (1000 - most), *[True] * most]

@@ -1,0 +1,114 @@
+"""Limits of a person: answers at once, tokens a day, and the room for what they store.
+
+The rows of the database are counted, so the limits hold for all processes that serve it. Storage alone is measured at most
+once a minute for each person: it takes as long as reading the sizes of all their messages.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from .errors import StateError
+from .sentence import sentence
+from .storage import postgresql, usage_rows
+from .storage.database import Database
+from .storage.thread_rows import from_time
+
+NOTICE_SHARE = 0.8  # of a limit, from which on the page says so
+MEGABYTE = 1_000_000
+_MEASURED_FOR = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class PersonLimits:
+    """The limits of each person; None: there is none."""
+
+    runs: int | None = None  # at once
+    tokens_a_day: int | None = None  # days begin at midnight in UTC
+    storage_bytes: int | None = None
+
+
+NO_LIMITS = PersonLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class PersonUse:
+    """What a person has of each limit; all of it is 0 without any limit."""
+
+    runs: int = 0
+    tokens_today: int = 0
+    storage_bytes: int = 0
+
+
+class LimitReachedError(StateError):
+    """A person has as much as they may have; nothing was done. The text says when it goes on."""
+
+
+class PersonMeter:
+    """Counts what the people of a database use, and refuses what is beyond their limits."""
+
+    def __init__(self, database: Database) -> None:
+        self.limits = NO_LIMITS
+        self._database = database
+        self._measured: dict[str, tuple[datetime, int]] = {}  # the storage of owners, in bytes
+
+    def count_use(self, owner: str, now: datetime) -> PersonUse:
+        """Count what an owner has of each limit."""
+        limits = self.limits
+        if limits == NO_LIMITS:
+            return PersonUse()
+        with self._database.begin_read() as connection:
+            tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
+            return PersonUse(runs, tokens, self._measure_storage(connection, owner, now) if limits.storage_bytes else 0)
+
+    def check_start(self, connection: sa.Connection, owner: str, now: datetime) -> None:
+        """Refuse one more answer, in the transaction that begins it. Raises `LimitReachedError`."""
+        self.check_storage(connection, owner, now)
+        max_runs, max_tokens = self.limits.runs, self.limits.tokens_a_day
+        if max_runs is None and max_tokens is None:
+            return
+        if max_runs is not None and connection.dialect.name == "postgresql":  # of two at once, the second one sees the first
+            connection.execute(postgresql.ADVISORY_LOCK, {"key": f"runs of {owner}"})
+        tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
+        if max_tokens is not None and tokens >= max_tokens:
+            raise LimitReachedError(_describe_day(max_tokens, now))
+        if max_runs is not None and runs >= max_runs:
+            raise LimitReachedError(
+                sentence(
+                    "As many answers are being written for you as you may have at once ({count}). "
+                    "Send it again when one of them has ended.",
+                    count=runs,
+                )
+            )
+
+    def check_storage(self, connection: sa.Connection, owner: str, now: datetime) -> None:
+        """Refuse to store more, in the transaction that would. Raises `LimitReachedError`."""
+        limit = self.limits.storage_bytes
+        if limit is not None and (used := self._measure_storage(connection, owner, now)) >= limit:
+            raise LimitReachedError(
+                sentence(
+                    "Your conversations take {used:,} MB of the {limit:,} MB that you may store. "
+                    "Ask who runs this Waymark for more room, or to erase some of them.",
+                    used=used // MEGABYTE,
+                    limit=limit // MEGABYTE,
+                )
+            )
+
+    def _measure_storage(self, connection: sa.Connection, owner: str, now: datetime) -> int:
+        measured = self._measured.get(owner)
+        if measured is None or not timedelta() <= now - measured[0] < _MEASURED_FOR:
+            self._measured[owner] = measured = (now, usage_rows.measure_storage(connection, owner).get(owner, 0))
+        return measured[1]
+
+
+def _describe_day(limit: int, now: datetime) -> str:
+    midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    hours, minutes = divmod(math.ceil((midnight - now).total_seconds() / 60), 60)
+    return sentence(
+        "You have used the {limit:,} tokens that you have for a day. It goes on at 00:00 UTC, in {hours} h {minutes} min.",
+        limit=limit,
+        hours=hours,
+        minutes=minutes,
+    )

@@ -1,0 +1,80 @@
+"""Row-level security of PostgreSQL: the second line behind the check of each statement (see ownership.py).
+
+The policies of the tables show a transaction the rows of the owner that it names in a setting, and without a setting none.
+What acts for everybody says so in a setting of its own. They bind the owner of the tables as well, and no superuser.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from .access import ACCESS, Access, exempt_query, find_access
+
+_NAME_FILES: Final = exempt_query(sa.text("SELECT set_config('waymark.files', :hashes, true)"))
+_PASSES_POLICIES: Final = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_log = logging.getLogger(__name__)
+
+
+def separate_owners(engine: sa.Engine) -> None:
+    """Let each transaction of an engine name its owner. One that was begun past `Database` sees nothing."""
+    with engine.connect() as connection:
+        if connection.exec_driver_sql(_PASSES_POLICIES).scalar():
+            _log.warning(
+                "PostgreSQL's role %s passes row-level security, the second line between people: "
+                "take a role that is no superuser",
+                engine.url.username or "of this process",
+            )
+    sa.event.listen(engine, "connect", _act_for_nobody)
+    sa.event.listen(engine, "begin", _begin_transaction)
+    engine.dispose()  # the sessions that were opened until now act for everybody
+
+
+def _act_for_nobody(connection: Any, _record: object) -> None:
+    connection.autocommit = True
+    connection.execute("SET waymark.everybody = ''")
+    connection.autocommit = False
+
+
+def _begin_transaction(connection: sa.Connection) -> None:
+    """Begin a transaction and name its owner in one message to the server: a second one would cost a tenth of a list.
+
+    The driver, which begins none within a transaction, has no such call. An error is left to the next statement: it finds
+    the transaction or the session broken, or begins a transaction without an owner.
+    """
+    options = connection.get_execution_options()
+    if ACCESS not in options:
+        return
+    raw: Any = connection.connection.driver_connection
+    access: Access | None = options[ACCESS]
+    level = f" ISOLATION LEVEL {raw.isolation_level.name.replace('_', ' ')}" if raw.isolation_level else ""
+    begin = f"BEGIN{level}{' READ ONLY' if raw.read_only else ''}; SET LOCAL waymark."
+    raw.pgconn.exec_(begin.encode() + (b"everybody = 'on'" if access is None else b"owner = " + _quote(raw, access.owner)))
+
+
+def _quote(raw: Any, text: str) -> bytes:
+    from psycopg.pq import Escaping  # noqa: PLC0415  (not with SQLite)
+
+    return bytes(Escaping(raw.pgconn).escape_literal(text.encode()))
+
+
+def name_files(connection: sa.Connection, hashes: Iterable[str]) -> None:
+    """Let the statements until the next call touch these files: who knows a hash knows the bytes, and nobody lists them."""
+    if connection.dialect.name == "postgresql" and find_access(connection) is not None:
+        connection.execute(_NAME_FILES, {"hashes": ",".join(hashes)})
+
+
+@contextmanager
+def pass_policies(connection: sa.Connection) -> Iterator[None]:
+    """Let the statements of the block, which name their owner, past the policies: those would look up each row's thread."""
+    if connection.dialect.name != "postgresql" or find_access(connection) is None:
+        yield
+        return
+    raw: Any = connection.connection.driver_connection
+    raw.pgconn.exec_(b"SET LOCAL waymark.everybody = 'on'")
+    try:
+        yield
+    finally:
+        raw.pgconn.exec_(b"SET LOCAL waymark.everybody = ''")  # after an error there is nothing to be read any more

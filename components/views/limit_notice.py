@@ -1,0 +1,27 @@
+"""The line under the field that tells a person of their limits before they are reached."""
+
+from checkpoints import Store
+from checkpoints.person_limits import NOTICE_SHARE, PersonLimits, PersonUse
+from words import _
+
+
+def describe_limits(store: Store) -> str | None:
+    """Describe the limits that are nearly reached; None far from all of them."""
+    limits, use = store.meter.limits, store.meter.count_use(store.database.name_owner(), store.now())
+    return " ".join(_list_notices(limits, use)) or None
+
+
+def _list_notices(limits: PersonLimits, use: PersonUse) -> list[str]:
+    notices = []
+    if (percent := _measure(use.tokens_today, limits.tokens_a_day)) is not None:
+        notices.append(_("{percent} % of your tokens for today are used. They begin anew at 00:00 UTC.", percent=percent))
+    if (percent := _measure(use.storage_bytes, limits.storage_bytes)) is not None:
+        notices.append(_("{percent} % of the room for your conversations is used.", percent=percent))
+    if limits.runs is not None and limits.runs > 1 and _measure(use.runs, limits.runs) is not None:
+        notices.append(_("{count} of your {limit} answers at once are being written.", count=use.runs, limit=limits.runs))
+    return notices
+
+
+def _measure(used: int, limit: int | None) -> int | None:
+    """Return the part of a limit that is used, in percent; None where that is no news."""
+    return None if limit is None or used < NOTICE_SHARE * limit else min(100, used * 100 // limit)
