@@ -105,6 +105,8 @@ def _select_matches(
 ) -> Sequence[sa.Row[Any]]:
     """Return the newest matches: of the entries that probably have enough, or else of all, such as the owner's few own."""
     is_postgresql = connection.dialect.name == "postgresql"
+    if is_own and is_postgresql:  # which takes each mark for a frequent word, and would read all entries
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
     every = _write_statement(_POSTGRESQL_ALL if is_postgresql else _SQLITE, tag_count)
     if not is_own and (is_postgresql or has_dates):
         newest, is_whole = (_limit_to_dates if has_dates else _limit_to_newest)(connection, values)
