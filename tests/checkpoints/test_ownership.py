@@ -67,6 +67,7 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
         "key": CandidateKey(ids.run, 1),
         "rerun": Rerun(UNKNOWN, thread_id, "", {}, (ids.message,)),
         "source_hash": ids.source,
+        "job": "{}",
         "this": thread_id,
         "messages": [one],
         **dict.fromkeys(("first", "new", "message"), one),

@@ -27,7 +27,7 @@ def test_every_event_comes_through_as_it_was(event: Event) -> None:
 
 
 def test_every_kind_of_event_can_be_sent() -> None:
-    kinds = {kind.__name__ for kind in get_args(Event)}
+    kinds = {kind.__name__ for kind in get_args(Event)} - {"RunQueued"}  # each process reads it for itself
     plain = {kind.__name__ for kind in _NAMES}
     assert plain | {"TextDelta", "CandidateProgress", "MessageAdded", "RunStarted"} == kinds
 
