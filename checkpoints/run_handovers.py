@@ -65,10 +65,10 @@ class RunHandovers(RunEnds):
     def change_job(self, run: Run, job: str) -> None:
         """Change how another worker drives a run on, or what follows it."""
         with self._store.database.begin_write() as connection:
-            thread_rows.load_thread(
-                connection, run.thread_id, include_deleted=True
-            )  # locked: who takes the run writes it too
-            connection.execute(sa.update(schema.run).where(schema.run.c.id == run.id).values(job=job))
+            # Locked: who takes the run writes it, too.
+            thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
+            own = sa.and_(schema.run.c.id == run.id, schema.run.c.thread_id == run.thread_id)
+            connection.execute(sa.update(schema.run).where(own).values(job=job))
 
     def is_driven(self, run: Run) -> bool:
         """Return whether the process that drives a run, or has ended it, lives."""
