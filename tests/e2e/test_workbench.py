@@ -163,10 +163,13 @@ def test_the_menu_says_everything_in_words_and_goes_by_keys(shared_server: Serve
         "Conversation settings",
         "History of changes",
         "Export",
+        "Share…",
         "Import",
+        "Usage",
         "Summarise…",
         "Run again…",
         "Sessions",
+        "Audit log",
         "Keys",
         "Clear conversation",
     ]
