@@ -130,6 +130,7 @@ async def ask(office: Office, person: str, request: walk.Request, things: Things
     return reply.status_code, blur(reply.text + str(headers), things)
 
 
+@pytest.mark.slow
 def test_every_request_with_anothers_ids_is_answered_as_if_they_never_were(serve: Any) -> None:
     async def story() -> None:
         async with serve() as office:

@@ -170,6 +170,7 @@ def test_the_headers_let_nothing_run_load_remember_or_find_it(start: Open) -> No
     run(story)
 
 
+@pytest.mark.slow
 def test_120_hostile_texts_run_and_load_nothing(start: Open) -> None:
     async def story() -> None:
         async with start() as app, browse(app) as stranger:

@@ -32,6 +32,7 @@ def expect_states(page: Page, *states: str) -> None:
         expect(candidate(page, number)).to_have_attribute("data-state", state)
 
 
+@pytest.mark.slow
 def test_two_models_answer_side_by_side_and_the_conversation_goes_on_from_one(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

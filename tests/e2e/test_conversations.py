@@ -65,6 +65,7 @@ def test_the_first_answer_gives_a_title_that_can_be_undone(start: Start, visit: 
     page.expect_messages(2)
 
 
+@pytest.mark.slow
 def test_conversations_are_renamed_pinned_and_archived_in_the_list(server: Server, visit: Visit) -> None:
     page = visit(server)
     for text in ("One", "Two", "Three"):

@@ -17,6 +17,7 @@ def work(page: Page) -> Locator:
     return page.tab.get_by_test_id("work")
 
 
+@pytest.mark.slow
 def test_the_work_of_a_sub_agent_is_folded_below_its_call_as_it_comes(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path, SCOUTS)))
     page.send("far")

@@ -24,6 +24,7 @@ def question(page: Page) -> Locator:
     return page.tab.get_by_test_id("question")
 
 
+@pytest.mark.slow
 def test_a_graph_answers_asks_and_is_restored_and_undone_with_its_values(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path)))
     expect(page.tab.get_by_test_id("model")).to_contain_text("graph:graph")
@@ -112,6 +113,7 @@ def test_a_new_conversation_from_a_message_goes_on_with_the_values(start: Start,
     assert page.answer() == "2: other"
 
 
+@pytest.mark.slow
 def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path, TRIP)))
     form = page.tab.get_by_role("form", name="Inputs of the graph")

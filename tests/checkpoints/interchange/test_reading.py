@@ -124,6 +124,7 @@ def test_a_message_of_megabytes_is_refused_as_bytes(is_escaped: bool) -> None:
     assert _measure_peak(json.dumps(whole, ensure_ascii=is_escaped).encode(), None) < 8  # the text alone takes four
 
 
+@pytest.mark.slow
 def test_small_messages_are_kept_as_bytes_until_all_are_checked() -> None:
     lines = [(f"m{number}", f"m{number - 1}" if number else None, HumanMessage("x")) for number in range(2_000)]
     whole = json.loads(shapes.written(lines, ["m1999"]))
