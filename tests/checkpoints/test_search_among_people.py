@@ -10,6 +10,8 @@ from checkpoints.storage import search_hits
 from tests.checkpoints.test_saving_cost import count_steps
 from tests.checkpoints.test_search import find
 
+pytestmark = pytest.mark.slow
+
 WORDS = ("a heron", "a heron, and a kingfisher", "herons")
 
 

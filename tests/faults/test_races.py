@@ -11,6 +11,8 @@ from tests.faults.page import PageClient
 from tests.rounds import sample
 from tests.servers import Server
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = sample(range(6), 2)
 
 

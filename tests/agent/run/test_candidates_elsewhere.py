@@ -14,6 +14,8 @@ from tests.agent.run.test_worker import TestWire, Wires, freeze
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
+pytestmark = pytest.mark.slow
+
 Story = Callable[[Running, Running, FakeOpenAI, FakeOpenAI], Awaitable[None]]
 SOME, OTHER = "openai:some", "openai:other"
 HANGING = Fault("hang", Say("one two three"), after_tokens=1)

@@ -16,6 +16,8 @@ from tests.agent.run.test_worker import freeze
 from tests.agent.running import Running, tool
 from tests.fakes.openai import Call, Fault, Say
 
+pytestmark = pytest.mark.slow
+
 HANGING = Fault("hang", Say("b c"), after_tokens=1)
 
 
@@ -112,7 +114,6 @@ def test_a_dead_process_is_followed_unless_a_person_has_left(postgres_url: str, 
     play(story, postgres_url, HANGING, Say("c"), Say("d"))
 
 
-@pytest.mark.slow
 def test_a_process_that_ends_leaves_the_next_question_to_another(postgres_url: str) -> None:
     async def story(one: Running, other: Running) -> None:
         await one.until(lambda: latest(one).draft.text)
