@@ -21,7 +21,8 @@ from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError
 from components.page import LISTS
-from config import AgentDefinition, Settings, SettingsError
+from config import Settings, SettingsError
+from setting_types import AgentDefinition
 from tests.app_process import ROOT, read_environment, run_app
 from tests.checkpoints.conversations import new
 from tests.page_key import read_page_key

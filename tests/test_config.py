@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from config import NAME_RULE, AgentDefinition, PriceDefinition, Settings, SettingsError, load_settings
+from config import Settings, SettingsError, load_settings
+from setting_types import NAME_RULE, AgentDefinition, PriceDefinition
 
 CANARY = "sk-canary-0123456789"
 

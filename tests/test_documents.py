@@ -47,9 +47,10 @@ from components.services import MAX_READ_SECONDS
 from components.views import channels_view, list_rows, question_cards, shown_text, value_tree, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
-from config import PROVIDER_KEYS, Settings, load_settings
+from config import Settings, load_settings
 from page_server import ALLOWED_ROUTES
 from server import dash_requests, guard, handshakes, open_files, protocol, request_rate
+from setting_types import PROVIDER_KEYS
 from supply.pins import GUEST_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -16,7 +16,8 @@ from agent.models.finish_reasons import read_finish_reason
 from agent.models.keys import ProviderKeys
 from agent.models.providers import PROVIDERS
 from checkpoints import RunState
-from config import PROVIDER_KEYS, SettingsError, load_settings
+from config import SettingsError, load_settings
+from setting_types import PROVIDER_KEYS
 from tests.agent.running import running
 
 PACKAGE = '''
