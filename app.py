@@ -9,7 +9,6 @@ if __name__ == "__main__":
 import asyncio
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
+import agent_factory
 import command_line
 import commands
 import entering
@@ -25,26 +25,17 @@ import factory
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.replaceable import ReplaceableModels
-from agent.run.background import RunFollower
-from agent.run.blocking import BlockingPool
-from agent.run.building import build_runner
-from agent.run.hub import RunHub
-from agent.run.judge import Judge
 from agent.run.run_ids import read_run_ids
-from agent.run.titles import TitleWriter
-from agent.subagents.agents import Agents
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
-from checkpoints import EVERYBODY, Runs, Store, StoreUnavailableError, act_for
-from components.model_connector import ModelConnector
-from components.rendering import Renderer
+from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
 from components.services import Services
 from config import Settings, SettingsError, load_settings
 from connecting import EnvFileConnector
-from joining import Role, build_long_requests, build_uploads, join_workers
-from loading import AgentLoader, DeferredGraph
-from page_server import build_guard, format_host
+from joining import Role, join_workers
+from loading import AgentLoader
+from page_server import WayIn, build_guard, format_host
 from server import garbage
 from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
@@ -52,10 +43,9 @@ from server.serving import open_listener, serve_until_signal
 from server.session_door import SessionDoor
 from server.terminal import configure_log, escape_controls
 from server.working import run_until_signal
+from service_factory import Parts, build_services
 
 if TYPE_CHECKING:
-    from agent.guests.catalog import GuestCatalog
-    from checkpoints.workers import Workers
     from server.metrics import Metrics
 
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
@@ -112,37 +102,46 @@ def create_app(
     """
     remove_tracing_variables()
     factory.check_access(settings)
-    loader = AgentLoader(lambda: factory.load_agent(settings, configured))
-    configured = models or factory.build_models(settings, prepare=loader.load)
-    catalog = ReplaceableModels(configured)
-    is_shared = settings.auth in ("proxy", "password", "oidc")
-    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not is_shared else None  # keys are for all
-    tracer = tracer or factory.build_tracer(settings)
-    factory.check_tools(settings)
-    factory.check_titles(settings, configured)
-    agents = factory.build_agents(settings, configured)
-    guests = factory.load_guests(settings)
-    store = store or factory.open_store(settings)
-    workers = join_workers(store, settings, role)
-    store.meter.limits = factory.build_person_limits(settings)
-    if is_shared:
-        store.database.separate_owners()
-    services = _build_services(settings, store, catalog, tracer, loader, agents, guests, on_time_travel, connector, workers)
-    if workers is None:  # else: see RunWorker
+    parts = _prepare_parts(settings, role, store, models, tracer, env_file, on_time_travel)
+    services = build_services(parts)
+    if parts.workers is None:  # else: see RunWorker
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
     people = entering.build_people(settings, address, services) if role != "work" else None
     sign_in = people.door if people else entering.build_sign_in(settings, port, address, _print_link)
     entering.record_sign_ins(sign_in, settings, services)
     metrics = _build_metrics(settings, services)
-    proxy, public_url = factory.build_proxy(settings), settings.public_url
-    networks = settings.proxy_networks or ()
-    guard = build_guard(
-        services, settings.host, port, sign_in, metrics, proxy=proxy, public_url=public_url, people=people, proxies=networks
-    )
+    way_in = WayIn(sign_in, people, factory.build_proxy(settings), settings.proxy_networks or (), settings.public_url)
+    guard = build_guard(services, settings.host, port, way_in, metrics)
     watched = note_requests(metrics.watch(guard) if metrics else guard)
-    asgi = add_lifespan(watched, partial(_close_parts, services, loader, metrics, sign_in))
-    return App(asgi, services, sign_in, public_url or address, loader, metrics)
+    asgi = add_lifespan(watched, partial(_close_parts, services, parts.loader, metrics, sign_in))
+    return App(asgi, services, sign_in, settings.public_url or address, parts.loader, metrics)
+
+
+def _prepare_parts(
+    settings: Settings,
+    role: Role,
+    store: Store | None,
+    models: ConfiguredModels | None,
+    tracer: Tracer | None,
+    env_file: Path | None,
+    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
+) -> Parts:
+    """Build what was not passed in. The store is opened last: nothing is open when a setting is refused."""
+    loader = AgentLoader(lambda: agent_factory.load_agent(settings, configured))
+    configured = models or factory.build_models(settings, prepare=loader.load)
+    catalog, has_people = ReplaceableModels(configured), settings.auth in ("proxy", "password", "oidc")
+    connector = EnvFileConnector(catalog, loader.load, env_file) if env_file and not has_people else None  # keys are for all
+    tracer = tracer or factory.build_tracer(settings)
+    agent_factory.check_tools(settings)
+    factory.check_titles(settings, configured)
+    agents, guests = agent_factory.build_agents(settings, configured), agent_factory.load_guests(settings)
+    store = store or factory.open_store(settings)
+    workers = join_workers(store, settings, role)
+    store.meter.limits = factory.build_person_limits(settings)
+    if has_people:
+        store.database.separate_owners()
+    return Parts(settings, store, catalog, tracer, loader, agents, guests, connector, workers, on_time_travel)
 
 
 def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
@@ -170,78 +169,6 @@ async def _close_parts(
         sign_in.close()
     if metrics is not None:
         logging.getLogger().removeHandler(metrics)
-
-
-def _build_services(
-    settings: Settings,
-    store: Store,
-    models: ReplaceableModels,
-    tracer: Tracer,
-    loader: AgentLoader,
-    agents: Agents,
-    guests: "GuestCatalog | None",
-    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
-    connector: ModelConnector | None,
-    workers: "Workers | None",
-) -> Services:
-    pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
-    hub, runs, blocking = RunHub(), Runs(store), BlockingPool(pool)
-    prices, wire = factory.build_prices(settings), factory.build_wire(store, hub, blocking)
-    runner = build_runner(
-        store,
-        runs,
-        hub,
-        DeferredGraph(loader, blocking),
-        models,
-        blocking=blocking,
-        limits=factory.build_limits(settings),
-        tracer=tracer,
-        default_policy=settings.time_travel,
-        numbers=settings.message_numbers,
-        on_time_travel=on_time_travel,
-        followers=_build_followers(settings, store, runs, hub, models, blocking, tracer),
-        agents=agents,
-        guests=factory.build_guest_driver(guests, store, hub, blocking),
-        wire=wire,
-        workers=workers,
-    )
-    return Services(
-        store,
-        runs,
-        runner,
-        hub,
-        pool,
-        models=models,
-        is_loaded=lambda: loader.agent is not None,
-        connector=connector,
-        tracer=tracer,
-        prices=prices,
-        renderer=Renderer(),
-        long_requests=build_long_requests(store, blocking),
-        uploads=build_uploads(store, blocking),
-        wire=wire,
-        sign_out_url=settings.sign_out_url,
-        has_passwords=settings.auth == "password",
-        audit_days=settings.audit_days,
-    )
-
-
-def _build_followers(
-    settings: Settings,
-    store: Store,
-    runs: Runs,
-    hub: RunHub,
-    models: ReplaceableModels,
-    blocking: BlockingPool,
-    tracer: Tracer,
-) -> list[RunFollower]:
-    """Return the parts that act after the ends of runs."""
-    followers: list[RunFollower] = []
-    if settings.titles == "on":
-        followers.append(TitleWriter(store, runs, hub, models, blocking, tracer, settings.titles_model))
-    if settings.judge == "on":
-        followers.append(Judge(store, runs, hub, models, blocking, tracer))
-    return followers
 
 
 def _print_link(link: str) -> None:

@@ -1,4 +1,4 @@
-"""Build what the settings name: models, tools, agents, MCP servers, limits, the tracer, the store, and the sessions.
+"""Build what the settings name: models, limits, the tracer, the store, and the sessions.
 
 Each function raises `SettingsError` for a setting that it cannot use.
 """
@@ -11,34 +11,23 @@ from typing import TYPE_CHECKING
 from agent.context.prices import ModelPrice, Prices
 from agent.graph.budgets import Budget
 from agent.graph.state import Limits
-from agent.guests.definitions import GraphLoadError
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters
 from agent.run.blocking import BlockingPool
-from agent.run.drivers import GuestRuns
 from agent.run.hub import RunHub
-from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
-from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
-from agent.tracing.environment import switch_off_library_tracing
 from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import LOCAL_OWNER, MAIN, Database, Runs, Store
+from checkpoints import LOCAL_OWNER, Database, Runs, Store
 from checkpoints.person_limits import MEGABYTE, PersonLimits
 from config import Settings, SettingsError
-from graph_files import list_graphs
-from loading import LoadedAgent
 from server.session_door import PAGE_KEY_HEADER
 from server.session_file import SessionFile, load_sessions
 from server.trusted_proxy import SECRET_HEADER, TrustedProxy
 
 if TYPE_CHECKING:
-    from langchain_core.tools import BaseTool
-
-    from agent.guests.catalog import GuestCatalog
     from agent.run.postgresql_wire import PostgresqlWire
-    from agent.tools.mcp import McpServer
 
 
 def build_models(settings: Settings, prepare: Callable[[], object] = lambda: None) -> ConfiguredModels:
@@ -176,30 +165,6 @@ def build_prices(settings: Settings) -> Prices:
     return {spec: ModelPrice(price.input, price.output, price.cached) for spec, price in settings.prices.items()}
 
 
-def check_files_dir(settings: Settings) -> None:
-    """Refuse a folder of files through which a model could read keys or the conversations. Raises SettingsError."""
-    if settings.files_dir is None:
-        return
-    folder, data = settings.files_dir.resolve(), settings.data_dir.resolve()
-    if (folder / ".env").exists():
-        raise SettingsError(
-            f"FILES_DIR {folder} holds a file .env, with keys. Name a folder with nothing but files to read."
-        )
-    kept = [data, *(Path(name).resolve() for name in (".env", "waymark.toml") if Path(name).exists())]
-    if url := settings.connection_url.partition("sqlite:///")[2]:
-        kept.append(Path(url).resolve())
-    if folder.is_relative_to(data) or any(path.is_relative_to(folder) for path in kept):
-        raise SettingsError(f"FILES_DIR {folder} holds Waymark's data or settings. Name a folder beside them.")
-
-
-def check_tools(settings: Settings) -> None:
-    """Refuse settings with which no tools can be built. Raises SettingsError."""
-    check_files_dir(settings)
-    for field, names in (("tools_enabled", settings.tools_enabled), ("tools_approval", settings.tools_approval)):
-        if not set(names or ()) <= set(TOOL_NAMES):
-            raise SettingsError(f"{settings.name_source(field)} must be a list of tools' names: {', '.join(TOOL_NAMES)}.")
-
-
 def check_titles(settings: Settings, models: ConfiguredModels) -> None:
     """Refuse a model for titles that cannot be used. Raises SettingsError."""
     if settings.titles_model is None:
@@ -208,18 +173,6 @@ def check_titles(settings: Settings, models: ConfiguredModels) -> None:
         models.check_model(settings.titles_model, settings.name_source("titles_model"))
     except ModelConfigurationError as error:
         raise SettingsError(str(error)) from error
-
-
-def build_tools(settings: Settings) -> "list[BaseTool]":
-    from agent.tools.registry import select_tools  # noqa: PLC0415  (see load_agent)
-
-    check_tools(settings)
-    return select_tools(
-        tavily_api_key=settings.tavily_api_key,
-        tavily_base_url=settings.tavily_base_url,
-        files_dir=settings.files_dir,
-        enabled=settings.tools_enabled,
-    )
 
 
 def build_limits(settings: Settings) -> Limits:
@@ -232,93 +185,3 @@ def build_limits(settings: Settings) -> Limits:
         branch=Budget(settings.limits_branch_answers, settings.limits_branch_calls, settings.limits_branch_seconds),
         max_depth=settings.limits_depth,
     )
-
-
-def build_agents(settings: Settings, models: ConfiguredModels) -> Agents:
-    """Return the sub-agents: the built-in ones, overridden by the file's; none where `ask_agent` is not enabled."""
-    for name, definition in settings.agents.items():
-        place = f"[agents.{name}]"
-        if name == MAIN:
-            raise SettingsError(f"{place} in waymark.toml cannot be: {MAIN} is the agent that the user talks to.")
-        for tool in definition.tools:
-            if tool not in TOOL_NAMES and tool.partition("__")[0] not in settings.mcp:
-                raise SettingsError(f"{place} tools in waymark.toml: there is no tool {tool[:80]!r}.")
-            if tool in MAIN_AGENT_TOOLS:
-                reason = "its branches are branches of the conversation"
-                raise SettingsError(f"{place} tools in waymark.toml: {tool} is a tool of the main agent alone: {reason}.")
-        try:
-            models.check_model(definition.model)
-        except ModelConfigurationError as error:
-            raise SettingsError(f"{place} model in waymark.toml cannot be used. {error}") from error
-    if settings.tools_enabled is not None and ASK_AGENT not in settings.tools_enabled:
-        return {}
-    configured = {
-        name: Agent(name, definition.instructions, definition.tools, definition.description, definition.model)
-        for name, definition in settings.agents.items()
-    }
-    return BUILT_IN_AGENTS | configured
-
-
-def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
-    """Import the agent's libraries, and build the parts that need them. It takes as long as half of the rest of the start.
-
-    The settings were checked before (see `create_app`).
-    """
-    switch_off_library_tracing()
-    from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: PLC0415
-
-    from agent.graph.graph import build_graph  # noqa: PLC0415
-    from agent.tools.mcp import McpServers  # noqa: PLC0415
-    from agent.tools.registry import select_graph_tools  # noqa: PLC0415
-
-    tools, approval, numbers = build_tools(settings), set(settings.tools_approval or ()), settings.message_numbers
-    mcp = McpServers(_build_mcp_servers(settings), tools, approval)
-    graph_tools = select_graph_tools(settings.tools_enabled, numbers)
-    models.load_offered_models()
-    for tool in (*tools, *graph_tools):
-        convert_to_openai_tool(tool)  # LangChain keeps the schema: the first message would wait for it
-    return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
-
-
-def load_guests(settings: Settings) -> "GuestCatalog | None":
-    """Import the files of the graphs that the settings name; None without any, when no library is imported for them.
-
-    Raises `SettingsError`, whose text names the file and the line.
-    """
-    definitions = list_graphs(settings)
-    if not definitions:
-        return None
-    switch_off_library_tracing()  # a langgraph.json may have set its variables again
-    from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
-
-    try:
-        return GuestCatalog.load_graphs(definitions, default=definitions[0].name if settings.graph else "")
-    except GraphLoadError as error:
-        raise SettingsError(str(error)) from error
-
-
-def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns | None:
-    """Return the driver of the guest graphs, with the saver of their states; None without graphs."""
-    if guests is None:
-        return None
-    from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
-    from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
-
-    return GuestDriver(store, Runs(store), hub, guests, WaymarkSaver(store, takes_unfit_messages=False), blocking)
-
-
-def _build_mcp_servers(settings: Settings) -> "list[McpServer]":
-    from agent.tools.mcp import McpServer  # noqa: PLC0415
-
-    return [
-        McpServer(
-            name,
-            command=definition.command,
-            args=definition.args,
-            env={key: value.get_secret_value() for key, value in definition.env.items()},
-            url=definition.url,
-            headers={key: value.get_secret_value() for key, value in definition.headers.items()},
-            approval=definition.approval,
-        )
-        for name, definition in settings.mcp.items()
-    ]

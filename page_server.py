@@ -1,12 +1,13 @@
 """The page's server: its routes, Dash with the panels, and the guard before them."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from dash import Dash
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Scope
 
 from checkpoints.limits import MAX_MESSAGE_CHARS
 from checkpoints.serde import replace_lone_surrogates
@@ -129,47 +130,51 @@ ALLOWED_ROUTES = AllowedRoutes(
 )
 
 
-def build_guard(
-    services: Services,
-    host: str,
-    port: int,
-    sign_in: SessionDoor | None,
-    metrics: "Metrics | None" = None,
-    *,
-    proxy: TrustedProxy | None = None,
-    public_url: str | None = None,
-    people: "People | None" = None,
-    proxies: Sequence[Network] = (),
-) -> Guard:
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """How people come in: by a sign-in of ours or a proxy's, from which networks, and under which public address."""
+
+    sign_in: SessionDoor | None
+    people: "People | None"
+    proxy: TrustedProxy | None
+    networks: Sequence[Network]
+    public_url: str | None
+
+
+def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics: "Metrics | None" = None) -> Guard:
     """Build the page's server, and the guard before it. `host` and `port` are those that it listens on.
 
-    Where `people` sign in here, and a proxy adds TLS, no other address but this machine's is served.
+    Where people sign in here, and a proxy adds TLS, no other address but this machine's is served.
     """
     server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    page_files = load_page_files()
-    session_routes.add_routes(server, sign_in)
+    page_files, public_url = load_page_files(), way_in.public_url
+    session_routes.add_routes(server, way_in.sign_in)
     allowed = replace(ALLOWED_ROUTES, immutable_prefixes=(f"{page_files.root}/",))
-    if people is not None:
-        allowed = _add_people(server, people, allowed)
+    if way_in.people is not None:
+        allowed = _add_people(server, way_in.people, allowed)
         host = "127.0.0.1" if public_url else host
     if metrics is not None:
         metrics.add_route(server)
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
-    page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
-    served = LongRequestLayer(page, services.long_requests)
-    read_address, has_people = partial(read_client_address, proxies=proxies), services.store.database.separates_owners
-    audited = ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
+    read_address = partial(read_client_address, proxies=way_in.networks)
     return Guard(
-        serve_static_files(audited, page_files),
+        serve_static_files(_add_layers(server, dash, services, read_address), page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
-        sign_in=sign_in,
-        proxy=proxy,
+        sign_in=way_in.sign_in,
+        proxy=way_in.proxy,
         public_url=public_url,
         content_security_policy=lambda: policy,
         routes=allowed,
         read_address=read_address,
     )
+
+
+def _add_layers(server: FastAPI, dash: Dash, services: Services, read_address: Callable[[Scope], str]) -> ASGIApp:
+    page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
+    served: ASGIApp = LongRequestLayer(page, services.long_requests)
+    has_people = services.store.database.separates_owners
+    return ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
 
 
 def _add_people(server: FastAPI, people: "People", allowed: AllowedRoutes) -> AllowedRoutes:

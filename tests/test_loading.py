@@ -8,7 +8,7 @@ from threading import Event
 import httpx
 import pytest
 
-import factory
+import agent_factory
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
@@ -22,7 +22,7 @@ from tests.app_process import PATIENCE
 def test_the_page_is_there_and_a_message_is_stored_and_waits_while_the_agent_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, released, load_agent = Event(), Event(), factory.load_agent
+    asked, released, load_agent = Event(), Event(), agent_factory.load_agent
 
     def load_late(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
         asked.set()
@@ -52,7 +52,7 @@ def test_the_page_is_there_and_a_message_is_stored_and_waits_while_the_agent_is_
         assert ended.state is RunState.DONE
         await app.close()
 
-    monkeypatch.setattr(factory, "load_agent", load_late)
+    monkeypatch.setattr(agent_factory, "load_agent", load_late)
     asyncio.run(story())
 
 

@@ -12,7 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-import factory
+import agent_factory
 from agent.models.catalog import ConfiguredModels
 from agent.run.run_ids import read_run_ids
 from app import App, create_app
@@ -101,7 +101,7 @@ def test_without_a_key_there_are_no_metrics(tmp_path: Path) -> None:
 def test_it_is_ready_once_the_agent_is_loaded_and_while_the_database_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released, load_agent = threading.Event(), factory.load_agent
+    released, load_agent = threading.Event(), agent_factory.load_agent
 
     def load_late(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
         assert released.wait(PATIENCE)
@@ -123,7 +123,7 @@ def test_it_is_ready_once_the_agent_is_loaded_and_while_the_database_answers(
         await app.close()
         return [(each.status_code, each.json()["status"]) for each in answers]
 
-    monkeypatch.setattr(factory, "load_agent", load_late)
+    monkeypatch.setattr(agent_factory, "load_agent", load_late)
     assert asyncio.run(story()) == [(503, "starting"), (200, "ok"), (503, "degraded")]
 
 

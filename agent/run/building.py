@@ -59,18 +59,7 @@ def build_runner(
     candidates = CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts)
     time_travel = TimeTravelBuilder(store, runs, inputs, MoveAnnouncer(tracer, on_time_travel), default_policy, numbers)
     driver = RunDriver(
-        store=store,
-        runs=runs,
-        hub=hub,
-        graph=graph,
-        catalog=catalog,
-        inputs=inputs,
-        limits=limits,
-        agents=sub_agents,
-        time_travel=time_travel,
-        blocking=blocking,
-        drafts=drafts,
-        candidates=candidates,
+        store, runs, hub, graph, catalog, inputs, limits, sub_agents, time_travel, blocking, drafts, candidates
     )
     drivers = Drivers(driver, guests, drafts, time_travel)
     all_followers = list(followers)
@@ -82,15 +71,35 @@ def build_runner(
     all_followers.append(reruns)  # it starts runs itself
     conclusions = ConclusionWriter(store, catalog, blocking, limits)
     runner = Runner(
-        *(store, catalog, inputs, starter, reruns, active_runs, watchdog, blocking),
-        *(all_followers, default_policy, conclusions, guests, candidates),
+        store,
+        catalog,
+        inputs,
+        starter,
+        reruns,
+        active_runs,
+        watchdog,
+        blocking,
+        all_followers,
+        default_policy,
+        conclusions,
+        guests,
+        candidates,
     )
     if workers is not None:
-        from agent.run.taking import RunTaker  # noqa: PLC0415  (for several processes)
-        from agent.run.worker import RunWorker  # noqa: PLC0415  (as above)
-
-        taking = (store, runs, inputs, starter.preparer, active_runs, watchdog, reruns, all_followers, wire, blocking)
-        driving = (active_runs, watchdog, reruns, candidates, RunTaker(*taking), blocking)
-        runner.worker = starter.fleet = RunWorker(workers, runs, wire, *driving)
-        active_runs.max_runs, active_runs.confirm_hold = workers.max_runs, runner.worker.confirm_hold
+        _add_worker(runner, workers, runs, wire)
     return runner
+
+
+def _add_worker(runner: Runner, workers: "Workers", runs: Runs, wire: Wire) -> None:
+    """Let a runner act as one process among several."""
+    from agent.run.taking import RunTaker  # noqa: PLC0415  (for several processes)
+    from agent.run.worker import RunWorker  # noqa: PLC0415  (as above)
+
+    active_runs, watchdog, reruns = runner.active_runs, runner.watchdog, runner.reruns
+    followers, blocking = runner.followers, runner.blocking
+    taker = RunTaker(
+        runner.store, runs, runner.inputs, runner.starter.preparer, active_runs, watchdog, reruns, followers, wire, blocking
+    )
+    worker = RunWorker(workers, runs, wire, active_runs, watchdog, reruns, runner.candidates, taker, blocking)
+    runner.worker = runner.starter.fleet = worker
+    active_runs.max_runs, active_runs.confirm_hold = workers.max_runs, worker.confirm_hold

@@ -1,0 +1,109 @@
+"""Build the services: the parts behind the page, joined."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import agent_factory
+import factory
+from agent.models.replaceable import ReplaceableModels
+from agent.run.background import RunFollower
+from agent.run.blocking import BlockingPool
+from agent.run.building import build_runner
+from agent.run.hub import RunHub
+from agent.run.judge import Judge
+from agent.run.runner import Runner
+from agent.run.titles import TitleWriter
+from agent.subagents.agents import Agents
+from agent.time_travel.policy import TimeTravelEvent
+from agent.tracing.protocol import Tracer
+from checkpoints import Runs, Store
+from components.model_connector import ModelConnector
+from components.rendering import Renderer
+from components.services import Services
+from config import Settings
+from joining import build_long_requests, build_uploads
+from loading import AgentLoader, DeferredGraph
+
+if TYPE_CHECKING:
+    from agent.guests.catalog import GuestCatalog
+    from agent.run.postgresql_wire import PostgresqlWire
+    from checkpoints.workers import Workers
+
+MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts that the settings name, checked and not joined yet."""
+
+    settings: Settings
+    store: Store
+    models: ReplaceableModels
+    tracer: Tracer
+    loader: AgentLoader
+    agents: Agents
+    guests: "GuestCatalog | None"
+    connector: ModelConnector | None
+    workers: "Workers | None"
+    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = ()
+
+
+def build_services(parts: Parts) -> Services:
+    settings, store = parts.settings, parts.store
+    pool = ThreadPoolExecutor(MAX_POOL_THREADS, thread_name_prefix="waymark")
+    hub, runs, blocking = RunHub(), Runs(store), BlockingPool(pool)
+    wire = factory.build_wire(store, hub, blocking)
+    return Services(
+        store,
+        runs,
+        _build_runner(parts, runs, hub, blocking, wire),
+        hub,
+        pool,
+        models=parts.models,
+        is_loaded=lambda: parts.loader.agent is not None,
+        connector=parts.connector,
+        tracer=parts.tracer,
+        prices=factory.build_prices(settings),
+        renderer=Renderer(),
+        long_requests=build_long_requests(store, blocking),
+        uploads=build_uploads(store, blocking),
+        wire=wire,
+        sign_out_url=settings.sign_out_url,
+        has_passwords=settings.auth == "password",
+        audit_days=settings.audit_days,
+    )
+
+
+def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool, wire: "PostgresqlWire | None") -> Runner:
+    settings = parts.settings
+    return build_runner(
+        parts.store,
+        runs,
+        hub,
+        DeferredGraph(parts.loader, blocking),
+        parts.models,
+        blocking=blocking,
+        limits=factory.build_limits(settings),
+        tracer=parts.tracer,
+        default_policy=settings.time_travel,
+        numbers=settings.message_numbers,
+        on_time_travel=parts.on_time_travel,
+        followers=_build_followers(parts, runs, hub, blocking),
+        agents=parts.agents,
+        guests=agent_factory.build_guest_driver(parts.guests, parts.store, hub, blocking),
+        wire=wire,
+        workers=parts.workers,
+    )
+
+
+def _build_followers(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool) -> list[RunFollower]:
+    """Return the parts that act after the ends of runs."""
+    settings, shared = parts.settings, (parts.store, runs, hub, parts.models, blocking, parts.tracer)
+    followers: list[RunFollower] = []
+    if settings.titles == "on":
+        followers.append(TitleWriter(*shared, settings.titles_model))
+    if settings.judge == "on":
+        followers.append(Judge(*shared))
+    return followers
