@@ -11,8 +11,7 @@ import factory
 from checkpoints import LOCAL_OWNER, Store
 from checkpoints.audit_entry import THE_COMMAND_LINE, AuditKind
 from checkpoints.storage.audit_rows import Client, note_client
-from command_line import Arguments
-from commands import EXIT_OK, print_line, print_refusal
+from command_line import EXIT_OK, Arguments, print_line, print_refusal
 from components import auditing
 from components.services import Services
 from config import Settings

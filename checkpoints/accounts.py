@@ -104,7 +104,7 @@ class Accounts:
             raise InvalidAccountError(sentence("A link works for 1 to {days} days.", days=MAX_INVITATION_DAYS))
         now = self._store.now()
         with self._store.database.begin_write("person") as connection:
-            account = _require(connection, person) if person is not None else None
+            account = select_account(connection, person) if person is not None else None
             same = _invitation.person == account.name if account else _invitation.made_by == made_by
             earlier = same if account or replaces else sa.false()
             connection.execute(sa.delete(schema.invitation).where(sa.or_(_invitation.expires_at <= from_time(now), earlier)))
@@ -158,7 +158,7 @@ class Accounts:
             connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation.id))
             now, named = self._store.now(), {"link": invitation.id, "role": invitation.role}
             if invitation.person is not None:
-                changed = _require(connection, invitation.person)
+                changed = select_account(connection, invitation.person)
                 person_rows.update_password(connection, changed.name, password_hash)
                 session_rows.delete_sessions(connection, changed.name)
                 audit_rows.insert_entry(connection, now, AuditKind.PASSWORD, named, person=changed.name)
@@ -201,7 +201,7 @@ class Accounts:
         A reader shares nothing: their shared links end. Raises `InvalidAccountError` for the last admin.
         """
         with self._store.database.begin_write("person") as connection:
-            account = _require(connection, name)
+            account = select_account(connection, name)
             if role != Role.ADMIN:
                 require_other_admin(connection, account)
             replace_role(connection, account, role, self._store.now())
@@ -210,7 +210,7 @@ class Accounts:
     def check_erasable(self, name: str) -> None:
         """Raises `InvalidAccountError` for nobody, and for the last admin."""
         with self._store.database.begin_read() as connection:
-            require_other_admin(connection, _require(connection, name))
+            require_other_admin(connection, select_account(connection, name))
 
     def _is_valid(self) -> sa.ColumnElement[bool]:
         return _invitation.expires_at > from_time(self._store.now())
@@ -272,10 +272,6 @@ def require_other_admin(connection: sa.Connection, account: Account) -> None:
 
 def select_account(connection: sa.Connection, name: str) -> Account:
     """Raises `InvalidAccountError`."""
-    return _require(connection, name)
-
-
-def _require(connection: sa.Connection, name: str) -> Account:
     account = _find(connection, name)
     if account is None:
         raise InvalidAccountError(sentence("There is nobody with the name {name}.", name=clean_name(name)))

@@ -58,12 +58,7 @@ class Runs(RunHandovers):
             if (begun := find_begun_run(connection, thread_id, run_id, message)) is not None:
                 return begun
             self._check_limits(connection)
-            if thread_id:
-                loaded = thread_rows.load_thread(connection, thread_id)
-                check_caller(connection, loaded, caller, while_running=False)
-            else:
-                new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
-                loaded = thread_rows.insert_thread(connection, new, self._store.now())
+            loaded = self._load_or_create_thread(connection, thread_id, caller, settings)
             kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
             kind |= self._choose_worker(handover)
             run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
@@ -75,6 +70,17 @@ class Runs(RunHandovers):
             elif not compacts:
                 check_room_after(connection, loaded.thread, loaded.head)
         return run
+
+    def _load_or_create_thread(
+        self, connection: sa.Connection, thread_id: str | None, caller: Caller, settings: Mapping[str, str] | None
+    ) -> thread_rows.LoadedThread:
+        """Return the thread of a new run: one that is there and that the caller may change, else a new one."""
+        if thread_id:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            check_caller(connection, loaded, caller, while_running=False)
+            return loaded
+        new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
+        return thread_rows.insert_thread(connection, new, self._store.now())
 
     @retry_contended
     def begin_rerun(

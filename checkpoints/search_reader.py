@@ -5,7 +5,7 @@ from datetime import datetime
 from .limits import MAX_SEARCH_HITS
 from .search.query import parse_query
 from .search.result import MessagePlace, PathHits, SearchResult
-from .storage import path_search, search_hits
+from .storage import message_places, path_search, search_hits
 from .storage.database import Database
 
 
@@ -31,14 +31,14 @@ class SearchReader:
     def locate_message(self, thread_id: str, message_id: str) -> MessagePlace:
         """Find where the page shows any message of a thread. Raises `MessageNotFoundError`."""
         with self.database.begin_read() as connection:
-            return search_hits.locate_message(connection, thread_id, message_id)
+            return message_places.locate_message(connection, thread_id, message_id)
 
     def locate_branch(self, thread_id: str, branch_id: str) -> MessagePlace:
         """Find where the page shows the end of a branch. Raises `BranchNotFoundError`."""
         with self.database.begin_read() as connection:
-            return search_hits.locate_branch(connection, thread_id, branch_id)
+            return message_places.locate_branch(connection, thread_id, branch_id)
 
     def locate_checkpoint(self, thread_id: str, checkpoint_id: str) -> MessagePlace:
         """Find where the page shows the message of any checkpoint of a thread. Raises `CheckpointNotFoundError`."""
         with self.database.begin_read() as connection:
-            return search_hits.locate_checkpoint(connection, thread_id, checkpoint_id)
+            return message_places.locate_checkpoint(connection, thread_id, checkpoint_id)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 PEOPLE_PATH = "/api/people"
 RoleName = Literal["admin", "member", "reader"]
-Answer = Callable[[Request], Awaitable[Response]]
 _log = logging.getLogger("waymark.people")
 
 
@@ -128,20 +128,11 @@ class People:
         return erased
 
 
-def add_routes(server: FastAPI, people: People) -> None:
-    def for_admins(path: str, answer: Callable[[Session, Any], Awaitable[dict[str, Any]]], shape: Any) -> None:
-        async def answer_request(request: Request) -> Response:
-            session: Session = request.state.session
-            if session.role != Role.ADMIN:
-                return PlainTextResponse(HTTPStatus.NOT_FOUND.phrase + "\n", HTTPStatus.NOT_FOUND)
-            fields = check_shape(shape, read_json(await request.body()), "body")
-            try:
-                more = await answer(session, fields)
-            except (InvalidAccountError, RunActiveError) as error:
-                return JSONResponse({"problem": say(error)})
-            return JSONResponse({"problem": None, **await people.describe(session), **more})
+_Answer = Callable[[Session, Any], Awaitable[dict[str, Any]]]
 
-        server.post(path)(answer_request)
+
+def add_routes(server: FastAPI, people: People) -> None:
+    for_admins = partial(_serve_admins, server, people)
 
     async def describe(_session: Session, _fields: Any) -> dict[str, Any]:
         return {}
@@ -173,6 +164,23 @@ def add_routes(server: FastAPI, people: People) -> None:
     for_admins(PEOPLE_PATH, describe, dict)
     for_admins(f"{PEOPLE_PATH}/count", count, _Named)
     for_admins(f"{PEOPLE_PATH}/erase", erase, _Erased)
+
+
+def _serve_admins(server: FastAPI, people: People, path: str, answer: _Answer, shape: Any) -> None:
+    """Answer requests of admins to a path with what `answer` returns for their fields, and the people as they are then."""
+
+    async def answer_request(request: Request) -> Response:
+        session: Session = request.state.session
+        if session.role != Role.ADMIN:
+            return PlainTextResponse(HTTPStatus.NOT_FOUND.phrase + "\n", HTTPStatus.NOT_FOUND)
+        fields = check_shape(shape, read_json(await request.body()), "body")
+        try:
+            more = await answer(session, fields)
+        except (InvalidAccountError, RunActiveError) as error:
+            return JSONResponse({"problem": say(error)})
+        return JSONResponse({"problem": None, **await people.describe(session), **more})
+
+    server.post(path)(answer_request)
 
 
 def describe_things(found: PersonErasure) -> list[str]:

@@ -65,13 +65,16 @@ def add_routes(server: FastAPI, people: People) -> None:
         except InvalidInvitationError as error:
             return _refuse_link(door, error)
 
+    _add_password_route(server, door)
+    admin.add_routes(server, people)
+
+
+def _add_password_route(server: FastAPI, door: PasswordDoor) -> None:
     @server.post(PASSWORD_PATH)
     async def change_password(request: Request) -> Response:
         fields: _Passwords = check_shape(_Passwords, read_json(await request.body()), "body")
         problem = await door.change_password(request.scope, request.state.session, fields["former"], fields["new"])
         return JSONResponse({"problem": problem or None})
-
-    admin.add_routes(server, people)
 
 
 def _refuse_link(door: PasswordDoor, error: InvalidInvitationError) -> Response:

@@ -29,9 +29,9 @@ from server.headers import (
     choose_file_caching,
 )
 from server.knocks import KnockLog
-from server.request_bodies import read_body, replay_body
+from server.request_bodies import has_unknown_length, read_body, replay_body
 from server.request_rate import RequestRate
-from server.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor
+from server.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor, accept_protocol
 from server.sessions import SessionsUnavailableError
 from server.trusted_proxy import TrustedProxy
 from words import _, set_language
@@ -127,7 +127,7 @@ class Guard:
 
     async def _serve_http(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = await self._answer_early(scope) or self._refuse_surplus(scope) or self._refuse_body(scope)
-        if answer is None and _has_unknown_length(scope):
+        if answer is None and has_unknown_length(scope):
             body = await read_body(receive, self._routes.find_body_limit(scope["path"]))
             answer = None if body is not None else build_text(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             receive = replay_body(body or b"", receive)
@@ -140,7 +140,7 @@ class Guard:
         """Run the app. To it, the end of the session looks like a browser that closed the socket."""
         session = scope.get("state", {}).get("session")
         if SOCKET_PROTOCOL in Headers(scope=scope).get("sec-websocket-protocol", ""):
-            send = _accept_protocol(send)
+            send = accept_protocol(send)
         if self._sign_in is None or session is None:
             await self._app(scope, receive, send)
             return
@@ -280,16 +280,6 @@ def _build_outage() -> Response:
     return build_text(HTTPStatus.SERVICE_UNAVAILABLE, _("The database server does not answer."), {"Retry-After": "1"})
 
 
-def _accept_protocol(send: Send) -> Send:
-    """Name the protocol that the page offered: without one in the answer, a browser closes the socket."""
-
-    async def send_protocol(message: Message) -> None:
-        is_accepted = message["type"] == "websocket.accept"
-        await send({**message, "subprotocol": SOCKET_PROTOCOL} if is_accepted else message)
-
-    return send_protocol
-
-
 def _is_text(scope: Scope) -> bool:
     """Return whether the address is UTF-8. The server decodes any other address, such as half a surrogate pair, to marks."""
     try:
@@ -297,8 +287,3 @@ def _is_text(scope: Scope) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _has_unknown_length(scope: Scope) -> bool:
-    headers = Headers(scope=scope)
-    return "transfer-encoding" in headers or (scope["method"] == "POST" and "content-length" not in headers)

@@ -2,12 +2,19 @@
 
 import re
 
-from starlette.types import Message, Receive
+from starlette.datastructures import Headers
+from starlette.types import Message, Receive, Scope
 
 _SEPARATORS = (b"[", b"{", b",")
 _MAX_VALUE_QUOTES = 4  # of a name and a text
 _TEXT = re.compile(rb'"[^"]*"')
 _LARGE_NUMBER = re.compile(rb"(?:^|[\[,:\s])-?\d{17}|Infinity|NaN")
+
+
+def has_unknown_length(scope: Scope) -> bool:
+    """Return whether a request has a body, and does not say how long it is."""
+    headers = Headers(scope=scope)
+    return "transfer-encoding" in headers or (scope["method"] == "POST" and "content-length" not in headers)
 
 
 async def read_body(receive: Receive, max_bytes: float = float("inf")) -> bytes | None:

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import Scope
+from starlette.types import Message, Scope, Send
 
 from server.answers import build_key_page, build_page, build_refresh, build_text
 from server.session_log import SessionLog
@@ -163,3 +163,13 @@ def list_cookie_values(headers: Headers, name: str) -> list[str]:
     """Return all values of a cookie. By hand, because http.cookies stops at the first invalid cookie of other servers."""
     pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]
+
+
+def accept_protocol(send: Send) -> Send:
+    """Name the protocol that the page offered: without one in the answer, a browser closes the socket."""
+
+    async def send_protocol(message: Message) -> None:
+        is_accepted = message["type"] == "websocket.accept"
+        await send({**message, "subprotocol": SOCKET_PROTOCOL} if is_accepted else message)
+
+    return send_protocol

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+import command_line
 import commands
 from checkpoints import Database, Store, Thread
 from checkpoints.interchange import import_limits, transfer
@@ -35,7 +36,7 @@ def run(folder: Path, *arguments: str) -> int:
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The sentence that it says."""
-    assert run(folder, *arguments) == commands.EXIT_REFUSED
+    assert run(folder, *arguments) == command_line.EXIT_REFUSED
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
@@ -112,7 +113,7 @@ def test_all_conversations_are_exported_but_those_that_are_damaged(
     good, bad = talked(file_store, "one"), talked(file_store, "two")
     with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
-    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == commands.EXIT_REFUSED
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == command_line.EXIT_REFUSED
     assert [path.name for path in (tmp_path / "out").iterdir()] == [f"Talk-{good}.json"]
     assert f"({bad}): Message 1 of this conversation is damaged" in capsys.readouterr().err
 
@@ -194,7 +195,7 @@ def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damage
     assert capsys.readouterr().out == "1 conversation, 2 messages, 1 checkpoint, 2 changes: all whole.\n"
     with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.depth == 1).values(body="{}"))
-    assert run(folder, "verify") == commands.EXIT_DAMAGED
+    assert run(folder, "verify") == command_line.EXIT_DAMAGED
     named, summary = capsys.readouterr().out.splitlines()
     assert named.startswith("conversation 'Talk'")
     assert named.endswith("is damaged: its content does not fit its hash")
@@ -207,7 +208,7 @@ def test_an_index_that_differs_is_named_and_made_again(
     talked(file_store, "one", "two")
     with file_store.database.begin_write() as connection:
         connection.execute(sa.delete(schema.search_entry).where(schema.search_entry.c.depth == 1))
-    assert run(folder, "verify") == commands.EXIT_DAMAGED
+    assert run(folder, "verify") == command_line.EXIT_DAMAGED
     assert "1 message or checkpoint cannot be found. `python app.py reindex` makes it again" in capsys.readouterr().out
     assert "is in use" in refused(folder, capsys, "reindex")
     file_store.database.close()
@@ -243,7 +244,7 @@ def test_erasing_says_what_goes_and_needs_a_yes(
 ) -> None:
     gone, kept = talked(file_store, "one", "two"), talked(file_store, "three")
     file_store.database.close()
-    assert run(folder, "erase", gone) == commands.EXIT_REFUSED
+    assert run(folder, "erase", gone) == command_line.EXIT_REFUSED
     assert "--yes" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     for answer, said in (("n", "Nothing was erased."), ("y", "Erased.")):
@@ -391,7 +392,7 @@ def test_an_interrupted_import_is_one_word_and_writes_nothing(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(commands.ProgressLine, "show", interrupt)
-    assert run(folder, "import", str(tmp_path / "talk.json")) == commands.EXIT_INTERRUPTED
+    assert run(folder, "import", str(tmp_path / "talk.json")) == command_line.EXIT_INTERRUPTED
     assert capsys.readouterr() == ("", "Interrupted.\n")
     assert len(list_threads(folder / "waymark.db")) == 1
 
@@ -404,6 +405,6 @@ def test_a_refusal_among_many_exports_has_a_line_of_its_own(
     bad = talked(file_store, "two")
     with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
-    assert run(folder, "export", "--all", "-o", str(tmp_path / "all")) == commands.EXIT_REFUSED
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "all")) == command_line.EXIT_REFUSED
     [refusal] = [line for line in terminal.getvalue().splitlines() if "is damaged" in line]
     assert refusal.startswith("Talk (")

@@ -5,7 +5,7 @@ A message is reachable from a branch, from a listed checkpoint, and through undo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -22,8 +22,8 @@ from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
 from ..storage.search_index import IndexedMessage
 from ..store import new_id
-from ..text import pluralize
 from . import state_erasure, undo_reach
+from .erase_plan import ErasePlan
 
 _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
     schema.branch.c,
@@ -40,37 +40,6 @@ _EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
 _INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
-
-
-@dataclass(frozen=True, slots=True)
-class ErasePlan:
-    """The rows to be erased, counted. `threads` are the titles of the conversations that are erased completely."""
-
-    threads: tuple[str, ...]
-    messages: int
-    checkpoints: int
-    branches: int
-    changes: int  # that can no longer be undone or redone
-    files: int = 0  # attached files that no message names afterwards
-    tags: int = 0  # removed ones
-    states: int = 0  # of graphs
-
-    def __bool__(self) -> bool:
-        return any(getattr(self, each.name) for each in fields(self))
-
-    def __str__(self) -> str:
-        nouns = (
-            (self.messages, "message"),
-            (self.checkpoints, "checkpoint"),
-            (self.files, "attached file"),
-            (self.tags, "removed tag"),
-            (self.states, "state"),
-        )
-        parts = [pluralize(number, noun) for number, noun in nouns if number]
-        parts += [pluralize(self.branches, "deleted branch", "deleted branches")] if self.branches else []
-        parts += [f"the undo of {pluralize(self.changes, 'change')}"] if self.changes else []
-        named = [f"the conversation {title!r}" for title in self.threads]
-        return ", ".join([*named, *parts]) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from ..storage import audit_rows, person_rows, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
 from . import erasure
-from .erasure import ErasePlan
+from .erase_plan import ErasePlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 import commands
 from agent.demo.model import DemoChatModel
 from agent.models.catalog import ConfiguredModels
@@ -73,7 +74,7 @@ def test_the_talk_shows_its_state_begins_anew_and_counts_the_moves(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", StringIO("hello\n/state\nstart over\n/reset\n/state\n"))
-    assert commands.run_demonstration(parse_arguments(["demo", "goto"]), OFFLINE) == commands.EXIT_OK
+    assert commands.run_demonstration(parse_arguments(["demo", "goto"]), OFFLINE) == command_line.EXIT_OK
     told = capsys.readouterr().out.replace("you: ", "")
     assert "\n[msg_0] human: hello\n[msg_1] ai: Hello! I am the demo model." in told
     assert "\n  <= went back to msg_0: 3 messages removed\n" in told
