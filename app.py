@@ -17,11 +17,6 @@ from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp
 
-import agent_factory
-import command_line
-import commands
-import entering
-import factory
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.replaceable import ReplaceableModels
@@ -30,12 +25,10 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
 from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
+from commands.arguments import parse_arguments
+from commands.running import run_command
 from components.services import Services
 from config import Settings, SettingsError, load_settings
-from connecting import EnvFileConnector
-from joining import Role, join_workers
-from loading import AgentLoader
-from page_server import WayIn, build_guard, format_host
 from server import garbage
 from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
@@ -43,7 +36,12 @@ from server.serving import open_listener, serve_until_signal
 from server.session_door import SessionDoor
 from server.terminal import configure_log, escape_controls
 from server.working import run_until_signal
-from service_factory import Parts, build_services
+from startup import agent_factory, door_factory, factory
+from startup.connecting import EnvFileConnector
+from startup.joining import Role, join_workers
+from startup.loading import AgentLoader
+from startup.page_server import WayIn, build_guard, format_host
+from startup.service_factory import Parts, build_services
 
 if TYPE_CHECKING:
     from server.metrics import Metrics
@@ -67,7 +65,7 @@ class App:
         return self.sign_in.create_link() if self.sign_in else f"{self.address}/"
 
     async def load_agent(self) -> None:
-        """Load the agent, and open the sessions of the MCP servers. Until then, runs wait (see loading)."""
+        """Load the agent, and open the sessions of the MCP servers. Until then, runs wait (see startup.loading)."""
         if self.services.wire is not None:
             self.services.wire.start()
         self.services.runner.open()
@@ -107,9 +105,9 @@ def create_app(
     if parts.workers is None:  # else: see RunWorker
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
-    people = entering.build_people(settings, address, services) if role != "work" else None
-    sign_in = people.door if people else entering.build_sign_in(settings, port, address, _print_link)
-    entering.record_sign_ins(sign_in, settings, services)
+    people = door_factory.build_people(settings, address, services) if role != "work" else None
+    sign_in = people.door if people else door_factory.build_sign_in(settings, port, address, _print_link)
+    door_factory.record_sign_ins(sign_in, settings, services)
     metrics = _build_metrics(settings, services)
     way_in = WayIn(sign_in, people, factory.build_proxy(settings), settings.proxy_networks or (), settings.public_url)
     guard = build_guard(services, settings.host, port, way_in, metrics)
@@ -147,7 +145,7 @@ def _prepare_parts(
 def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
     if settings.metrics_key is None:
         return None
-    from observing import build_metrics  # noqa: PLC0415  imports prometheus_client
+    from startup.observing import build_metrics  # noqa: PLC0415  imports prometheus_client
 
     return build_metrics(settings.metrics_key.get_secret_value(), services)
 
@@ -198,24 +196,19 @@ def serve(settings: Settings, role: Role) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    options = command_line.parse_arguments(arguments)
+    options = parse_arguments(arguments)
     remove_tracing_variables()
     configure_log()
     try:
         settings = load_settings()
         if settings.log_format == "json":
             configure_log(JsonFormatter((read_run_ids,)))
-        if options.command not in ("serve", "work"):
-            garbage.resume_passes()
-        if options.command == "demo":
-            return commands.run_demonstration(options, factory.build_models(settings))
         if options.command == "work":
             work(settings)
             return 0
-        if command := entering.COMMANDS.get(options.command):
-            return command(options, settings)
         if options.command != "serve":
-            return commands.run_command(options, settings)
+            garbage.resume_passes()
+            return run_command(options, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
             serve(settings, "web" if options.web else "all")
     except (SettingsError, ModelConfigurationError, StoreUnavailableError) as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-import command_line
+from commands import arguments
 from config import Settings
 
 ROOT = Path(__file__).parent.parent
@@ -19,7 +19,7 @@ def test_processes_of_waymark_have_settings_and_commands_that_there_are() -> Non
     assert set(OURS) == {"web", "worker"}
     for service in OURS.values():
         assert {name.lower() for name in service["environment"]} <= Settings.model_fields.keys()
-        assert command_line.parse_arguments(service["command"].split()).command in {"serve", "work"}
+        assert arguments.parse_arguments(service["command"].split()).command in {"serve", "work"}
 
 
 def test_the_proxys_network_is_that_of_the_containers() -> None:

@@ -30,7 +30,7 @@ from checkpoints import limits
 from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
 from checkpoints.storage import path_search
-from command_line import parse_arguments
+from commands.arguments import parse_arguments
 from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
 from components.routes import (
@@ -48,9 +48,9 @@ from components.views import channels_view, list_rows, question_cards, shown_tex
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from config import Settings, load_settings
-from page_server import ALLOWED_ROUTES
 from server import dash_requests, guard, handshakes, open_files, protocol, request_rate
 from setting_types import PROVIDER_KEYS
+from startup.page_server import ALLOWED_ROUTES
 from supply.pins import GUEST_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -17,15 +17,15 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-import entering
-import page_server
 from app import App, create_app
 from checkpoints.accounts import Accounts
 from checkpoints.upkeep.person_erasure import erase_person
-from command_line import parse_arguments
+from commands.arguments import parse_arguments
+from commands.people import readmit_person
 from config import Settings
 from people import tries
 from people.oidc_door import OidcDoor
+from startup import page_server
 from tests import walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
 from tests.page_key import read_page_key
@@ -224,7 +224,7 @@ def test_whoever_was_erased_is_refused_and_told_how_to_come_back(hire: Any, tmp_
             assert found
             settings = Settings(data_dir=tmp_path / "data")
             for code, status in (("x", 2), (found[1], 0), (found[1], 2)):
-                assert entering.readmit_person(parse_arguments(["readmit", code]), settings) == status
+                assert readmit_person(parse_arguments(["readmit", code]), settings) == status
             await team.come_in(browser)
             assert await is_in(browser)
 

@@ -18,7 +18,6 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 
-import page_server
 from app import App, create_app
 from checkpoints import Database, Store, StoreUnavailableError, act_for
 from checkpoints.accounts import Accounts, InvalidAccountError, Role
@@ -32,6 +31,7 @@ from people.sessions import LIMITS
 from people.tries import TryLimits
 from server import request_rate
 from server.sessions import NewSession
+from startup import page_server
 from tests import walk
 from tests.conftest import Clock
 from tests.page_key import read_page_key

@@ -11,12 +11,12 @@ import pytest
 import sqlalchemy as sa
 from argon2 import PasswordHasher
 
-import entering
 from checkpoints import EVERYBODY, Database, Store, act_for
 from checkpoints.accounts import Accounts, Role
 from checkpoints.sign_in_counters import SignInCounters
 from checkpoints.storage import schema
-from command_line import parse_arguments
+from commands.arguments import parse_arguments
+from commands.people import print_invitation
 from config import Settings
 from people import passwords
 from people.passwords import Passwords, TooBusyError
@@ -111,18 +111,18 @@ def test_a_link_is_made_on_the_command_line_also_beside_a_server(tmp_path: Path,
     settings = Settings(auth="password", data_dir=tmp_path, public_url="https://waymark.example")
     serving = Database.open_url(settings.connection_url)
     accounts = Accounts(Store(serving))
-    assert entering.print_invitation(parse_arguments(["invite", "--role", "admin"]), settings) == 0
+    assert print_invitation(parse_arguments(["invite", "--role", "admin"]), settings) == 0
     link = capsys.readouterr().out.strip()
     assert link.startswith("https://waymark.example/join?token=")
     accounts.accept_invitation(link.partition("token=")[2], "ann", "hash")
     assert [(each.name, each.role) for each in accounts.list_accounts()] == [("ann", Role.ADMIN)]
-    assert entering.print_invitation(parse_arguments(["invite", "ann", "--days", "1"]), settings) == 0
+    assert print_invitation(parse_arguments(["invite", "ann", "--days", "1"]), settings) == 0
     assert [each.person for each in accounts.list_invitations()] == ["ann"]
     for arguments, sentence in (
         (["bob"], "There is nobody with the name bob."),
         (["--days", "0"], "A link works for 1 to 90"),
     ):
-        assert entering.print_invitation(parse_arguments(["invite", *arguments]), settings) == 2
+        assert print_invitation(parse_arguments(["invite", *arguments]), settings) == 2
         assert capsys.readouterr().err.startswith(sentence)
-    assert entering.print_invitation(parse_arguments(["invite"]), Settings(data_dir=tmp_path)) == 2
+    assert print_invitation(parse_arguments(["invite"]), Settings(data_dir=tmp_path)) == 2
     serving.close()

@@ -13,7 +13,6 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-import page_server
 from app import App, create_app
 from checkpoints import EVERYBODY, Runs, RunState, act_for
 from checkpoints.saved_prompts import SavedPrompts
@@ -22,6 +21,7 @@ from checkpoints.tags import Tags
 from components import thread_frames
 from config import Settings
 from server import request_rate
+from startup import page_server
 from tests import walk
 from tests.checkpoints import tables
 from tests.people import NOTHING, Things, fill

@@ -14,8 +14,7 @@ from words import LANGUAGES, SOURCE_LANGUAGE
 from words.catalogues import FOLDER
 
 ROOT = FOLDER.parent
-PACKAGES = ("agent", "checkpoints", "components", "people", "server", "assets")
-MODULES = ("connecting.py", "page_server.py")
+PACKAGES = ("agent", "checkpoints", "components", "people", "server", "startup", "assets")
 KEYWORDS: dict[str, Any] = {
     **dict.fromkeys(("_", "N_", "sentence")),
     **dict.fromkeys(("ngettext", "plural_sentence"), (1, 2)),
@@ -54,8 +53,7 @@ def find_texts() -> Catalog:
 
 
 def _list_sources() -> Iterable[Path]:
-    folders = (path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in _METHODS)
-    return sorted([*folders, *(ROOT / name for name in MODULES)])
+    return sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*") if path.suffix in _METHODS)
 
 
 def read_catalogue(language: str) -> Catalog:

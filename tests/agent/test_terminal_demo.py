@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-import command_line
-import commands
 from agent.demo.model import DemoChatModel
 from agent.models.catalog import ConfiguredModels
 from agent.models.keys import ProviderKeys
 from agent.terminal_demo import AGAIN, DEMONSTRATIONS, LOGBOOK_NAME
-from command_line import parse_arguments
+from commands.arguments import parse_arguments
+from commands.demonstration import run_demonstration
+from commands.output import EXIT_OK
+from config import Settings
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -74,7 +75,7 @@ def test_the_talk_shows_its_state_begins_anew_and_counts_the_moves(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", StringIO("hello\n/state\nstart over\n/reset\n/state\n"))
-    assert commands.run_demonstration(parse_arguments(["demo", "goto"]), OFFLINE) == command_line.EXIT_OK
+    assert run_demonstration(parse_arguments(["demo", "goto"]), Settings(demo_seconds_per_token=0)) == EXIT_OK
     told = capsys.readouterr().out.replace("you: ", "")
     assert "\n[msg_0] human: hello\n[msg_1] ai: Hello! I am the demo model." in told
     assert "\n  <= went back to msg_0: 3 messages removed\n" in told
@@ -92,6 +93,6 @@ def test_a_model_writes_no_escape_codes_to_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", StringIO("I say \x1b[31mred\n"))  # the demo model repeats it
-    commands.run_demonstration(parse_arguments(["demo", "goto"]), OFFLINE)
+    run_demonstration(parse_arguments(["demo", "goto"]), Settings(demo_seconds_per_token=0))
     told = capsys.readouterr().out
     assert ("\x1b" in told, "\\x1b" in told) == (False, True)

@@ -1,19 +1,15 @@
-"""The commands beside `serve`: export and import (see transfer_commands), check and back up the database, erase for good.
+"""The commands that check, index, back up and erase the database, and that print its log and its usage.
 
 Commands that only read work beside a running server. Commands that write need the database alone.
 """
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from functools import partial
 
-import factory
-from agent.context.prices import Prices
-from agent.settings import ModelCatalog
-from checkpoints import Database, Runs, StateError, Store, pluralize
+from checkpoints import Database, Runs, Store, pluralize
 from checkpoints.audit_entry import THE_COMMAND_LINE
 from checkpoints.audit_log import AuditLog
 from checkpoints.storage.audit_rows import Client, note_client
@@ -21,75 +17,24 @@ from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
 from checkpoints.upkeep.erase_plan import ErasePlan
 from checkpoints.usage import read_usage_of_all
-from command_line import (
-    EXIT_DAMAGED,
-    EXIT_INTERRUPTED,
-    EXIT_OK,
-    EXIT_REFUSED,
-    Arguments,
-    CommandRefusedError,
-    print_line,
-    print_refusal,
-)
+from commands.arguments import Arguments
+from commands.output import EXIT_DAMAGED, EXIT_OK, CommandRefusedError, print_line
 from components.views.usage_table import describe_usage
-from config import Settings, SettingsError
+from config import Settings
 from server.terminal import ProgressLine
-from transfer_commands import run_export, run_import
+from startup.factory import build_prices
 
 _AUDIT_PORTION = 1_000  # entries of one read
 
 
-def run_demonstration(arguments: Arguments, models: ModelCatalog) -> int:
-    """Run one of the demonstrations in this terminal."""
-    from agent.terminal_demo import DEMONSTRATIONS  # noqa: PLC0415  (the agent, which no other command needs)
-    from agent.tracing.environment import switch_off_library_tracing  # noqa: PLC0415
-
-    switch_off_library_tracing()
-    try:
-        return EXIT_OK if DEMONSTRATIONS[arguments.which](models, _prompt_line, print_line) else EXIT_REFUSED
-    except KeyboardInterrupt:
-        return EXIT_OK
-
-
-def _prompt_line() -> str | None:
-    """Return a typed line; None at the end of the input."""
-    try:
-        return input("you: ")
-    except EOFError:
-        return None
-
-
-def run_command(arguments: Arguments, settings: Settings) -> int:
-    """Run a command and return its exit code. A refusal is one sentence on the error output."""
-    verbs: dict[str, Callable[[Arguments, str], int]] = {
-        "export": run_export,
-        "import": partial(run_import, settings=settings),
-        "verify": _run_verify,
-        "reindex": _run_reindex,
-        "backup": _run_backup,
-        "audit": _run_audit,
-        "erase": _run_erase,
-        "usage": lambda _, url: _print_usage(url, factory.build_prices(settings)),
-    }
-    try:
-        return verbs[arguments.command](arguments, settings.connection_url)
-    except (StateError, SettingsError) as error:
-        return print_refusal(str(error))
-    except OSError as error:
-        return print_refusal(f"{error.filename or 'The output'}: {error.strerror}.")
-    except KeyboardInterrupt:
-        print_line("Interrupted.", sys.stderr)
-        return EXIT_INTERRUPTED
-
-
-def _print_usage(url: str, prices: Prices) -> int:
-    with closing(Database.open_read_only(url)) as database:
-        print_line(json.dumps(describe_usage(read_usage_of_all(Store(database)), prices), indent=2))
+def print_usage(_: Arguments, settings: Settings) -> int:
+    with closing(Database.open_read_only(settings.connection_url)) as database:
+        print_line(json.dumps(describe_usage(read_usage_of_all(Store(database)), build_prices(settings)), indent=2))
     return EXIT_OK
 
 
-def _run_verify(_: Arguments, url: str) -> int:
-    with closing(Database.open_read_only(url)) as database, ProgressLine(sys.stderr) as line:
+def verify(_: Arguments, settings: Settings) -> int:
+    with closing(Database.open_read_only(settings.connection_url)) as database, ProgressLine(sys.stderr) as line:
         report = verification.verify(database, line.show)
     for damage in report.damages:
         print_line(damage)
@@ -97,22 +42,22 @@ def _run_verify(_: Arguments, url: str) -> int:
     return EXIT_DAMAGED if report.damages else EXIT_OK
 
 
-def _run_reindex(_: Arguments, url: str) -> int:
-    with _open_alone(url) as database, ProgressLine(sys.stderr) as line:
+def reindex(_: Arguments, settings: Settings) -> int:
+    with _open_alone(settings.connection_url) as database, ProgressLine(sys.stderr) as line:
         entries = reindexing.rebuild_index(database, line.show)
     print_line(f"Indexed: {pluralize(entries, 'message or checkpoint', 'messages and checkpoints')}.")
     return EXIT_OK
 
 
-def _run_backup(arguments: Arguments, url: str) -> int:
-    with closing(Database.open_read_only(url)) as database, ProgressLine(sys.stderr) as line:
+def back_up(arguments: Arguments, settings: Settings) -> int:
+    with closing(Database.open_read_only(settings.connection_url)) as database, ProgressLine(sys.stderr) as line:
         write_backup(database, arguments.file, line.show)
     print_line(f"{arguments.file}: {arguments.file.stat().st_size:,} bytes, complete and verified.")
     return EXIT_OK
 
 
-def _run_audit(_: Arguments, url: str) -> int:
-    with closing(Database.open_read_only(url)) as database:
+def print_audit_log(_: Arguments, settings: Settings) -> int:
+    with closing(Database.open_read_only(settings.connection_url)) as database:
         log, before = AuditLog(Store(database)), None
         while entries := log.list_entries(_AUDIT_PORTION, before=before):
             before = entries[-1].number
@@ -121,17 +66,17 @@ def _run_audit(_: Arguments, url: str) -> int:
     return EXIT_OK
 
 
-def _run_erase(arguments: Arguments, url: str) -> int:
+def erase(arguments: Arguments, settings: Settings) -> int:
     if arguments.thread and arguments.forget_undo:
         raise CommandRefusedError(
             "A conversation is erased with its undo in any case: --forget-undo goes with --unreachable."
         )
     if arguments.dry_run:
-        with closing(Database.open_read_only(url)) as database:
+        with closing(Database.open_read_only(settings.connection_url)) as database:
             goes = _plan_erasure(database, arguments)
         print_line(f"This would erase {goes}. Nothing was erased." if goes else "There is nothing to erase.")
         return EXIT_OK
-    with _open_alone(url) as database:
+    with _open_alone(settings.connection_url) as database:
         Runs(Store(database)).interrupt_orphans()  # nobody drives them: the database is ours alone
         goes = _plan_erasure(database, arguments)
         if not goes:

@@ -13,9 +13,9 @@ from agent.models.parameters import (
     ModelParameters,
     parse_parameters,
 )
-from agent_factory import build_tools
 from config import Settings, SettingsError, load_settings
-from factory import build_limits, build_models, build_proxy, check_access, check_titles
+from startup.agent_factory import build_tools
+from startup.factory import build_limits, build_models, build_proxy, check_access, check_titles
 
 EDGES = [
     *((name, f"{bound + step}") for name, bounds in PARAMETER_RANGES.items() for bound in bounds for step in (-1, 0, 1)),

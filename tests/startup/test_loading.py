@@ -8,14 +8,14 @@ from threading import Event
 import httpx
 import pytest
 
-import agent_factory
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from app import create_app
 from checkpoints import Caller, RunState
 from config import Settings
-from loading import AgentLoader, LoadedAgent
+from startup import agent_factory
+from startup.loading import AgentLoader, LoadedAgent
 from tests.app_process import PATIENCE
 
 

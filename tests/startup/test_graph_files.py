@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from config import Settings, SettingsError, load_settings
-from graph_files import list_graphs
+from startup.graph_files import list_graphs
 
 
 def write_project(tmp_path: Path, **content: Any) -> Path:

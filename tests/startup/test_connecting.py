@@ -15,8 +15,8 @@ from agent.models.connections import MODEL
 from agent.models.replaceable import ReplaceableModels
 from components.model_connector import ConnectionRefusedError
 from config import load_settings
-from connecting import EnvFileConnector
-from factory import build_models
+from startup.connecting import EnvFileConnector
+from startup.factory import build_models
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
 KEY = "sk-very-secret-0123456789"

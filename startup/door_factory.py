@@ -1,25 +1,21 @@
-"""Who may enter: the ways in that the settings name, and links for people from the command line."""
+"""Build the door that AUTH names, and let it record sign-ins."""
 
-import secrets
 from collections.abc import Callable
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from starlette.types import Scope
 
-import factory
-from checkpoints import LOCAL_OWNER, Store
-from checkpoints.audit_entry import THE_COMMAND_LINE, AuditKind
+from checkpoints import LOCAL_OWNER
+from checkpoints.audit_entry import AuditKind
 from checkpoints.storage.audit_rows import Client, note_client
-from command_line import EXIT_OK, Arguments, print_line, print_refusal
 from components import auditing
 from components.services import Services
 from config import Settings
-from page_server import format_host
 from server.client_address import read_client_address
 from server.session_door import SessionDoor
 from server.sign_in import SignIn
 from server.static_files import load_page_files
+from startup import factory
 
 if TYPE_CHECKING:
     from people.admin import People
@@ -126,38 +122,3 @@ def record_sign_ins(door: SessionDoor | None, settings: Settings, services: Serv
             await auditing.record(services, AuditKind(kind), {}, **who)
 
     door.record = record
-
-
-def print_invitation(arguments: Arguments, settings: Settings) -> int:
-    """Print a link for a new person, or for a new password. It works beside a server."""
-    if settings.auth != "password":
-        return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
-    from checkpoints.accounts import Accounts, InvalidAccountError, Role  # noqa: PLC0415
-    from checkpoints.storage.beside import open_beside  # noqa: PLC0415
-
-    token = secrets.token_urlsafe(32)
-    with closing(open_beside(settings.connection_url)) as database:
-        try:
-            Accounts(Store(database)).invite(
-                token, Role(arguments.role), made_by=THE_COMMAND_LINE, days=arguments.days, person=arguments.person
-            )
-        except InvalidAccountError as error:
-            return print_refusal(str(error))
-    address = settings.public_url or f"http://{format_host(settings.host)}:{settings.port}"
-    print_line(f"{address}/join?token={token}")
-    return EXIT_OK
-
-
-def readmit_person(arguments: Arguments, settings: Settings) -> int:
-    """Let somebody who was erased sign in at the provider again. It works beside a server."""
-    from checkpoints.identities import Identities  # noqa: PLC0415
-    from checkpoints.storage.beside import open_beside  # noqa: PLC0415
-
-    with closing(open_beside(settings.connection_url)) as database:
-        if not Identities(Store(database)).readmit(arguments.code):
-            return print_refusal("Nobody who was erased has this code.")
-    print_line("They may sign in again, as a new person.")
-    return EXIT_OK
-
-
-COMMANDS = {"invite": print_invitation, "readmit": readmit_person}

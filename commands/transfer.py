@@ -17,16 +17,17 @@ from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
 from checkpoints.limits import MAX_DOCUMENT_BYTES
 from checkpoints.progress import Progress, Report, report_within
-from command_line import ENDINGS, EXIT_OK, Arguments, CommandRefusedError, print_line, print_refusal
+from commands.arguments import ENDINGS, Arguments
+from commands.output import EXIT_OK, CommandRefusedError, print_line, print_refusal
 from config import Settings
-from graph_files import list_graphs
 from server.terminal import ProgressLine, escape_controls
+from startup.graph_files import list_graphs
 
 
-def run_export(arguments: Arguments, url: str) -> int:
+def export_threads(arguments: Arguments, settings: Settings) -> int:
     if arguments.all and arguments.output is None:
         raise CommandRefusedError("--all needs a folder: add -o FOLDER.")
-    database = Database.open_read_only(url)
+    database = Database.open_read_only(settings.connection_url)
     try:
         with ProgressLine(sys.stderr) as line:
             return (_export_all_threads if arguments.all else _export_thread)(Store(database), arguments, line)
@@ -97,7 +98,7 @@ def _write_new_file(path: Path, text: str) -> None:
         file.write(text)
 
 
-def run_import(arguments: Arguments, url: str, *, settings: Settings) -> int:
+def import_threads(arguments: Arguments, settings: Settings) -> int:
     graphs = [each.name for each in list_graphs(settings, {})]
     if arguments.graph is not None and arguments.graph not in graphs:
         raise CommandRefusedError(f"The settings have no graph {arguments.graph!r}. {_describe_graphs(graphs)}")
@@ -105,7 +106,7 @@ def run_import(arguments: Arguments, url: str, *, settings: Settings) -> int:
         line = stack.enter_context(ProgressLine(sys.stderr))
         count, documents = _read_import(stack.enter_context(open(arguments.file, "rb")), line)
         line.clear()
-        database = stack.enter_context(closing(Database.open_url(url)))
+        database = stack.enter_context(closing(Database.open_url(settings.connection_url)))
         database.claim()
         for done, doc in enumerate(_choose_graph(each, arguments.graph) for each in documents):
             outer = Progress("Importing", done, count, "conversations")

@@ -17,8 +17,8 @@ from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
 from checkpoints import MAIN, Runs, Store
 from config import Settings, SettingsError
-from graph_files import list_graphs
-from loading import LoadedAgent
+from startup.graph_files import list_graphs
+from startup.loading import LoadedAgent
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool

@@ -12,15 +12,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-import agent_factory
 from agent.models.catalog import ConfiguredModels
 from agent.run.run_ids import read_run_ids
 from app import App, create_app
 from checkpoints import Caller
 from config import Settings
-from loading import LoadedAgent
 from server.json_log import JsonFormatter
 from server.metrics import METRICS_PATH
+from startup import agent_factory
+from startup.loading import LoadedAgent
 from tests.app_process import PATIENCE
 
 ORIGIN = "http://127.0.0.1:8050"

@@ -3,6 +3,7 @@
 import io
 import json
 import stat
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-import command_line
-import commands
 from checkpoints import Database, Store, Thread
 from checkpoints.interchange import import_limits, transfer
 from checkpoints.storage import schema
-from command_line import parse_arguments
+from commands import output, upkeep
+from commands import transfer as transfer_commands
+from commands.arguments import parse_arguments
+from commands.running import run_command
 from config import Settings
 from server.terminal import ProgressLine
 from tests.app_process import Ended, run_app
@@ -31,12 +33,12 @@ def folder(file: Path) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> int:
-    return commands.run_command(parse_arguments(list(arguments)), Settings(data_dir=folder))
+    return run_command(parse_arguments(list(arguments)), Settings(data_dir=folder))
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The sentence that it says."""
-    assert run(folder, *arguments) == command_line.EXIT_REFUSED
+    assert run(folder, *arguments) == output.EXIT_REFUSED
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
@@ -79,7 +81,7 @@ def test_a_plain_export_is_redacted_by_nothing(
     file_store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     thread_id = talked(file_store, "one")
-    monkeypatch.setattr(commands, "Redaction", None)
+    monkeypatch.setattr(transfer_commands, "Redaction", None)
     assert run(folder, "export", thread_id) == 0
     assert capsys.readouterr().err == ""
 
@@ -113,7 +115,7 @@ def test_all_conversations_are_exported_but_those_that_are_damaged(
     good, bad = talked(file_store, "one"), talked(file_store, "two")
     with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
-    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == command_line.EXIT_REFUSED
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == output.EXIT_REFUSED
     assert [path.name for path in (tmp_path / "out").iterdir()] == [f"Talk-{good}.json"]
     assert f"({bad}): Message 1 of this conversation is damaged" in capsys.readouterr().err
 
@@ -158,7 +160,7 @@ def test_an_import_keeps_a_graph_of_the_settings_or_takes_the_one_that_is_named(
     def import_file(name: str, settings: dict[str, Any], *options: str) -> tuple[int, Any, str]:
         """The exit code, the conversation's graph, and what was said beside it."""
         chosen = Settings(data_dir=tmp_path / name, **settings)
-        code = commands.run_command(parse_arguments(["import", file, *options]), chosen)
+        code = run_command(parse_arguments(["import", file, *options]), chosen)
         if code != 0:
             return code, None, capsys.readouterr().err
         store = Store(Database.open_file(tmp_path / name / "waymark.db"))
@@ -195,7 +197,7 @@ def test_verify_says_what_it_looked_at_and_ends_with_1_where_something_is_damage
     assert capsys.readouterr().out == "1 conversation, 2 messages, 1 checkpoint, 2 changes: all whole.\n"
     with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.depth == 1).values(body="{}"))
-    assert run(folder, "verify") == command_line.EXIT_DAMAGED
+    assert run(folder, "verify") == output.EXIT_DAMAGED
     named, summary = capsys.readouterr().out.splitlines()
     assert named.startswith("conversation 'Talk'")
     assert named.endswith("is damaged: its content does not fit its hash")
@@ -208,7 +210,7 @@ def test_an_index_that_differs_is_named_and_made_again(
     talked(file_store, "one", "two")
     with file_store.database.begin_write() as connection:
         connection.execute(sa.delete(schema.search_entry).where(schema.search_entry.c.depth == 1))
-    assert run(folder, "verify") == command_line.EXIT_DAMAGED
+    assert run(folder, "verify") == output.EXIT_DAMAGED
     assert "1 message or checkpoint cannot be found. `python app.py reindex` makes it again" in capsys.readouterr().out
     assert "is in use" in refused(folder, capsys, "reindex")
     file_store.database.close()
@@ -244,7 +246,7 @@ def test_erasing_says_what_goes_and_needs_a_yes(
 ) -> None:
     gone, kept = talked(file_store, "one", "two"), talked(file_store, "three")
     file_store.database.close()
-    assert run(folder, "erase", gone) == command_line.EXIT_REFUSED
+    assert run(folder, "erase", gone) == output.EXIT_REFUSED
     assert "--yes" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     for answer, said in (("n", "Nothing was erased."), ("y", "Erased.")):
@@ -343,8 +345,9 @@ def watch_terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """Make the error output a terminal on which every report is drawn at once."""
     output = io.StringIO()
     monkeypatch.setattr(output, "isatty", lambda: True)
-    monkeypatch.setattr(commands, "ProgressLine", DrawnLine)
-    monkeypatch.setattr(commands.sys, "stderr", output)
+    for module in (transfer_commands, upkeep):
+        monkeypatch.setattr(module, "ProgressLine", DrawnLine)
+    monkeypatch.setattr(sys, "stderr", output)
     return output
 
 
@@ -391,8 +394,8 @@ def test_an_interrupted_import_is_one_word_and_writes_nothing(
         if str(text).startswith("Writing"):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands.ProgressLine, "show", interrupt)
-    assert run(folder, "import", str(tmp_path / "talk.json")) == command_line.EXIT_INTERRUPTED
+    monkeypatch.setattr(ProgressLine, "show", interrupt)
+    assert run(folder, "import", str(tmp_path / "talk.json")) == output.EXIT_INTERRUPTED
     assert capsys.readouterr() == ("", "Interrupted.\n")
     assert len(list_threads(folder / "waymark.db")) == 1
 
@@ -405,6 +408,6 @@ def test_a_refusal_among_many_exports_has_a_line_of_its_own(
     bad = talked(file_store, "two")
     with file_store.database.begin_write() as connection:
         connection.execute(sa.update(schema.message).where(schema.message.c.thread_id == bad).values(body="{}"))
-    assert run(folder, "export", "--all", "-o", str(tmp_path / "all")) == command_line.EXIT_REFUSED
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "all")) == output.EXIT_REFUSED
     [refusal] = [line for line in terminal.getvalue().splitlines() if "is damaged" in line]
     assert refusal.startswith("Talk (")

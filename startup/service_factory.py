@@ -5,8 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import agent_factory
-import factory
 from agent.models.replaceable import ReplaceableModels
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
@@ -23,8 +21,9 @@ from components.model_connector import ModelConnector
 from components.rendering import Renderer
 from components.services import Services
 from config import Settings
-from joining import build_long_requests, build_uploads
-from loading import AgentLoader, DeferredGraph
+from startup import agent_factory, factory
+from startup.joining import build_long_requests, build_uploads
+from startup.loading import AgentLoader, DeferredGraph
 
 if TYPE_CHECKING:
     from agent.guests.catalog import GuestCatalog

@@ -1,22 +1,12 @@
-"""The command line: its commands, their arguments and the help about them, exit codes, and printing."""
+"""The command line: its commands, their arguments, and the help about them."""
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TextIO
-
-from checkpoints import StateError
-from server.terminal import escape_controls
 
 DEMONSTRATION_NAMES = ("compaction", "goto")
 ROLE_NAMES = ("admin", "member", "reader")
 ENDINGS = {"waymark": "json", "markdown": "md", "html": "html", "jsonl": "jsonl"}  # of the names of files, by format
 Arguments = argparse.Namespace
-EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130
-
-
-class CommandRefusedError(StateError):
-    """A command cannot be carried out; the text is one sentence with the reason."""
 
 
 def parse_arguments(arguments: list[str]) -> Arguments:
@@ -83,13 +73,3 @@ def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
         "--dry-run", action="store_true", help="say what would be erased, also beside a server; erase nothing"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
-
-
-def print_line(text: object, output: TextIO | None = None) -> None:
-    """Print a line. Titles, names and keys come from files, and a demonstration's lines from a model."""
-    print(escape_controls(str(text)), file=output or sys.stdout, flush=True)
-
-
-def print_refusal(sentence: str) -> int:
-    print_line(sentence, sys.stderr)
-    return EXIT_REFUSED

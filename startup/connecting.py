@@ -10,7 +10,6 @@ from pathlib import Path
 
 from dotenv import dotenv_values, set_key
 
-import factory
 from agent.models.catalog import DEMO_SPECS, ConfiguredModels
 from agent.models.connections import MODEL, Connection, ConnectionField, list_connections, try_model
 from agent.models.errors import ModelConfigurationError, describe_model_error
@@ -19,6 +18,7 @@ from checkpoints.limits import MAX_SETTING_CHARS
 from checkpoints.sentence import sentence
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from config import SettingsError, load_settings
+from startup import factory
 
 MODELS_OFFERED = "MODELS_OFFERED"
 _log = logging.getLogger("waymark.models")

@@ -1,0 +1,23 @@
+"""Exit codes of commands, their refusals, and lines on a terminal."""
+
+import sys
+from typing import TextIO
+
+from checkpoints import StateError
+from server.terminal import escape_controls
+
+EXIT_OK, EXIT_DAMAGED, EXIT_REFUSED, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+class CommandRefusedError(StateError):
+    """A command cannot be carried out; the text is one sentence with the reason."""
+
+
+def print_line(text: object, output: TextIO | None = None) -> None:
+    """Print a line. Titles, names and keys come from files, and a demonstration's lines from a model."""
+    print(escape_controls(str(text)), file=output or sys.stdout, flush=True)
+
+
+def print_refusal(sentence: str) -> int:
+    print_line(sentence, sys.stderr)
+    return EXIT_REFUSED

@@ -1,0 +1,1 @@
+"""From the settings to the parts of a server. Only `app` joins them."""
