@@ -5,6 +5,7 @@ import doctest
 import re
 import shlex
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -133,7 +134,7 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
     text = document.read_text()
     targets = re.findall(r"^([\w-]+):(?!=)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     lines = [shlex.split(line, comments=True) for block in find_blocks(document, "sh") for line in block.splitlines()]
-    lines += [shlex.split(line) for line in re.findall(r"`((?:make|python app\.py) ?[^`]*)`", text)]
+    lines += [shlex.split(line) for line in re.findall(r"`(?:\.venv/bin/)?((?:make|python app\.py) ?[^`]*)`", text)]
     for words in filter(None, lines):
         if words[0] == "make":
             assert {word for word in words[1:] if "=" not in word} <= set(targets)
@@ -144,6 +145,12 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
         else:
             assert words[:4] == [".venv/bin/pip", "install", "-c", ".venv/constraints.txt"]
             assert words[4] in ("langchain-anthropic", "langchain")
+
+
+def test_the_changelog_keeps_the_release_of_the_library() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    releases = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert [name.split(" – ")[0] for name in releases] == ["Unreleased", version]
 
 
 def read_settings_table() -> dict[str, tuple[str, str]]:
