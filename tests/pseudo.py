@@ -7,9 +7,9 @@ from functools import cache
 from babel.messages.catalog import Catalog, Message
 
 import words.catalogues
+from tests.words.templates import Templates, fill_template
 from words.catalogues import PoCatalogue
 from words.extraction import read_catalogue
-from words.stored import StoredSentences, fill_stored
 
 LANGUAGE = "de"  # the place of which it takes: a browser asks for it by this name
 PLAIN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -33,8 +33,10 @@ def translate(text: str) -> str:
     """Return an English text of the page as it is in this language; data as it is."""
     if text in _list_forms():
         return mark(text)
-    found = _load_templates().find_template(text)
-    return text if found is None else fill_stored(mark(found[0]), {name: translate(each) for name, each in found[1].items()})
+    found = _load_templates().find(text)
+    return (
+        text if found is None else fill_template(mark(found[0]), {name: translate(each) for name, each in found[1].items()})
+    )
 
 
 @cache
@@ -56,9 +58,9 @@ def _list_forms() -> frozenset[str]:
 
 
 @cache
-def _load_templates() -> StoredSentences:
+def _load_templates() -> Templates:
     numbered = (re.sub(r"\{(?=\})", "{value", form) for form in _list_forms())
-    return StoredSentences((form, form) for form in numbered)
+    return Templates((form, form) for form in numbered)
 
 
 def _split_forms(message: Message) -> Iterator[str]:

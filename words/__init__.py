@@ -27,12 +27,8 @@ class Catalogue(Protocol):
 
     def find_plural(self, one: str, other: str, count: float) -> str: ...
 
-    def format_count(self, number: int) -> str:
-        """Return a whole number with the language's separators."""
-        ...
-
-    def translate_stored(self, text: str) -> str:
-        """Translate an English sentence whose values are filled in; return another text as it is."""
+    def format_count(self, number: float) -> str:
+        """Return a number with the language's separators."""
         ...
 
 
@@ -101,11 +97,8 @@ def _say_value(value: object) -> object:
 
 
 def say_error(text: str | None) -> str | None:
-    """Translate the error of a run, which the store has in English, without its template; None where there is none."""
-    catalogue = _current.get()
-    if text is None or catalogue is None:
-        return text
-    return say(text) if hasattr(text, "template") else catalogue.translate_stored(text)
+    """Translate the error of a run; None where there is none. One of an older version has no template and stays English."""
+    return None if text is None else say(text)
 
 
 def arrange(text: str, **parts: T) -> list[str | T]:
@@ -118,13 +111,13 @@ def arrange(text: str, **parts: T) -> list[str | T]:
 
 
 class _LocalFormatter(Formatter):
-    """Python's format, in which `,` stands for the language's separator of thousands."""
+    """Python's format, in which `,` stands for the language's separators."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
     def format_field(self, value: Any, format_spec: str) -> Any:
-        is_count = format_spec == "," and isinstance(value, int)
+        is_count = format_spec in (",", ",g") and isinstance(value, int | float)
         return self._catalogue.format_count(value) if is_count else super().format_field(value, format_spec)
 
 

@@ -1,6 +1,6 @@
 """The catalogues: one `.po` file for each language, read when the first person asks for it."""
 
-from functools import cache, cached_property
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -10,11 +10,9 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
 from words import read_entries
-from words.stored import COUNT, StoredSentences, fill_stored, read_count
 
 FOLDER = Path(__file__).parent
 BROWSER_PLACES = ("assets/",)  # the files whose texts the browser needs
-SENTENCE_PLACES = ("agent/", "checkpoints/")  # the files whose sentences the store keeps
 _MAX_PROBED_NUMBER = 200
 
 
@@ -28,7 +26,6 @@ class PoCatalogue:
         self._texts: dict[str, str] = {}
         self._plurals: dict[str, tuple[str, ...]] = {}
         self._for_browser: list[str] = []
-        self._storable: list[tuple[str, str]] = []  # forms of sentences, with their keys
         for entry in entries:
             if not entry.id or entry.fuzzy or not entry.string:
                 continue
@@ -39,8 +36,6 @@ class PoCatalogue:
                 self._plurals[key] = tuple(entry.string)
             if any(place.startswith(BROWSER_PLACES) for place, _ in entry.locations):
                 self._for_browser.append(key)
-            if any(place.startswith(SENTENCE_PLACES) for place, _ in entry.locations):
-                self._storable += [(form, key) for form in ([key] if isinstance(entry.id, str) else entry.id)]
 
     def find(self, message: str) -> str:
         return self._texts.get(message, message)
@@ -51,23 +46,8 @@ class PoCatalogue:
             return one if count == 1 else other
         return forms[self.forms.index(self._locale.plural_form(count))]
 
-    def format_count(self, number: int) -> str:
+    def format_count(self, number: float) -> str:
         return format_decimal(number, locale=self._locale)
-
-    @cached_property
-    def _stored(self) -> StoredSentences:
-        return StoredSentences(self._storable)
-
-    def translate_stored(self, text: str) -> str:
-        """Translate an English sentence whose values are filled in, and sentences among these."""
-        if COUNT.fullmatch(text):
-            return self.format_count(int(text.replace(",", "")))
-        if text in self._texts or (found := self._stored.find_template(text)) is None:
-            return self.find(text)
-        key, given = found
-        values = {name: self.translate_stored(value) for name, value in given.items()}
-        is_plural = key in self._plurals
-        return fill_stored(self.find_plural(key, key, read_count(given)) if is_plural else self._texts[key], values)
 
     def list_browser_texts(self) -> dict[str, object]:
         """Return what the browser needs: texts by their English, several forms in the order of `forms`."""

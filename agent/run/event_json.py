@@ -25,6 +25,7 @@ from agent.events import (
 from agent.run.hub import StoredEvent
 from agent.run.live_runs import LiveCandidate, LiveRun
 from checkpoints import Candidate, Draft, Message, RunState
+from checkpoints.sentence import decode_sentence, encode_sentence
 
 Json = Any
 
@@ -62,7 +63,7 @@ def encode_event(event: Event) -> Json:
             encoded = [_encode_candidate(each) for each in candidates]
             data = ["start", run_id, version, message and message.id, encoded, attempt]
         case _:
-            data = [_NAMES[type(event)], *(getattr(event, each.name) for each in fields(event))]
+            data = [_NAMES[type(event)], *(_encode_value(getattr(event, each.name)) for each in fields(event))]
     return data
 
 
@@ -122,21 +123,25 @@ def _decode_progress(number: int, inner: Event | StoredEvent) -> Event | StoredE
     )
 
 
+def _encode_value(value: object) -> Json:
+    return encode_sentence(value) if isinstance(value, str) else value
+
+
 def _decode_value(name: str, value: Json) -> Any:
     if name == "state":
         return RunState(value)
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(value) if isinstance(value, list) else decode_sentence(value)
 
 
 def _encode_candidate(candidate: Candidate) -> Json:
     draft = [candidate.draft.text, candidate.draft.reasoning]
-    ends = [candidate.state, draft, candidate.error, candidate.error_details, candidate.head_id]
+    ends = [candidate.state, draft, _encode_value(candidate.error), candidate.error_details, candidate.head_id]
     return [candidate.run_id, candidate.number, candidate.model, candidate.branch_id, *ends]
 
 
 def _decode_candidate(data: Json) -> Candidate:
-    run_id, number, model, branch_id, state, draft, *rest = data
-    return Candidate(run_id, number, model, branch_id, RunState(state), Draft(*draft), *rest)
+    run_id, number, model, branch_id, state, draft, error, *rest = data
+    return Candidate(run_id, number, model, branch_id, RunState(state), Draft(*draft), decode_sentence(error), *rest)
 
 
 def _decode_as(kind: type[Any], data: Json) -> Any:

@@ -5,11 +5,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .. import serde
 from ..run import Candidate, CandidateKey, Draft, RunState
+from ..sentence import restore_sentence
 from . import schema
 from .ownership import limit_to_owner
-from .run_rows import NO_DRAFT, RunEnd, to_draft_columns
+from .run_rows import NO_DRAFT, NO_ERROR, RunEnd, to_draft_columns, to_error_columns
 
 _columns = schema.candidate.c
 _of_run = sa.select(schema.candidate).where(_columns.run_id == sa.bindparam("of_run")).order_by(_columns.number)
@@ -56,7 +56,7 @@ def _parse_candidate(row: sa.Row[Any]) -> Candidate:
         branch_id=row.branch_id,
         state=RunState(row.state),
         draft=Draft(row.draft, row.draft_reasoning),
-        error=row.error,
+        error=restore_sentence(row.error, row.error_sentence),
         error_details=row.error_details,
         head_id=row.head_id,
     )
@@ -75,18 +75,13 @@ def write_head(connection: sa.Connection, key: CandidateKey, head_id: str | None
 
 
 def end_candidate(connection: sa.Connection, key: CandidateKey, end: RunEnd) -> None:
-    row = {
-        "state": end.state,
-        "error": end.error and serde.sanitize_text(end.error),
-        "error_details": end.details and serde.sanitize_text(end.details),
-        **to_draft_columns(NO_DRAFT),
-    }
+    row = {"state": end.state, **to_error_columns(end), **to_draft_columns(NO_DRAFT)}
     connection.execute(_update_running, {"of_run": key.run_id, "of_number": key.number, **row})
 
 
 def reopen_candidate(connection: sa.Connection, key: CandidateKey) -> None:
     """Let a candidate that has ended be written once more, from nothing."""
-    row = {"state": RunState.RUNNING, "error": None, "error_details": None, "head_id": None, **to_draft_columns(NO_DRAFT)}
+    row = {"state": RunState.RUNNING, **NO_ERROR, "head_id": None, **to_draft_columns(NO_DRAFT)}
     connection.execute(_update, {"of_run": key.run_id, "of_number": key.number, **row})
 
 

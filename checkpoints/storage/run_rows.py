@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from .. import serde
 from ..limits import MAX_REASONING_CHARS
 from ..run import Draft, RerunStep, Run, RunState
+from ..sentence import restore_sentence, store_sentence
 from . import schema, thread_rows
 from .ownership import limit_to_owner
 
@@ -41,6 +42,16 @@ class RunEnd:
 
 
 NO_DRAFT = Draft()
+NO_ERROR = {"error": None, "error_details": None, "error_sentence": None}
+
+
+def to_error_columns(end: RunEnd) -> dict[str, str | None]:
+    """Return the error of an end as columns of its run or candidate."""
+    return {
+        "error": end.error and serde.sanitize_text(end.error),
+        "error_details": end.details and serde.sanitize_text(end.details),
+        "error_sentence": store_sentence(end.error),
+    }
 
 
 def to_draft_columns(draft: Draft) -> dict[str, str]:
@@ -55,7 +66,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
         thread_id=row.thread_id,
         state=RunState(row.state),
         draft=Draft(row.draft, row.draft_reasoning),
-        error=row.error,
+        error=restore_sentence(row.error, row.error_sentence),
         error_details=row.error_details,
         dismissed=row.dismissed,
         started_at=thread_rows.to_time(row.started_at),
@@ -111,8 +122,7 @@ def end_run(connection: sa.Connection, run_id: str, end: RunEnd, now: datetime, 
     """Write the end of a run, after its thread's row was locked: rows are locked in one order everywhere."""
     row = {
         "state": end.state,
-        "error": end.error and serde.sanitize_text(end.error),
-        "error_details": end.details and serde.sanitize_text(end.details),
+        **to_error_columns(end),
         "usage": end.usage,
         **to_draft_columns(NO_DRAFT),
         "ended_at": thread_rows.from_time(now),
@@ -135,8 +145,7 @@ def reopen_run(connection: sa.Connection, run_id: str) -> None:
     """Let a run that has ended hold its thread again."""
     row = {
         "state": RunState.RUNNING,
-        "error": None,
-        "error_details": None,
+        **NO_ERROR,
         "dismissed": False,
         "ended_at": None,
         "head_id": None,

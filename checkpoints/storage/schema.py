@@ -209,6 +209,7 @@ run = sa.Table(
     sa.Column("compacts", sa.Boolean, nullable=False, server_default=sa.false()),  # it summarises, and answers nothing
     sa.Column("draft_reasoning", sa.Text, nullable=False, server_default=""),  # before the draft's answer
     sa.Column("error_details", sa.Text),  # the words of the provider, behind the error's sentence
+    sa.Column("error_sentence", sa.Text),  # JSON: the error's template and values, for other languages
     sa.Column("usage", sa.Text),  # of the budgets of a waiting run, as the agent wrote it
     sa.Column("rerun_id", sa.Text),  # of the rerun whose question it answers
     sa.Column("rerun_number", sa.Integer),  # of that question, from 1
@@ -256,6 +257,7 @@ candidate = sa.Table(
     sa.Column("draft_reasoning", sa.Text, nullable=False),
     sa.Column("error", sa.Text),
     sa.Column("error_details", sa.Text),
+    sa.Column("error_sentence", sa.Text),
     sa.Column("head_id", sa.Text),  # of its last message
 )
 

@@ -24,6 +24,7 @@ from checkpoints import (
 )
 from checkpoints.changes.branches import copy_message
 from checkpoints.reasoning import Reasoning
+from checkpoints.sentence import encode_sentence, sentence
 from checkpoints.storage import schema
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
@@ -197,6 +198,14 @@ def test_how_a_run_ended_is_said_only_where_it_ended(runs: Runs, store: Store, t
     assert runs.get_latest_run(thread_id) is None
     store.undo(thread_id)
     assert runs.get_latest_run(thread_id).error == "no connection"
+
+
+def test_the_error_of_a_run_keeps_its_template_and_its_values(runs: Runs, thread_id: str) -> None:
+    error = sentence("{reason} Go on?", reason=sentence("{count:,} seconds", count=1000))
+    runs.end_run(runs.begin_run(thread_id, new("a")[0]), RunState.FAILED, error=error)
+    found = runs.get_latest_run(thread_id).error
+    assert found == "1,000 seconds Go on?"
+    assert encode_sentence(found) == encode_sentence(error)
 
 
 def test_a_dismissed_run_says_no_more(runs: Runs, thread_id: str) -> None:

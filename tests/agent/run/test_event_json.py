@@ -11,6 +11,7 @@ from agent.run.event_json import _NAMES, decode_event, decode_live_run, encode_e
 from agent.run.hub import StoredEvent
 from agent.run.live_runs import LiveCandidate, LiveRun
 from checkpoints import RunState
+from checkpoints.sentence import encode_sentence, sentence
 from tests.agent.run.event_strategies import MESSAGES, events, texts
 
 
@@ -24,6 +25,14 @@ def _pass(event: Event) -> Event:
 @settings(max_examples=20)
 def test_every_event_comes_through_as_it_was(event: Event) -> None:
     assert _pass(event) == event
+
+
+def test_an_error_keeps_its_template_and_its_values() -> None:
+    error = sentence("{reason} Go on?", reason=sentence("{count:,} seconds", count=9))
+    passed = _pass(RunFinished("r", RunState.FAILED, 1, error))
+    assert isinstance(passed, RunFinished)
+    assert encode_sentence(passed.error) == encode_sentence(error)
+    assert passed.error == "9 seconds Go on?"
 
 
 def test_every_kind_of_event_can_be_sent() -> None:

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0025": [f"ALTER TABLE {name} DROP COLUMN error_sentence" for name in ("run", "candidate")],
     "0022": ["DROP TABLE usage", "ALTER TABLE channel_value DROP COLUMN owner"],
     "0021": ["DROP TABLE audit_entry", "DROP TABLE share"],
     "0020": ["DROP TABLE identity"],
