@@ -56,7 +56,7 @@ class StateError(Exception):
 class NotFoundError(StateError, KeyError):
     """The thing does not exist, or belongs to another owner."""
 
-    template = sentence("There is no thing {identifier!r}.")
+    template = sentence("{identifier!r} does not exist.")
 
     def __init__(self, identifier: str) -> None:
         super().__init__(identifier)
@@ -126,9 +126,7 @@ class StaleWriterError(ConflictError):
     """A graph's run goes on from a state where the conversation does not stand any more."""
 
     def __init__(self, thread_id: str) -> None:
-        StateError.__init__(
-            self, sentence("Another run or a change in time has moved this conversation. Nothing was written.")
-        )
+        StateError.__init__(self, sentence("Another run or a restore has changed this conversation. Nothing was written."))
         self.thread_id = thread_id
 
 
@@ -213,7 +211,7 @@ class ReadOnlyError(StateError):
     """Somebody who only reads would change something."""
 
     def __init__(self) -> None:
-        super().__init__(sentence("You may read here, and change nothing."))
+        super().__init__(sentence("You have read-only access."))
 
 
 class InvalidPromptError(StateError):
@@ -275,7 +273,7 @@ class ContendedError(StateError):
     """The database gave up this change for another; the driver's error is the `__cause__`."""
 
     def __init__(self) -> None:
-        super().__init__(sentence("Others changed the same at the same time. Nothing was done; please try again."))
+        super().__init__(sentence("Somebody else changed this at the same time. Nothing was done; please try again."))
 
 
 class TakesTooLongError(StateError):

@@ -19,7 +19,7 @@ _request = schema.long_request.c
 
 
 class FollowedRequests:
-    """The requests in the database of a store, for the owner who acts. Who only reads may export, and follow it."""
+    """The requests in the database of a store, for the owner who acts. Readers may export, and follow it."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -31,7 +31,7 @@ _HASH_BYTES = 16  # of SHA-256: there is a hash for each step
 
 @dataclass(frozen=True, slots=True)
 class RowValues:
-    """What the row of a state has in columns of its own. Its body does not repeat them."""
+    """The columns of a state's row beside its body. Its body does not repeat them."""
 
     checkpoint_id: str
     run_id: str

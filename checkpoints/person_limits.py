@@ -35,7 +35,7 @@ NO_LIMITS = PersonLimits()
 
 @dataclass(frozen=True, slots=True)
 class PersonUse:
-    """What a person has of each limit; all of it is 0 without any limit."""
+    """The use that a person has made of each limit; all of it is 0 without any limit."""
 
     runs: int = 0
     tokens_today: int = 0
@@ -77,8 +77,7 @@ class PersonMeter:
         if max_runs is not None and runs >= max_runs:
             raise LimitReachedError(
                 sentence(
-                    "As many answers are being written for you as you may have at once ({count}). "
-                    "Send it again when one of them has ended.",
+                    "You have reached your limit of {count} answers at once. Send it again when one of them has ended.",
                     count=runs,
                 )
             )

@@ -1,4 +1,4 @@
-"""The ends of runs and of their candidates. What was written is kept, and the thread is released."""
+"""The ends of runs and of their candidates. Written text is kept, and the thread is released."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

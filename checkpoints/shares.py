@@ -1,6 +1,6 @@
 """Links under which strangers read a conversation as it is now, or the path to a checkpoint as it was.
 
-A link has 256 random bits, of which the hash is kept, and an end. Who opens one reads for its owner, and nothing else.
+A link has 256 random bits, of which the hash is kept, and an end. Its readers act for its owner, and only read.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class NewShare:
-    """What a new link shows, and for how many days."""
+    """The scope of a new link, and its days."""
 
     thread_id: str
     checkpoint_id: str | None = None
@@ -51,7 +51,7 @@ class NewShare:
 
 @dataclass(frozen=True, slots=True)
 class SharedThing:
-    """What a link shows at a moment: the conversation, and the checkpoint if it is one."""
+    """The target of a link at a moment: the conversation, and the checkpoint if it is one."""
 
     share: Share
     thread: Thread

@@ -16,7 +16,7 @@ MAX_MEASURE_SECONDS = 2.0  # of what is stored
 
 @dataclass(frozen=True, slots=True)
 class PeopleUsage:
-    """What people use. `today` is the last day of the rows; `storage` None: measuring it takes too long."""
+    """The usage of people. `today` is the last day of the rows; `storage` None: measuring it takes too long."""
 
     today: int
     rows: Sequence[UsageRow]  # of the last 30 days

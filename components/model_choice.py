@@ -1,4 +1,4 @@
-"""Who answers: the models and the graphs that a conversation may choose from, as the composer shows them."""
+"""The choice of models and graphs for a conversation, as the composer shows it."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -12,7 +12,7 @@ MAX_TEXT_CHARS = 100
 
 @dataclass(frozen=True)
 class GroupRoles:
-    """The groups of each role. Who is in several has the first of these roles."""
+    """The groups of each role. A person in several has the first of these roles."""
 
     admins: frozenset[str]
     members: frozenset[str]

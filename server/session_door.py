@@ -2,7 +2,7 @@
 
 The cookie alone does not: browsers send it to every port of this host. The page keeps its key in `localStorage`, which
 belongs to one port, and adds it to each request. A navigation can carry the cookie alone, so the cookie alone gets the
-page's frame and its static files, which hold nothing of anybody. Who may begin a session: see `sign_in`, and people.sign_in.
+page's frame and its static files, which hold nothing of anybody. For the sign-in see `sign_in`, and people.sign_in.
 """
 
 from __future__ import annotations
@@ -88,9 +88,7 @@ class SessionDoor(ABC):
             await self.sessions.note_use(session)
             return None
         if session and _is_page(scope) and "text/html" in headers.get("accept", ""):
-            return build_page(
-                HTTPStatus.FORBIDDEN, _("This opens from the page alone"), _("Open Waymark, and go on from there.")
-            )
+            return build_page(HTTPStatus.FORBIDDEN, _("Open this from Waymark"), _("Open Waymark, and go on from there."))
         return self.refuse(scope, headers)
 
     async def begin_session(

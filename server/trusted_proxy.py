@@ -22,7 +22,7 @@ from words import N_, _
 SECRET_HEADER = "x-waymark-proxy-secret"  # noqa: S105  (a name)
 MAX_PERSON_CHARS = 200
 Network = IPv4Network | IPv6Network
-_NOT_THE_PROXY = N_("Waymark is open through its proxy alone.")
+_NOT_THE_PROXY = N_("Waymark can only be reached through its proxy.")
 _NOBODY = N_("The proxy named no person.")
 
 
@@ -42,7 +42,7 @@ class TrustedProxy:
     def recognize(self, scope: Scope, *, is_public: bool = False) -> Response | None:
         """Return None for a request of the proxy, whose person is then in the scope's state; else a refusal.
 
-        What is public is open to everybody, and hears no name.
+        Public addresses are open to everybody, and hear no name.
         """
         names, given_secrets = self._take_headers(scope)
         if is_public:

@@ -409,7 +409,7 @@ def test_a_reader_changes_nothing_by_any_request(hire: Any) -> None:
             told = [(each, *await ask(team, "bob", walk.fill_in(each, bob), bob)) for each in requests]
             assert (team.read_all("bob", bob.thread), team.accounts.list_accounts()) == before
             assert max(status for _, status, _ in told) < 500
-            refused = sum("You may read here, and change nothing." in text for _, _, text in told)
+            refused = sum("You have read-only access." in text for _, _, text in told)
             assert refused > 40
             shown = [text for request, status, text in told if request.path.endswith("/export") and status == 200]
             assert any("the heron of bob" in text for text in shown)

@@ -79,7 +79,7 @@ def _read_end(
 
 
 def _read_values(store: Store, thread_id: str, count: int, agent: str, *, keeps_turn: bool) -> list[Message]:
-    """Return the last messages of a path, cut as `cut_values` does. What is cut is not even parsed.
+    """Return the last messages of a path, cut as `cut_values` does. Older ones are not even parsed.
 
     Without `keeps_turn`, the last turn is cut as well.
     """

@@ -27,7 +27,7 @@ _OTHER_CHARACTERS = re.compile(r"[^\w-]+")
 
 @dataclass
 class _Work:
-    """What an agent does for a call. `seen_ids` are those of messages that are on the path already."""
+    """The work of an agent for a call. `seen_ids` are those of messages that are on the path already."""
 
     key: CallKey
     agent: str

@@ -56,7 +56,7 @@ class GuestResult:
 
 @dataclass(frozen=True, slots=True)
 class GuestTurn:
-    """What a pass of a graph begins with. A run has one pass, and one more after each move through time."""
+    """The input of one pass of a graph. A run has one pass, and one more after each move through time."""
 
     request: RunRequest
     keeps_answers: bool  # earlier questions have their answers: the run goes on in the turn that waited

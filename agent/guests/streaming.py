@@ -1,4 +1,4 @@
-"""What a graph streams while it runs: provisional text, its nodes at work, and lines of its own."""
+"""The stream of a running graph: provisional text, its nodes at work, and lines of its own."""
 
 from collections import deque
 from collections.abc import Mapping

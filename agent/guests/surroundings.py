@@ -1,4 +1,4 @@
-"""What the runs of a graph have beside its state: the context that the settings give, and LangGraph's `Store`."""
+"""The surroundings of a graph's runs beside its state: the context that the settings give, and LangGraph's `Store`."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -35,7 +35,7 @@ OPEN_CALLS_TEXT = (
 
 @dataclass(frozen=True, slots=True)
 class MoveStep:
-    """What follows a call that waits: its move, or else its answers, by the ids of the graph's questions."""
+    """The decision about a call that waits: its move, or else its answers, by the ids of the graph's questions."""
 
     call: ToolCall
     move: Move | None = None

@@ -9,7 +9,7 @@ from agent.run.outbox import Item
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one process has sent at once. `has_gap`: batches of this sender before it never came."""
+    """A batch: everything that one process has sent at once. `has_gap`: batches of this sender before it never came."""
 
     sender: str
     number: int

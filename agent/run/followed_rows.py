@@ -1,4 +1,4 @@
-"""What followers of other processes' runs read from the database, each for the owner who follows."""
+"""Reads of other processes' runs for their followers, each for the owner who follows."""
 
 from dataclasses import dataclass
 

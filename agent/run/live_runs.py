@@ -83,7 +83,7 @@ class PendingAnswer:
 
 @dataclass(slots=True)
 class PendingRun:
-    """What the hub keeps of a run in progress."""
+    """A run in progress, as the hub keeps it."""
 
     key: RunKey
     is_remote: bool

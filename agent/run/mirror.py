@@ -167,7 +167,7 @@ class Mirror:
             self._stop_waiting(group.thread_id)
 
     def _miss(self, group: EventGroup) -> None:
-        """Take in that events of a run are incomplete here. Whoever follows subscribes again, and asks for its state."""
+        """Take in that events of a run are incomplete here. Followers subscribe again, and ask for its state."""
         for event in group.events:
             if isinstance(event, RunFinished):
                 self._note_end(group.thread_id, event)

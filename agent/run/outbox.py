@@ -1,4 +1,4 @@
-"""What waits for the next flush of the wire: events by run, with text that follows text joined, and small requests."""
+"""The outbox of the wire: events by run, with text that follows text joined, and small requests, until the next flush."""
 
 from dataclasses import dataclass, field
 from typing import Any

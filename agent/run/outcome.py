@@ -15,7 +15,7 @@ from checkpoints import Run, RunState, StateError, StoreUnavailableError
 from checkpoints.sentence import sentence
 
 GO_ON_TEXT = sentence("Go on?")  # the page shows the button beside it; the next run has a fresh budget
-_UNKNOWN_TEXT = sentence("Something went wrong that cannot be told.")
+_UNKNOWN_TEXT = sentence("An unknown error occurred.")
 _log = logging.getLogger(__name__)
 
 

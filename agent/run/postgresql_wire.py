@@ -42,7 +42,7 @@ class Notifications(Protocol):
 
 
 class FollowedRows(Protocol):
-    """What is read from the database about the runs of other processes, for the owner who follows."""
+    """Reads about the runs of other processes, for the owner who follows."""
 
     async def read_running(self, thread_id: str) -> LiveRun | None:
         """Return the draft of the thread's run in progress; None without one."""

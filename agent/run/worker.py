@@ -62,7 +62,7 @@ class RunWorker:
             self._beating = asyncio.create_task(self._beat_repeatedly(), name="heartbeat")
 
     async def close(self) -> None:
-        """Beat no more. What this process still drives is free for the others."""
+        """Beat no more. Runs that this process still drives are free for the others."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -26,7 +26,7 @@ def check_caller(
     """Refuse a change whose caller saw another conversation, or that the run of another caller blocks.
 
     A checkpoint saved or a title changed since then is no conflict. With `is_exact` it is: an undo would revert that
-    change instead of the one that the caller saw. What the app has done by itself never is, because undo passes it over:
+    change instead of the one that the caller saw. A change of the app itself never is, because undo passes it over:
     a milestone of the judge, and the title that a model gives some moments after the first answer.
     """
     thread, seen = loaded.thread, caller.expected_version

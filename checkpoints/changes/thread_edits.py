@@ -52,7 +52,7 @@ def tag_thread(transaction: Transaction, add: Sequence[str], remove: Sequence[st
     if len(names) > MAX_TAGS_OF_THREAD:
         raise InvalidTagError(sentence("A conversation has at most {limit} tags.", limit=MAX_TAGS_OF_THREAD))
     if names.keys() == before.keys():
-        raise InvalidTagError(sentence("The tags are like this already."))
+        raise InvalidTagError(sentence("The conversation has these tags already."))
     added = [names[tag_id] for tag_id in tags if tag_id in names and tag_id not in before]
     removed = [before[tag_id] for tag_id in thread.tags if tag_id in before and tag_id not in names]
     transaction.detail = OperationDetail(subject="thread", name=thread.title, added=added, removed=removed)

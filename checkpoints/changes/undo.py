@@ -86,7 +86,7 @@ def _select_newest(
 def _select_undo_group(connection: sa.Connection, operation: Operation) -> Sequence[Operation]:
     """The operations that are undone together with this one, the newest first.
 
-    What somebody else did in between stays, unless it was done to the same rows: those could not be put back otherwise.
+    Changes that somebody else made in between stay, unless they are of the same rows: those could not be put back otherwise.
     A move of the agent is taken back with what it wrote after it, and not with what the run had written before.
     """
     if operation.undo_group is None:

@@ -12,7 +12,7 @@ _MAX_STEPS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AppliedStep:
-    """What is known of a step: the channels whose writes are kept, and whether its run had written the state before."""
+    """A step as it is known: the channels whose writes are kept, and whether its run had written the state before."""
 
     kept_channels: Collection[str]
     is_same_run: bool

@@ -15,7 +15,7 @@ _MAX_WHOLE_LIST_BYTES = 256  # a row takes more than a small item
 
 
 def name_value(connection: sa.Connection, serde: SerializerProtocol, old: Reference, value: Any) -> Reference:
-    """Return the reference to a value. What the former value has in common with it is not written again."""
+    """Return the reference to a value. The part that it shares with the former value is not written again."""
     if value is None or type(value) in (bool, int, float) or (type(value) is str and len(value) <= _MAX_INLINE_CHARS):
         return value
     if type(value) is list:

@@ -1,4 +1,4 @@
-"""What LangGraph calls deletion: states are unlisted, and the conversation moves off them as an operation.
+"""Deletion in LangGraph's sense: states are unlisted, and the conversation moves off them as an operation.
 
 What a branch, a checkpoint or an undo reaches stays until `erase`.
 """

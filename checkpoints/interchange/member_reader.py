@@ -58,7 +58,7 @@ class MemberReader:
         for _ in self._iterate_parts("}"):
             name = self._parse_value() if self.is_at('"') else self._refuse_place()
             if name in names:
-                raise InvalidDocumentError(sentence("stands twice in one object"), name[:80])
+                raise InvalidDocumentError(sentence("appears twice in one object"), name[:80])
             strict_json.check_text(name)
             names.add(name)
             if not self.is_at(":"):

@@ -158,7 +158,7 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise InvalidDocumentError(sentence("stands twice in one object"), twice[:80])
+        raise InvalidDocumentError(sentence("appears twice in one object"), twice[:80])
     return found
 
 

@@ -20,7 +20,7 @@ _entry = schema.audit_entry.c
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who asks, and from which address; both may be unknown."""
+    """The person and the address of a request; both may be unknown."""
 
     person: str = ""
     address: str = ""

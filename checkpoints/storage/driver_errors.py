@@ -56,7 +56,7 @@ def translate_taken_ids() -> Iterator[None]:
 def _explain_driver_error(error: BaseException | None) -> str:
     """Describe an error in one sentence: the driver's own text may span lines and contain private data."""
     if error is None:  # SQLAlchemy's pool: the database was not asked
-        return sentence("Too much is asked of the database at once.")
+        return sentence("The database is overloaded.")
     name = getattr(error, "sqlite_errorname", "")
     return _explain_sqlite_error(name, error) if name else _explain_postgresql_error(error)
 

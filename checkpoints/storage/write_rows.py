@@ -1,4 +1,4 @@
-"""What the tasks of a graph's step have written, until the state after the step holds it."""
+"""The writes of the tasks of a graph's step, until the state after the step holds it."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -117,7 +117,7 @@ def select_writes(
 ) -> dict[str, list[Write]]:
     """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them.
 
-    What a run has written that went on from the state stands in the place of what was written before.
+    The writes of a run that went on from the state replace the earlier ones.
     """
     query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
     found: dict[str, dict[tuple[str, str, int], Write]] = {}
@@ -144,7 +144,7 @@ def delete_applied_writes(
 ) -> None:
     """Delete the writes that the state after this one holds.
 
-    What was written before an interrupt stays, and after a step that another run has begun: the conversation may come back
+    Writes from before an interrupt stay, and after a step that another run has begun: the conversation may come back
     to it, and wait for the same answer again.
     """
     values = {**key.parameters, "kept_channels": list(kept_channels), "is_same_run": is_same_run}

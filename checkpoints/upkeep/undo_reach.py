@@ -1,4 +1,4 @@
-"""What undo and redo can still bring back."""
+"""The reach of undo and redo: all that they can still bring back."""
 
 from collections.abc import Sequence
 

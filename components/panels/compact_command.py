@@ -70,7 +70,9 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
         raise NotCompactedError(sentence("Files cannot come along with /compact. Take them out, or send them first."))
     focus = (found[1] or "").strip()
     if len(focus) > MAX_FOCUS_CHARS:
-        raise NotCompactedError(sentence("What to keep is longer than {limit:,} characters.", limit=MAX_FOCUS_CHARS))
+        raise NotCompactedError(
+            sentence("The text of what to keep is longer than {limit:,} characters.", limit=MAX_FOCUS_CHARS)
+        )
     return SummaryScope(focus=focus)
 
 

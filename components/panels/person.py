@@ -60,7 +60,7 @@ def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
 
 def _describe_person(role: str | None) -> str:
     if role == READER:
-        return _("Signed in as {name}, to read", name=get_acting_owner())
+        return _("Signed in as {name} (read-only)", name=get_acting_owner())
     return _("Signed in as {name}", name=get_acting_owner())
 
 

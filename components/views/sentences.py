@@ -20,7 +20,9 @@ class Sentences:
 
 _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
     OperationKind.APPEND: Sentences(N_("Wrote {}"), N_("the last messages")),
-    OperationKind.EDIT: Sentences(N_("Asked instead"), N_("the new answer"), N_("What was here before was set aside")),
+    OperationKind.EDIT: Sentences(
+        N_("Edited a message"), N_("the new answer"), N_("The messages that followed were set aside")
+    ),
     OperationKind.RETRY: Sentences(
         N_("Asked for another answer"), N_("the new answer"), N_("The earlier answer was set aside")
     ),
@@ -47,7 +49,7 @@ _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
         N_("Went back to an earlier message"),
     ),
     OperationKind.REWIND: Sentences(
-        N_("Replaced {}"), N_("the agent's replacing of {}"), N_("The agent replaced {}"), N_("Replaced a message")
+        N_("Replaced {}"), N_("the agent's replacement of {}"), N_("The agent replaced {}"), N_("Replaced a message")
     ),
     OperationKind.COMPACT: Sentences(
         N_("Summarised {}"), N_("the summary of {}"), N_("{} summarised"), N_("Summarised messages")
@@ -58,7 +60,7 @@ _SENTENCES: Final[Mapping[OperationKind, Sentences]] = {
     ),
     OperationKind.IMPORT: Sentences(N_("Imported {}"), N_("the import"), N_("Imported {}"), N_("Imported a file")),
     OperationKind.CLEAR: Sentences(
-        N_("Cleared the {}"), N_("clearing the {}"), N_("Cleared the {}"), N_("Cleared something")
+        N_("Cleared the {}"), N_("clearing the {}"), N_("Cleared the {}"), N_("Cleared a conversation")
     ),
     OperationKind.ERASE: Sentences(N_("Erased what only undo could bring back"), N_("the erasing")),
     OperationKind.UNDO: Sentences(N_("Undid {}"), N_("the undo")),

@@ -33,7 +33,7 @@ def take_turn(store: Store, tokens: int, output: int = 0) -> str:
 def test_one_answer_too_many_at_once_is_refused_until_another_ends(store: Store) -> None:
     store.meter.limits, runs = PersonLimits(runs=2), Runs(store)
     first, _ = (runs.begin_run(None, new("one")[0]) for _ in range(2))
-    with pytest.raises(LimitReachedError, match=r"at once \(2\)"):
+    with pytest.raises(LimitReachedError, match=r"limit of 2 answers at once"):
         runs.begin_run(None, new("three")[0])
     assert len(store.list_threads()) == 2
     runs.end_run(first, RunState.DONE)

@@ -110,7 +110,7 @@ def test_a_reader_is_told_and_a_password_is_changed(new_page: NewPage) -> None:
     join(cy, invite(ann, "Reader"), "Cy")
     cy.composer.fill("May I?")
     cy.composer.press("Enter")
-    expect(cy.tab.get_by_text("You may read here, and change nothing.").first).to_be_visible()
+    expect(cy.tab.get_by_text("You have read-only access.").first).to_be_visible()
     cy.press_in_menu("Password")
     cy.dialog.get_by_label("Present password").fill("a wrong password")
     cy.dialog.get_by_label("New password").fill("another five words in a row")

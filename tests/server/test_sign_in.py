@@ -118,7 +118,7 @@ def test_the_key_of_one_session_does_not_open_another(entrance: Entrance, sign_i
 
 def test_an_address_of_data_typed_by_hand_says_where_it_opens(entrance: Entrance, both: dict[str, str]) -> None:
     answer = entrance.knock("/api/x", accept="text/html", **cookie_of(both))
-    assert (answer.status, "This opens from the page alone" in answer.text) == (403, True)
+    assert (answer.status, "Open this from Waymark" in answer.text) == (403, True)
 
 
 @pytest.mark.parametrize("change", [str.upper, lambda value: value[:-1], lambda value: "", lambda value: "ÿ" + value])

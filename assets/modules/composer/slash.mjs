@@ -79,7 +79,7 @@ export function useSlash(field, refuse) {
   const runText = () => {
     if (!isCommand) return false;
     if (lines.length > 0) choose(lines[selected]);
-    else refuse(_("Nothing has this name. Your text is kept."));
+    else refuse(_("There is no such name. Your text is kept."));
     return true;
   };
   const close = () => {

@@ -42,5 +42,5 @@ async function fetchPlace(address, goneText, unreadableText) {
 function showNearest(thread, { message, standing, branch }, noun) {
   showMessage(thread, message);
   if (standing === "branch") showToast(_("This {noun} is on the branch “{branch}”. The conversation is shown at the place where that begins.", { noun: nameNoun(noun), branch }));
-  if (standing === "left") showToast(_("This {noun} was left behind. The conversation is shown at the place where it left.", { noun: nameNoun(noun) }));
+  if (standing === "left") showToast(_("This {noun} was left behind. The conversation is shown at the place where it was removed.", { noun: nameNoun(noun) }));
 }

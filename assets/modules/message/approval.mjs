@@ -7,7 +7,7 @@ const { createElement: h, useId, useRef, useState } = window.React;
 const MAX_ROWS = 10;
 const FORMS = {
   edit: { label: _("Arguments, as JSON"), button: _("Run with these") },
-  words: { label: _("Note the agent keeps"), button: _("Go back with this") },
+  words: { label: _("Note for the agent"), button: _("Go back with this") },
   respond: { label: _("Answer instead of the tool"), button: _("Answer") },
 };
 

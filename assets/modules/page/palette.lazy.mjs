@@ -19,7 +19,7 @@ const KEYS = [
   [["Enter"], _("send")],
   [["Shift", "Enter"], _("begin a new line")],
   [[MODIFIER_KEY, "K"], _("find a message, a place or an action")],
-  [[MODIFIER_KEY, "F"], _("find in a long conversation; once more: as the browser finds"), _("Find in this conversation")],
+  [[MODIFIER_KEY, "F"], _("find in a long conversation; press again for the browser's own search"), _("Find in this conversation")],
   [[MODIFIER_KEY, "Shift", "O"], _("begin a new conversation"), _("New conversation")],
   [["Shift", "Esc"], _("go to the message field")],
   [[MODIFIER_KEY, "S"], _("save a checkpoint"), _("Save checkpoint")],

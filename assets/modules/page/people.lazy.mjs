@@ -103,7 +103,7 @@ function InviteForm({ onInvite }) {
       h("select", { id: `${id}-days`, className: "form-select", value: days, onChange: (event) => setDays(Number(event.target.value)) }, DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count)))),
     ),
     h("button", { className: "btn btn-primary" }, _("Make a link")),
-    h("p", { className: "quiet" }, _("A reader reads what they have, and changes nothing.")),
+    h("p", { className: "quiet" }, _("Readers can open their conversations, but change nothing.")),
   );
 }
 

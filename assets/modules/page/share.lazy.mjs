@@ -23,8 +23,8 @@ export function ShareDialog({ thread, checkpoint, onClose }) {
   const { links, hasNames, problem, token, change } = useLinks(thread);
   const title = checkpoint ? _("Share {name}", { name: checkpoint.name }) : _("Share this conversation");
   const about = checkpoint
-    ? _("Whoever has a link reads the messages up to this checkpoint, and nothing else. No account is needed.")
-    : _("Whoever has a link reads this branch of the conversation as it is at that time, and nothing else. No account is needed.");
+    ? _("Anyone with a link can read the messages up to this checkpoint, without an account.")
+    : _("Anyone with a link can read this branch of the conversation as it is at that time, without an account.");
   return h(
     ReadingDialog,
     { title, className: "share", onClose },

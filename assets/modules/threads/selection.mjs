@@ -36,7 +36,7 @@ export function useSelection(threads, shown, data) {
   };
   const selectAll = async () => {
     const all = await fetchThreads({ ...shown, limit: MAX_SELECTED });
-    if (all === null) return showToast(_("The list did not answer. Please try again."));
+    if (all === null) return showToast(_("The list could not be loaded. Please try again."));
     if (all.more) showLimit();
     setState({ ids: new Set(all.threads.map(({ id }) => id)), anchor: null });
   };

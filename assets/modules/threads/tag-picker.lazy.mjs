@@ -32,7 +32,7 @@ export function TagPicker({ title, names, counts, total, onSave, onClose }) {
     ReadingDialog,
     { title, size: "md", className: "tag-picker", buttons, onClose },
     h(TagField, { id, lines, setLines, onSave: save }),
-    h("p", { className: "quiet", role: "status" }, isFull ? _("A conversation has at most {limit} tags.", { limit: MAX_TAGS }) : _("Enter adds a tag, and in the empty field saves.")),
+    h("p", { className: "quiet", role: "status" }, isFull ? _("A conversation has at most {limit} tags.", { limit: MAX_TAGS }) : _("Press Enter to add a tag, or in the empty field to save.")),
   );
 }
 

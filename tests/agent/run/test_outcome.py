@@ -45,7 +45,7 @@ def test_a_failure_that_cannot_be_described_ends_its_run(
 ) -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
         ended = await chat.say("hello")
-        assert (ended.state, str(ended.error)[:20]) == (RunState.FAILED, "Something went wrong")
+        assert (ended.state, str(ended.error)[:20]) == (RunState.FAILED, "An unknown error occ")
         assert (await chat.say("and now?")).state is RunState.DONE
 
     monkeypatch.setattr(agent.run.outcome, "describe_model_error", fail(broken))

@@ -21,8 +21,8 @@ MODEL = {"settings": {"model": "old"}}, {"settings": {"model": "", "instructions
 # (kind, note, result, changes) before; (kind, detail, sentence of the log) after
 FORMS: list[tuple[tuple[str, str, str | None, Any], tuple[str, dict[str, Any], str]]] = [
     (("append", "", "m", HEAD_MOVED), ("append", {}, "Asked")),
-    (("edit", "", "m", HEAD_MOVED), ("edit", {}, "Asked instead")),
-    (("edit", "2 checkpoints removed", "m", HEAD_MOVED), ("edit", {"checkpoints": 2}, "Asked instead")),
+    (("edit", "", "m", HEAD_MOVED), ("edit", {}, "Edited a message")),
+    (("edit", "2 checkpoints removed", "m", HEAD_MOVED), ("edit", {"checkpoints": 2}, "Edited a message")),
     (("edit", "1 checkpoint removed", None, HEAD_MOVED), ("retry", {"checkpoints": 1}, "Asked for another answer")),
     (("edit", "", None, HEAD_MOVED), ("retry", {}, "Asked for another answer")),
     (
@@ -121,7 +121,7 @@ FORMS: list[tuple[tuple[str, str, str | None, Any], tuple[str, dict[str, Any], s
     (("redo", "", None, HEAD_MOVED), ("redo", {}, "Redid an earlier change")),
     # erased
     (("restore", "", "c", []), ("restore", {}, "Restored a checkpoint")),
-    (("edit", "", "m", []), ("edit", {}, "Asked instead")),
+    (("edit", "", "m", []), ("edit", {}, "Edited a message")),
     # damaged, or of an unknown form
     (("rename", "branch A to B", None, [1]), ("rename", {"subject": "branch", "name": "A to B"}, "Renamed branch A to B")),
     (("delete", "lot", None, {"a": 1}), ("delete", {"text": "lot"}, "Deleted the lot")),

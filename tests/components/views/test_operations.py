@@ -87,7 +87,7 @@ def test_each_kind_of_edit_has_words_of_its_own(store: Store) -> None:
     last, detail = _last(store, thread_id), OperationDetail(kept=1)
     done = [replace(last, version=number, kind=kind, detail=detail) for number, kind in enumerate(kinds)]
     assert [entry["text"] for entry in change_log.build_log(done, {})] == [
-        "Asked instead",
+        "Edited a message",
         "Asked for another answer",
         "Kept 1 later message and changed a message to",
     ]
