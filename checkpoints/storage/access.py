@@ -1,4 +1,4 @@
-"""The owner who acts on a connection, and the queries that are exempt from naming them: see ownership.py and row_security.py."""
+"""The owner who acts on a connection, and the queries exempt from naming them: see ownership.py and row_security.py."""
 
 from dataclasses import dataclass, field
 from typing import Final, TypeVar

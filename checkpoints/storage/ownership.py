@@ -45,7 +45,7 @@ class UnownedStatementError(RuntimeError):
 
 @contextmanager
 def act_for(owner: str | None, *, only_reads: bool = False) -> Iterator[None]:
-    """Let the block, and the tasks that it starts, act for an owner, or for everybody. With `only_reads`, changes are refused."""
+    """Let the block, and the tasks that it starts, act for an owner, or for everybody. `only_reads` refuses changes."""
     owners, reading = _acting_owner.set(owner), _only_reads.set(only_reads)
     try:
         yield

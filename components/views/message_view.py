@@ -239,7 +239,7 @@ def _describe_message(
 def _read_role(
     stored: Message, message: BaseMessage, *, is_summary: bool, excerpt: tuple[ExcerptView, str] | None
 ) -> tuple[Literal["user", "assistant", "note"], str]:
-    """Return the speaker, and the text to show. An imported message may carry a note's marks: then its whole text is shown."""
+    """Return the speaker, and the text to show. Of an imported message with a note's marks, the whole text is shown."""
     text, is_ours = str(message.text), stored.run_id is not None
     if isinstance(message, HumanMessage) and MoveMark.of(stored) is not None:
         return "note", extract_note(text) if is_ours else text
