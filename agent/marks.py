@@ -36,7 +36,7 @@ class MoveMark:
     """
 
     kind: MoveKind
-    to: int  # position of the target
+    position: int  # of the target
     removed: int  # messages that left the path
     sources: tuple[str, ...] = ()  # external sources that the agent had read
     before: int = 0  # tokens of the removed messages, estimated
@@ -52,7 +52,7 @@ class MoveMark:
         with suppress(ValueError):
             return cls(
                 kind=_require_kind(entry.get("kind")),
-                to=_require_number(entry.get("to")),
+                position=_require_number(entry.get("to")),
                 removed=_require_number(entry.get("removed")),
                 sources=_require_texts(entry.get("sources", [])),
                 before=_require_number(entry.get("before", 0)),
@@ -63,7 +63,7 @@ class MoveMark:
         return None
 
     def to_kwargs(self) -> dict[str, Any]:
-        entry = {"kind": self.kind, "to": self.to, "removed": self.removed, "sources": list(self.sources)}
+        entry = {"kind": self.kind, "to": self.position, "removed": self.removed, "sources": list(self.sources)}
         places = {"last": self.last, "head": self.head}
         return {MOVE_KEY: {**entry, "before": self.before, "after": self.after, **_drop_absent(places)}}
 

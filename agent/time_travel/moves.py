@@ -198,7 +198,7 @@ def _find_last_target(path: Sequence[Message], agent: str) -> int | None:
     """Return the target of the agent's last move, if no message to it followed."""
     last = next((message for message in reversed(path) if message.type == "human" and message.agent == agent), None)
     mark = MoveMark.of(last) if last else None
-    return mark.to if mark else None
+    return mark.position if mark else None
 
 
 def _parse_position(position: object, call_position: int, numbers: NumberStyle) -> int:

@@ -101,10 +101,11 @@ class ToolResult:
             return format_results(text)
         if mark is None or self.stored.run_id is None:  # a file may hold any mark: then its whole text is shown
             return text
+        number = mark.position + 1  # the page counts messages from 1
         did = (
-            _("{agent} replaced the answer at position {place}:", agent=self.stored.agent, place=mark.to + 1)
+            _("{agent} replaced its answer, message {number}:", agent=self.stored.agent, number=number)
             if mark.kind == "rewind"
-            else _("{agent} went back to the message at position {place}:", agent=self.stored.agent, place=mark.to + 1)
+            else _("{agent} went back to message {number}:", agent=self.stored.agent, number=number)
         )
         removal = ngettext(
             "{count:,} message was removed from its memory.",

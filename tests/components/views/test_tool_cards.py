@@ -133,7 +133,7 @@ def test_a_move_within_a_memory_is_a_result_that_shows_the_note() -> None:
     said = [("ann", calls(("goto", "g"))), ("ann", went)]
     path = [replace(PATH[n], agent=who, body=serde.to_body(m), run_id="r") for n, (who, m) in enumerate(said)]
     (card,) = describe_messages(path, agent="ann")[0]["tools"]
-    shown = "ann went back to the message at position 2: 3 messages were removed from its memory.\n\nWrite to Cid."
+    shown = "ann went back to message 2: 3 messages were removed from its memory.\n\nWrite to Cid."
     assert (card["status"], card["result"]) == ("done", shown)
     (imported,) = describe_messages([path[0], replace(path[1], run_id=None)], agent="ann")[0]["tools"]
     assert imported["result"] == text
