@@ -53,8 +53,12 @@ def shorten_line(text: str, max_chars: int) -> str:
 
 def shorten_for_model(text: str, max_chars: int) -> str:
     """Return the text, or its first `max_chars` characters and a note of how many are missing."""
-    missing = len(text) - max_chars
-    return text if missing <= 0 else f"{text[:max_chars]}\n… (cut: {missing:,} more characters)"
+    return note_cut(text[:max_chars], len(text) - max_chars)
+
+
+def note_cut(text: str, missing_chars: int) -> str:
+    """Return the text with a note of how many characters are missing at its end; without one where none are."""
+    return text if missing_chars <= 0 else f"{text}\n… (cut: {missing_chars:,} more characters)"
 
 
 def pluralize(count: int, noun: str, plural: str = "") -> str:
