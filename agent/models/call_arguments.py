@@ -31,7 +31,7 @@ def bound_argument_parsing() -> None:
 
 def parse_arguments(text: str, *, strict: bool = False) -> Any:
     """Parse JSON as far as it goes, in one pass. Raises `ValueError` where nothing can be read, and for too many values."""
-    if has_too_many_separators(text.encode("utf-8", "surrogatepass"), MAX_PART_VALUES):
+    if has_too_many_separators(text.encode(errors="ignore"), MAX_PART_VALUES):
         raise TooManyValuesError
     try:
         return json.loads(text, strict=strict)
