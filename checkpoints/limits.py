@@ -87,6 +87,7 @@ MAX_INDEXED_WORDS = 100_000  # of a message, with its tool calls and attached te
 MAX_SEARCH_HITS = 50  # of one search
 MAX_PATH_HITS = 1_000  # messages of the open conversation that are found in it
 
+_SEPARATORS = (b"[", b"{", b",")
 _HUNDRED_DIGITS = 332  # in bits
 _LONG_NUMBER = 10**100
 
@@ -157,6 +158,20 @@ def is_deeper(value: Any, levels: int) -> bool:
 def has_more_values(value: Any, limit: int) -> bool:
     """Return whether JSON consists of more than `limit` values, as `count_values` counts them."""
     return count_values(value, limit) > limit
+
+
+def has_too_many_separators(raw: bytes, max_values: int) -> bool:
+    """Return whether JSON, unparsed, has so many brackets and commas outside of texts that it holds more values.
+
+    It has fewer than two of them, and of quotes four, for each value. JSON of fewer values never has too many.
+    """
+    if sum(map(raw.count, _SEPARATORS)) <= 2 * max_values:  # also within texts
+        return False
+    bare = raw.replace(b"\\\\", b"").replace(b'\\"', b"")  # the escapes that could hide the end of a text
+    if bare.count(b'"') > 4 * max_values:
+        return True
+    outside = b"".join(bare.split(b'"')[::2])
+    return sum(map(outside.count, _SEPARATORS)) > 2 * max_values
 
 
 def count_values(value: Any, limit: int) -> int:

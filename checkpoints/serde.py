@@ -29,6 +29,7 @@ from langchain_core.messages import (
 )
 from pydantic_core import from_json, to_json
 
+MAX_SURROGATES = 20_000  # of one text
 HASH_PREFIX = "sha256:"
 _MAX_LOCKED_BYTES = 2_047  # that `hashlib` hashes in one call without releasing the lock of Python
 _MAX_LOCKED_CHARS = _MAX_LOCKED_BYTES // 4
@@ -256,11 +257,15 @@ def replace_lone_surrogates(raw: bytes) -> bytes:
 def sanitize_text(text: str) -> str:
     """Join or replace lone surrogates, which no database can store; replace NUL, which PostgreSQL cannot store.
 
-    A stream, or a text that a browser cut to a length, may contain lone surrogates.
+    A stream, or a text that a browser cut to a length, may contain lone surrogates. More than MAX_SURROGATES are left out:
+    Python calls a function for each that it joins or replaces.
     """
     if text.isascii() and "\0" not in text:  # most texts: an import sanitizes thousands under the write lock
         return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
+    whole = text.encode(errors="ignore").decode()
+    if 0 < len(text) - len(whole) <= MAX_SURROGATES:
+        whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "\ufffd")
 
 
 def sanitize_json(value: Any) -> Any:

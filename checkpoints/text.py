@@ -3,6 +3,7 @@
 import re
 
 _BACKTICKS = re.compile(r"`+")
+_MAX_SEARCHED_CHARS = 4_000  # of a text whose first line with words is wanted
 _MAX_MARKED_CHARS = 300  # of a line that is read for marks
 _LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\s+|>\s?)+")
 _BLOCK_LINE = re.compile(
@@ -25,8 +26,11 @@ def shorten(text: str, max_chars: int) -> str:
 
 
 def find_plain_line(text: str) -> str:
-    """Return the first line with words, without marks of Markdown. Signs within words, as in 2*3*4, stay."""
-    for line in text.splitlines():
+    """Return the first line with words, without marks of Markdown. Signs within words, as in 2*3*4, stay.
+
+    It is empty for a text that begins with thousands of characters without words.
+    """
+    for line in text.lstrip()[:_MAX_SEARCHED_CHARS].splitlines():
         if not _BLOCK_LINE.fullmatch(line[:_MAX_MARKED_CHARS]) and (plain := _strip_marks(line[:_MAX_MARKED_CHARS])):
             return plain
     return ""
@@ -48,13 +52,17 @@ def _strip_marks(line: str) -> str:
 
 def shorten_line(text: str, max_chars: int) -> str:
     """Shorten the text and put it on one line."""
-    return shorten(" ".join(text.split()), max_chars)
+    return shorten(" ".join(text.split(maxsplit=max_chars)), max_chars)  # more words are never in sight
 
 
 def shorten_for_model(text: str, max_chars: int) -> str:
     """Return the text, or its first `max_chars` characters and a note of how many are missing."""
-    missing = len(text) - max_chars
-    return text if missing <= 0 else f"{text[:max_chars]}\n… (cut: {missing:,} more characters)"
+    return note_cut(text[:max_chars], len(text) - max_chars)
+
+
+def note_cut(text: str, missing_chars: int) -> str:
+    """Return the text with a note of how many characters are missing at its end; without one where none are."""
+    return text if missing_chars <= 0 else f"{text}\n… (cut: {missing_chars:,} more characters)"
 
 
 def pluralize(count: int, noun: str, plural: str = "") -> str:

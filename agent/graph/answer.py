@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, InvalidToolCall, ToolCall
-from langchain_core.messages.ai import add_ai_message_chunks
 
 from agent.context.numbering import NumberStripper, strip_number
 from agent.context.usage import combine_usage
+from agent.graph.answer_pieces import AnswerPieces
 from agent.graph.retries import Retries
 from agent.graph.state import Limits, RunContext
 from agent.models.answer_text import read_answer_text
@@ -30,7 +30,15 @@ from agent.models.provider_words import read_provider_words
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
 from checkpoints import serde
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_CALLS, count_values, is_deeper, to_label
+from checkpoints.limits import (
+    MAX_ARGUMENT_LEVELS,
+    MAX_ARGUMENT_VALUES,
+    MAX_CALLS,
+    count_values,
+    has_too_many_separators,
+    is_deeper,
+    to_label,
+)
 from checkpoints.sentence import sentence
 
 if TYPE_CHECKING:
@@ -138,13 +146,12 @@ async def collect_answer(
     """
     retries = Retries()
     while True:
-        chunks: list[AIMessageChunk] = []
-        reasoning = ReasoningReader()
+        pieces, reasoning = AnswerPieces(), ReasoningReader()
         try:
-            await _read_stream(_iterate_chunks(model, messages), limits, listener, chunks, reasoning)
-            return _assemble_answer(chunks, reasoning, source)
+            await _read_stream(_iterate_chunks(model, messages), limits, listener, pieces, reasoning)
+            return _assemble_answer(pieces, reasoning, source)
         except Exception as error:  # of any library; a failure that does not pass is raised again
-            pause = None if _has_content(chunks) or reasoning.has_begun else retries.next_pause(error)
+            pause = None if pieces.has_content or reasoning.has_begun else retries.next_pause(error)
             if pause is None:
                 raise
             _log.info("asking again in %.1f s: %s", pause, type(error).__qualname__)
@@ -155,10 +162,10 @@ async def _read_stream(
     stream: AsyncGenerator[AIMessage],
     limits: Limits,
     listener: AnswerListener,
-    chunks: list[AIMessageChunk],
+    pieces: AnswerPieces,
     reasoning: ReasoningReader,
 ) -> None:
-    """Read the stream and append to `chunks` as they come."""
+    """Read the stream and add to `pieces` as they come."""
     size, has_ended = 0, False
     forwarder = _AnswerForwarder(listener)
     loop = asyncio.get_running_loop()
@@ -167,14 +174,14 @@ async def _read_stream(
         async with asyncio.timeout(limits.idle_seconds) as deadline, aclosing(stream) as coming:
             async for chunk in coming:
                 chunk = chunk if isinstance(chunk, AIMessageChunk) else convert_to_chunk(chunk)  # noqa: PLW2901  a model that cannot stream
-                chunks.append(chunk)
                 told, room = read_answer_text(chunk), limits.max_answer_chars - size
                 piece = reasoning.feed(chunk, told[:room])
+                pieces.add(chunk)
                 forwarder.forward(piece, is_call=bool(chunk.tool_call_chunks))
                 size += len(piece.text) + len(piece.thought) + _count_argument_chars(chunk)
                 if len(told) > room or size > limits.max_answer_chars:
                     raise AnswerTooLong(limits.max_answer_chars, "characters")
-                if len(chunks) > limits.max_answer_chars:  # they may be empty
+                if pieces.count > limits.max_answer_chars:  # they may be empty
                     raise AnswerTooLong(limits.max_answer_chars, "pieces")
                 is_more = bool(told or piece.thought or chunk.tool_call_chunks)
                 is_last = read_finish_reason(chunk.response_metadata) in _ENDING_REASONS
@@ -234,18 +241,10 @@ async def _iterate_chunks(model: BoundModel, messages: Sequence[AnyMessage]) -> 
             raise
 
 
-def _has_content(chunks: Sequence[AIMessageChunk]) -> bool:
-    """Return whether any part of an answer has come."""
-    return any(read_answer_text(chunk) or chunk.tool_call_chunks for chunk in chunks)
-
-
-def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, source: str) -> AIMessage:
-    merged = add_ai_message_chunks(chunks[0], *chunks[1:]) if chunks else AIMessageChunk(content="")
-    # Not from the merged chunk: some servers send it twice, and merging joins the texts.
-    reasons = [read_finish_reason(chunk.response_metadata) for chunk in chunks]
-    reason = next((each for each in reversed(reasons) if each), None)
+def _assemble_answer(pieces: AnswerPieces, reasoning: ReasoningReader, source: str) -> AIMessage:
+    merged, reason = pieces.join(), pieces.finish_reason
     if reason not in _FINISHED_REASONS:
-        raise AnswerCutOff(reason if reason or reasoning.has_begun or _has_content(chunks) else "nothing")
+        raise AnswerCutOff(reason if reason or reasoning.has_begun or pieces.has_content else "nothing")
     calls = _read_tool_calls(merged)
     if len(calls) > MAX_CALLS:  # neither the page nor an import takes more
         raise AnswerCutOff("too_many_calls")
@@ -258,7 +257,7 @@ def _assemble_answer(chunks: list[AIMessageChunk], reasoning: ReasoningReader, s
         additional_kwargs=reasoning.build(merged, source, unreadable).to_kwargs(),
         tool_calls=[call for call in calls if "error" not in call],
         invalid_tool_calls=[call for call in calls if "error" in call],
-        usage_metadata=combine_usage([chunk.usage_metadata for chunk in chunks]),
+        usage_metadata=combine_usage(pieces.usages),
         response_metadata={"finish_reason": reason}
         | {key: label for key in _KEPT_METADATA if (label := to_label(merged.response_metadata.get(key)))},
     )
@@ -287,6 +286,8 @@ def _read_tool_calls(merged: AIMessageChunk) -> list[ToolCall | InvalidToolCall]
 def _parse_call_arguments(text: str, max_values: int) -> tuple[dict[str, Any], str]:
     """Return the arguments, and the error for which they are not used; empty without one."""
     try:
+        if has_too_many_separators(text.encode(), max_values):
+            return {}, TOO_MANY_VALUES
         value = json.loads(text or "{}")
         if isinstance(value, dict) and is_deeper(value, MAX_ARGUMENT_LEVELS):
             return {}, TOO_DEEP

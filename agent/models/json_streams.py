@@ -35,6 +35,7 @@ _JOINED_EVENTS = {
     "response.output_text.delta",
     "response.reasoning_summary_text.delta",
     "response.reasoning_text.delta",
+    "response.function_call_arguments.delta",
 }
 _JOINED_FIELDS = ("content", *TEXT_FIELDS)
 EVENT_ENDS = (b"\n\n", b"\r\n\r\n", b"\r\r")
@@ -259,13 +260,28 @@ def _find_text_piece(body: dict[str, Any]) -> _TextPiece | None:
     match body:
         case {"type": str(kind), "delta": str()} if kind in _JOINED_EVENTS:
             part = body.get("summary_index") if "summary_index" in body else body.get("content_index")
-            return _TextPiece(body, body, "delta", (kind, body.get("item_id"), part))
+            return _TextPiece(body, body, "delta", (kind, body.get("item_id"), body.get("output_index"), part))
         case {"choices": [{"delta": {} as delta, **about}]}:
             # Without any text it is none: an endless series of empty events must be noticed.
             said = [name for name, value in delta.items() if value and name != "role"]
             is_more = len(said) != 1 or about.get("finish_reason") or about.get("logprobs") or body.get("usage")
-            if not is_more and said[0] in _JOINED_FIELDS and isinstance(delta[said[0]], str):
-                return _TextPiece(body, delta, said[0], (said[0], body.get("id"), about.get("index")))
+            if is_more:
+                return None
+            place = (said[0], body.get("id"), about.get("index"))
+            if said[0] in _JOINED_FIELDS and isinstance(delta[said[0]], str):
+                return _TextPiece(body, delta, said[0], place)
+            if said[0] == "tool_calls":
+                return _find_arguments(body, delta["tool_calls"], place)
+    return None
+
+
+def _find_arguments(body: dict[str, Any], calls: Any, place: tuple[Any, ...]) -> _TextPiece | None:
+    """Return a piece of the arguments of one call; None for its beginning, which names it."""
+    match calls:
+        case [{"index": int(index), "function": {"arguments": str()} as function, **about}]:
+            is_more = function.get("name") or set(function) - {"name", "arguments"}
+            if not is_more and not about.get("id") and set(about) <= {"id", "type"}:
+                return _TextPiece(body, function, "arguments", (*place, index))
     return None
 
 

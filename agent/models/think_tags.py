@@ -11,7 +11,8 @@ TAG_NAMES = ("think", "thinking", "thought")
 _OPENINGS = tuple(f"<{name}>" for name in TAG_NAMES)
 _CLOSINGS = tuple(f"</{name}>" for name in TAG_NAMES)
 _OPENING_OR_CLOSING = re.compile("|".join((*_OPENINGS, *_CLOSINGS)))
-_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
+_FENCE = re.compile(r" {0,3}(?:```|~~~)")
+_MAX_FENCE_CHARS = 6  # of a fence with the spaces before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class ThinkSplitter:
         self._closing = ""  # the tag that ends the reasoning
         self._takes_lone_tag = True
         self._passed_texts: list[str] = []  # while no tag has decided
+        self._quotes = _QuoteTracker()  # over these texts
 
     def expect_no_lone_tag(self) -> None:
         """Take a closing tag without an opening one as text from now on: the reasoning comes in a field of its own."""
@@ -73,15 +75,18 @@ class ThinkSplitter:
 
     def _find_lone_tag(self) -> SplitPiece:
         """Return the text up to a tag. A closing tag without an opening one ends the reasoning, unless it is quoted."""
+        tracked = 0
         for found in _OPENING_OR_CLOSING.finditer(self._pending):
             if found[0] in _OPENINGS:
                 return SplitPiece(self._end())
-            thought = self._pending[: found.start()]
-            passed = "".join(self._passed_texts)
-            if not _is_quoted(passed + thought):
+            self._quotes.add(self._pending[tracked : found.start()])
+            tracked = found.start()
+            if not self._quotes.is_open:
+                thought, passed = self._pending[:tracked], "".join(self._passed_texts)
                 self._state, self._pending = "closed", self._pending[found.end() :]
                 return SplitPiece(self._take_text_after_tag(), thought, passed)
         text = self._pending[: len(self._pending) - _count_held_chars(self._pending, (*_OPENINGS, *_CLOSINGS))]
+        self._quotes.add(text[tracked:])  # a tag that is held begins where the text ends
         self._passed_texts.append(text)
         self._pending = self._pending[len(text) :]
         return SplitPiece(text)
@@ -113,9 +118,33 @@ def _count_held_chars(text: str, tags: tuple[str, ...]) -> int:
     return len(text) - at if at >= 0 and any(tag.startswith(text[at:]) for tag in tags) else 0
 
 
-def _is_quoted(before: str) -> bool:
-    """Return whether a tag after this text is in a fence of code, or in code within its line."""
-    return len(_FENCE.findall(before)) % 2 == 1 or before.rpartition("\n")[2].count("`") % 2 == 1
+class _QuoteTracker:
+    """Whether a text that grows ends in a fence of code, or in code within its line. It keeps no text."""
+
+    def __init__(self) -> None:
+        self._fences = 0  # in the lines before
+        self._line_start = ""
+        self._backticks = 0  # in the line
+
+    @property
+    def is_open(self) -> bool:
+        return (self._fences + self._is_fence) % 2 == 1 or self._backticks % 2 == 1
+
+    @property
+    def _is_fence(self) -> bool:
+        return _FENCE.match(self._line_start) is not None
+
+    def add(self, text: str) -> None:
+        *lines, rest = text.split("\n")
+        for line in lines:
+            self._extend_line(line)
+            self._fences += self._is_fence
+            self._line_start, self._backticks = "", 0
+        self._extend_line(rest)
+
+    def _extend_line(self, text: str) -> None:
+        self._line_start += text[: _MAX_FENCE_CHARS - len(self._line_start)]
+        self._backticks += text.count("`")
 
 
 def split_thought(text: str, *, takes_lone_tag: bool = True) -> SplitPiece:

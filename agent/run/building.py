@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.graph.state import AgentGraph, Limits
+from agent.models.call_arguments import bound_argument_parsing
 from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
 from agent.run.background import RunFollower
@@ -53,6 +54,7 @@ def build_runner(
     workers: "Workers | None" = None,
 ) -> Runner:
     """Build a runner and join its parts."""
+    bound_argument_parsing()
     sub_agents = agents or {}
     inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
     drafts = Drafts(runs, blocking, limits.draft_seconds, hub.publish)

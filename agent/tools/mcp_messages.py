@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from pydantic_core import from_json, to_json
 
-from checkpoints.limits import has_more_values
+from checkpoints.limits import has_more_values, has_too_many_separators, to_label
 from checkpoints.serde import replace_lone_surrogates
-from checkpoints.text import shorten_for_model
+from checkpoints.text import note_cut
 
 MAX_MESSAGE_BYTES = 500_000  # kept of a message; 40,000 characters need at most 480,000 bytes of JSON
-MAX_MESSAGE_VALUES = 20_000  # of a message that is no result of a call, such as a list of tools
+MAX_MESSAGE_VALUES = 20_000  # of a message; they are counted before it is parsed
 MAX_SKIPPED_BYTES = 200_000_000  # read and counted of one message; a longer one ends the connection
 MAX_MESSAGE_SECONDS = 20.0  # from the first byte of a message to its last one, and then likewise
 MAX_LINES = 10_000  # of a program in a minute, and then likewise
@@ -27,6 +27,7 @@ MAX_REMOTE_RESULT_CHARS = 40_000  # of a result
 MAX_ENDING_BYTES = 1_000  # kept of the end of a longer message: some programs write its id last
 UNREADABLE_CODE = -32_099  # our own, for an answer that cannot be used
 BROKEN_CODE = -32_000  # the library's, for a lost connection
+_ID_AT_START = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"[^"]{0,10}"\s*,\s*)?"id"\s*:\s*"?(\d{1,15})"?\s*,')
 _ID_AT_END = re.compile(rb'"id"\s*:\s*"?(\d{1,15})"?\s*[,}]')
 _ERROR_AT_END = re.compile(rb'"isError"\s*:\s*true')
 
@@ -124,6 +125,8 @@ class LineSplitter:
 
 def read_message(found: BoundedBytes) -> Json:
     """Return the message, with a result of a call as one text within the limit. Raises UnreadableMessageError."""
+    if has_too_many_separators(found.start, MAX_MESSAGE_VALUES):
+        return make_error(_find_id(found), UNREADABLE_CODE)
     message = _parse(found)
     if not isinstance(message, dict):
         raise UnreadableMessageError("This is no message.")
@@ -170,26 +173,34 @@ def _parse(found: BoundedBytes) -> Any:
 
 
 def _find_id(found: BoundedBytes) -> int | None:
+    """Return the id at the beginning or at the end of a message that is not parsed, or not to its end."""
+    if first := _ID_AT_START.match(found.start):
+        return int(first[1])
     ids = _ID_AT_END.findall(found.end)
     return int(ids[-1]) if ids else None
 
 
 def _join_content(blocks: list[Any], found: BoundedBytes) -> str:
     """Return the text of a result. The note of a cut counts bytes, because the rest was not read as text."""
-    text = "\n".join(_read_content_block(block) for block in blocks) or "(nothing)"
-    if not found.is_cut:
-        return shorten_for_model(text, MAX_REMOTE_RESULT_CHARS)
-    return f"{text[:MAX_REMOTE_RESULT_CHARS]}\n… (cut: the whole result has {found.size:,} bytes)"
+    texts, length = list[str](), 0
+    for text in map(_read_content_block, blocks):
+        if length <= MAX_REMOTE_RESULT_CHARS:
+            texts.append(text)
+        length += len(text) + 1
+    joined, missing = "\n".join(texts)[:MAX_REMOTE_RESULT_CHARS] or "(nothing)", length - 1 - MAX_REMOTE_RESULT_CHARS
+    if found.is_cut:
+        return f"{joined}\n… (cut: the whole result has {found.size:,} bytes)"
+    return note_cut(joined, missing)
 
 
 def _read_content_block(block: Any) -> str:
     """Return the text of a result's block, or a note that names its type."""
     kind = block.get("type") if isinstance(block, dict) else None
-    if kind == "text":
+    if kind == "text" and isinstance(block.get("text", ""), str):
         return str(block.get("text", ""))
     resource = block.get("resource") if kind == "resource" else None
     if isinstance(resource, dict) and isinstance(resource.get("text"), str):
         return str(resource["text"])
     if kind == "resource_link":
-        return f"(a link to {block.get('uri')})"
-    return f"(content of the kind {kind}, which cannot be shown here)"
+        return f"(a link to {to_label(block.get('uri'))})"
+    return f"(content of the kind {to_label(kind) or 'unknown'}, which cannot be shown here)"

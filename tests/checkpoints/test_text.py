@@ -1,10 +1,12 @@
 """Text in a given room: what is shortened fits, what is fenced stays as it is and inside."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from checkpoints.text import fence_verbatim, find_plain_text, shorten, shorten_for_model, shorten_line
+from checkpoints import text as texts
+from checkpoints.text import fence_verbatim, find_plain_line, find_plain_text, shorten, shorten_for_model, shorten_line
 
 TEXTS = st.lists(st.sampled_from(["`", "```", "~~~", "\n", " ", "a", "é"])).map("".join)
 
@@ -24,6 +26,25 @@ def test_a_shortened_text_fits_and_begins_as_the_whole_one(text: str, max_chars:
 
 def test_a_shortened_line_has_single_blanks() -> None:
     assert shorten_line("  one\n\n two\tthree ", 9) == "one two…"
+
+
+@given(st.text(" a\n"), st.integers(min_value=1, max_value=30))
+def test_a_shortened_line_is_that_of_all_words(text: str, max_chars: int) -> None:
+    assert shorten_line(text, max_chars) == shorten(" ".join(text.split()), max_chars)
+
+
+def test_the_first_line_is_looked_for_in_the_beginning_of_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[str]()
+
+    def note(line: str) -> str:
+        read.append(line)
+        return ""
+
+    monkeypatch.setattr(texts, "_strip_marks", note)
+    assert find_plain_line(" \n" * 10_000 + "[]()\n" * 40_000) == ""
+    assert 0 < len(read) < 1_000
+    monkeypatch.undo()
+    assert find_plain_line(" \n" * 10_000 + "[]()\n# **Hello**") == "Hello"
 
 
 def test_a_model_reads_how_much_is_missing() -> None:

@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ai
 from langchain_core.messages.tool import tool_call_chunk
 
 from agent.graph import answer as answers
 from agent.graph.answer import AnswerCutOff, stream_answer
 from agent.graph.state import Limits, RunContext
 from checkpoints import MessageStatus
-from checkpoints.limits import MAX_CALLS
+from checkpoints.limits import MAX_ARGUMENT_VALUES, MAX_CALLS
 
 T = TypeVar("T")
 
@@ -199,6 +199,19 @@ def test_arguments_that_were_cut_anywhere_are_never_taken_for_whole(length: int)
 def test_arguments_that_are_no_json_object_are_unreadable(arguments: str) -> None:
     whole = answer(call(arguments), finish("tool_calls"))
     assert (whole.tool_calls, len(whole.invalid_tool_calls)) == ([], 1)
+
+
+def test_arguments_of_too_many_values_are_refused_before_they_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = json.loads
+
+    def parse_small(text: str) -> Any:
+        assert len(text) < 1_000
+        return parse(text)
+
+    monkeypatch.setattr(json, "loads", parse_small)
+    monkeypatch.setattr(ai, "parse_partial_json", lambda text: {})  # LangChain's own, which the start of an app replaces
+    whole = answer(call(f'{{"a": [{"[]," * 2 * MAX_ARGUMENT_VALUES}0]}}'), finish("tool_calls"))
+    assert [each["error"] for each in whole.invalid_tool_calls] == [answers.TOO_MANY_VALUES]
 
 
 def test_an_answer_has_as_many_calls_as_an_import_takes_and_no_more() -> None:

@@ -184,3 +184,22 @@ def test_an_answer_that_comes_only_with_its_end_is_the_answer() -> None:
     done = {"type": "response.output_item.done", "output_index": 0, "item": CALL}
     _, said, _ = play([HEAD, event(done), complete(CALL)], [HEAD, complete(TEXT)], spec=RESPONSES)
     assert [text for _, _, text in said] == ["hello", "", "2", "Hello"]
+
+
+def make_argument_event(text: str | None, **more: Any) -> bytes:
+    function = {"arguments": text, **({"name": "calculator"} if more else {})}
+    return event(chunk({"tool_calls": [{"index": 0, "function": function, **more}]}))
+
+
+def test_arguments_that_arrive_together_are_one_piece_and_those_of_other_calls_are_not() -> None:
+    begins = [make_argument_event("", id="a"), *map(make_argument_event, SUM)]
+    other = [each.replace(b'"index": 0, "function"', b'"index": 1, "function"') for each in begins]
+    other = [each.replace(b'"id": "a"', b'"id": "b"') for each in other]
+
+    async def stream() -> list[Any]:
+        provider = RawProvider([b"".join([HEAD, *begins, *other, *begins[1:], finish("tool_calls"), DONE])])
+        async with provider.serve(), model_at(provider, "openai:some") as model:
+            return [each async for each in model.astream("hi")]
+
+    pieces = [piece["args"] for each in asyncio.run(stream()) for piece in each.tool_call_chunks]
+    assert pieces == ["", SUM, "", SUM, SUM]

@@ -60,6 +60,36 @@ def test_a_message_of_many_small_values_is_an_error_of_its_call() -> None:
     assert listed(MAX_MESSAGE_VALUES - 4)["error"]["code"] == UNREADABLE_CODE
 
 
+@pytest.mark.parametrize("block", ["[],", "{},", '"",', "0,", '{"type":"text","text":"a"},'])
+@pytest.mark.parametrize("form", ['{"jsonrpc":"2.0","id":3,"result":%s}', '{"result":%s,"jsonrpc":"2.0","id":3}'])
+def test_a_result_of_too_many_values_is_an_error_of_its_call_and_never_parsed(
+    block: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(blocks: int) -> dict[str, Any]:
+        return read_message(bounded((form % f'{{"content":[{block * blocks}0]}}').encode()))
+
+    assert read(MAX_MESSAGE_VALUES // 5)["result"]["isError"] is False
+    monkeypatch.setattr(mcp_messages, "from_json", lambda *_, **__: pytest.fail("parsed"))
+    for blocks in (2 * MAX_MESSAGE_VALUES, MAX_MESSAGE_BYTES):  # whole, and cut
+        assert read(blocks) == mcp_messages.make_error(3, UNREADABLE_CODE)
+
+
+def test_a_result_is_joined_up_to_the_limit_and_the_rest_is_counted() -> None:
+    blocks = [{"type": "text", "text": "x" * 9}] * (MAX_MESSAGE_VALUES // 4)
+    assert text(read_message(bounded(answer(*blocks)))).endswith("x\n\n… (cut: 9,999 more characters)")
+
+
+@pytest.mark.parametrize("value", [[[]] * 100, 10**4_000, {"a": 1}, None])
+def test_a_block_whose_text_is_none_is_named_and_its_value_never_written(value: Any) -> None:
+    blocks = {"type": "text", "text": value}, {"type": value}, {"type": "resource_link", "uri": value}
+    note = "(content of the kind {}, which cannot be shown here)"
+    assert text(read_message(bounded(answer(*blocks)))).splitlines() == [
+        note.format("text"),
+        note.format("unknown"),
+        "(a link to )",
+    ]
+
+
 def test_half_of_an_emoji_costs_no_result() -> None:
     """Programs in JavaScript cut a text by UTF-16 units, and write the half as an escape."""
     whole = answer({"type": "text", "text": "\\ud83d \U0001f600 \ud83d"})
