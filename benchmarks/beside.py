@@ -46,6 +46,7 @@ BURDENS: dict[str, Callable[[], Burden]] = {
     "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_calling_document()),
     "9 MB of dear Markdown in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_dear_document()),
     "1,000 sockets that do not read": lambda: Burden(burdens.hold_unread_sockets),
+    "400 that do not read a file": lambda: Burden(burdens.hold_unread_files),
     "400 slow connections": lambda: Burden(burdens.hold_slow_connections),
     "100 malformed posts a second": lambda: Burden(burdens.post_malformed_bodies),
 }

@@ -5,6 +5,8 @@ import itertools
 import json
 import os
 import random
+import re
+import select
 import socket
 import threading
 import time
@@ -32,6 +34,7 @@ from tests.faults.page import NotAnswered, PageClient
 TABS = 4
 UNREAD_SOCKETS = 1_000
 SLOW_CONNECTIONS = 400
+UNREAD_FILES = 8  # that each of as many connections asks for and does not read
 POSTS = 100  # a second
 RESULT_MEGABYTES = 50
 LARGE_FILES = 12
@@ -193,6 +196,41 @@ def hold_slow_connections(scene: Scene) -> None:
             scene.times += 1
     for each in connections:
         each.close()
+
+
+def hold_unread_files(scene: Scene) -> None:
+    """Keep four hundred connections that ask for the page's script and read nothing, and replace those that are dropped."""
+    host, port = _address(scene)
+    found = re.search(r'src="(/[^"]+/waymark\.mjs)"', scene.browser.get("/").text)
+    assert found is not None
+    head = [f"GET {found[1]} HTTP/1.1", f"Host: {host}:{port}", f"Cookie: {scene.browser.cookie}"]
+    asked = "\r\n".join([*head, "", ""]).encode() * UNREAD_FILES
+    connections: list[socket.socket] = []
+    while not scene.ended.wait(1.0):
+        connections = [each for each in connections if not _is_dropped(each)]
+        while len(connections) < SLOW_CONNECTIONS:
+            connections.append(_ask_without_reading((host, port), asked))
+            scene.times += 1
+    for each in connections:
+        each.close()
+
+
+def _ask_without_reading(address: tuple[str, int], asked: bytes) -> socket.socket:
+    opened = socket.socket()
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2_048)
+    opened.connect(address)
+    opened.sendall(asked)
+    return opened
+
+
+def _is_dropped(connection: socket.socket) -> bool:
+    """Return whether the server has ended the connection, and close it then."""
+    errors = select.poll()
+    errors.register(connection, 0)
+    if not errors.poll(0):
+        return False
+    connection.close()
+    return True
 
 
 def post_malformed_bodies(scene: Scene) -> None:

@@ -52,7 +52,10 @@ class _Colours:
 
 
 def answer(request: bytes) -> bytes:
-    """Format one text, or mark the differences of two texts, within the seconds that the request names."""
+    """Format one text, or mark the differences of two texts, within the seconds that the request names.
+
+    The answer is `null` where it would be larger than the server reads.
+    """
     seconds, subject, definitions, language = json.loads(request)
     set_language(language)  # before the time begins: a first text reads its catalogue
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -61,7 +64,8 @@ def answer(request: bytes) -> bytes:
     result = mark_differences(*subject) if isinstance(subject, list) else _format_text(subject, definitions)
     signal.setitimer(signal.ITIMER_PROF, 0)
     found = [time.process_time() - started, *astuple(result)]
-    return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    encoded = json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return encoded if len(encoded) <= markdown.MAX_HTML_BYTES else b"null"
 
 
 def _format_text(text: str, definitions: markdown.Definitions | None) -> markdown.Look:

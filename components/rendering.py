@@ -18,6 +18,7 @@ from typing import Any
 
 from components.views.markdown import (
     MAX_FORMATTED_CHARS,
+    MAX_HTML_BYTES,
     Definitions,
     Look,
     is_cheap,
@@ -32,7 +33,6 @@ MAX_WORKERS = 2  # of some 25 MiB each; the second is started when the first is 
 MAX_TEXT_SECONDS = 0.35  # of a worker's processor
 MAX_PAGE_SECONDS = 0.35  # for all messages of one view; the text that is begun last has its own seconds all the same
 MAX_WAIT_SECONDS = 10.0  # by the clock: for a worker that is stopped, or many that wait for one
-MAX_HTML_BYTES = 500_000  # of one text
 MAX_CACHED_CHARS = 16_000_000  # of HTML
 
 _COMMAND = (sys.executable, "-m", "components.render_worker")
@@ -201,8 +201,8 @@ class Renderer:
             return None
         if answer is None:
             return None
-        cost_seconds, *look = json.loads(answer)
-        return Look(*look), cost_seconds
+        found = json.loads(answer)
+        return (Look(*found[1:]), found[0]) if found else None
 
     def close(self) -> None:
         """End the processes. From now on only cheap texts are formatted."""

@@ -1,15 +1,19 @@
-"""HTTP before anybody has signed in: a bounded head, and a deadline for each part of a request.
+"""HTTP before anybody has signed in: a bounded head, and a deadline for each part of a request and for its answer.
 
-uvicorn's own protocol collects a head of any size, and waits for a request without end.
+uvicorn's own protocol collects a head of any size, and waits without end for a request, and for a client that does not read.
 """
 
 import asyncio
+import socket
+import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from server.handshakes import HandshakeQueue
 from server.session_door import COOKIE_PREFIX
@@ -17,6 +21,8 @@ from server.session_door import COOKIE_PREFIX
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers
 MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
+MAX_UNREAD_SECONDS = 30.0  # in which a client takes MIN_READ_BYTES of an answer that waits for it, or the rest
+MIN_READ_BYTES = 10_000
 MAX_PROXY_HEADERS = 4  # of a handshake: two are right
 MAX_PROXY_HEADER_BYTES = 4_000
 _TOO_MANY_SOCKETS = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -49,6 +55,9 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._is_reading_head = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._reader_watch: asyncio.TimerHandle | None = None
+        self._unread_bytes = 0  # when the watch began
+        self._answered: RequestResponseCycle | None = None  # the request that is being answered
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -60,6 +69,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_deadline()
+        self._end_reader_watch()
+        self._give_up_requests()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -92,6 +103,28 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._clear_deadline()
         super().on_message_complete()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._end_reader_watch()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_reader()
+
+    def send_400_response(self, msg: str) -> None:
+        super().send_400_response(msg)
+        self._watch_reader()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._watch_reader()
+
     def handle_websocket_upgrade(self) -> None:
         """Wait for the handshake's turn, and read nothing meanwhile."""
         self._clear_deadline()
@@ -110,6 +143,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def begin(self) -> None:
         """Begin the handshake of a socket."""
         self.transport.resume_reading()
+        self._end_reader_watch()  # the socket's protocol has its own
         super().handle_websocket_upgrade()
         self.loop.call_later(MAX_HEAD_SECONDS, _close_without_handshake, self.transport)
 
@@ -118,7 +152,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self.logger.warning("A socket was refused: too many open at once.")
         if not self.is_lost:
             self.transport.write(_TOO_MANY_SOCKETS)
-            self.transport.close()
+            self._close()
 
     def _count(self, size: int) -> None:
         """Count bytes that arrived in one piece, also of the fields after a body."""
@@ -128,12 +162,46 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _set_deadline(self, seconds: float) -> None:
         self._clear_deadline()
-        self._deadline = self.loop.call_later(seconds, self.transport.close)
+        self._deadline = self.loop.call_later(seconds, self._close)
 
     def _clear_deadline(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _give_up_requests(self) -> None:
+        """Tell the request that is being answered, too: uvicorn tells the last one, and the others would write on."""
+        self.pipeline.clear()
+        if self._answered is not None:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
+
+    def _close(self) -> None:
+        self.transport.close()  # once the client has read all that waits
+        self._watch_reader()
+
+    def _watch_reader(self) -> None:
+        """Drop the connection if too little of what waits is read in time. No more is written meanwhile."""
+        if self._reader_watch is None:
+            self._unread_bytes = self.transport.get_write_buffer_size()
+            self._reader_watch = self.loop.call_later(MAX_UNREAD_SECONDS, self._check_reader)
+
+    def _check_reader(self) -> None:
+        self._reader_watch = None
+        unread = self.transport.get_write_buffer_size()
+        if unread and self._unread_bytes - unread < MIN_READ_BYTES:
+            _drop(self.transport)
+        elif unread:
+            self._watch_reader()
+
+    def _end_reader_watch(self) -> None:
+        if self._reader_watch is not None:
+            self._reader_watch.cancel()
+            self._reader_watch = None
 
     def _refuse(self) -> None:
         self._clear_deadline()
@@ -162,5 +230,18 @@ def _select_proxy_headers(headers: Iterable[tuple[bytes, bytes]], names: frozens
 
 
 def _close_without_handshake(transport: asyncio.Transport) -> None:
-    if not getattr(transport.get_protocol(), "handshake_complete", True):
+    if getattr(transport.get_protocol(), "handshake_complete", True):
+        return
+    if transport.get_write_buffer_size():  # of an answer before it: nobody would wait for its reader any more
+        _drop(transport)
+    else:
         transport.close()
+
+
+def _drop(transport: asyncio.Transport) -> None:
+    """End the connection at once. Without SO_LINGER the kernel would go on offering its own buffer, which has megabytes."""
+    opened = transport.get_extra_info("socket")
+    if opened is not None:
+        with suppress(OSError):  # it has ended by itself
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()

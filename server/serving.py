@@ -18,6 +18,7 @@ from server.open_files import count_allowed_connections, raise_file_limit
 from server.protocol import BoundedHttpProtocol
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
+SEND_BUFFER_BYTES = 262_144  # of the kernel, for each connection: it would take 4 MB for a client that does not read
 ACCEPTS_PER_TURN = 16  # of the loop
 ENDING_SECONDS = 2  # for requests that are under way; then they are cancelled
 MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
@@ -28,6 +29,7 @@ def open_listener(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)  # connections inherit it
     try:
         listener.bind((host, port))
     except OSError:

@@ -249,7 +249,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "One request to the server": f"{protocol.MAX_HEAD_BYTES:,} bytes of address and headers in "
         f"{protocol.MAX_HEAD_SECONDS:g} s, a body of {guard.MAX_BODY_BYTES / 1e6:g} MB (of the page's actions "
         f"{ALLOWED_ROUTES.find_body_limit('/_dash-update-component') / 1e6:g} MB and "
-        f"{dash_requests.MAX_REQUEST_VALUES:,} values) in {protocol.MAX_BODY_SECONDS:g} s",
+        f"{dash_requests.MAX_REQUEST_VALUES:,} values) in {protocol.MAX_BODY_SECONDS:g} s; of an answer, "
+        f"{protocol.MIN_READ_BYTES:,} bytes are read in {protocol.MAX_UNREAD_SECONDS:g} s, or what is left",
         "Connections at once": "as many files as the system lets Waymark open, up to "
         f"{open_files.MAX_OPEN_FILES:,}, less {open_files.RESERVED_FILES} for everything else",
         "Uploads": f"{ALLOWED_ROUTES.find_body_limit('/api/uploads/import') / 1e6:g} MB of a file to import, "

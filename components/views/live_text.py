@@ -10,11 +10,11 @@ LookElsewhere = Callable[[str, Definitions], Awaitable[tuple[Look, float] | None
 
 
 class StreamingMarkdown:
-    """Finished HTML plus tail equals `to_html` of the whole text, but for six things that only the end of the answer
-    settles, so that the final HTML should replace the streamed one: a link whose definition comes in a later block, a
-    definition whose title goes on over a block's end, a block longer than MAX_TAIL_CHARS, which is shown unformatted
-    until it ends (longer than MAX_FORMATTED_CHARS: for good), the colours of long code, footnotes, which stand below the
-    whole text, and a formula that is not closed.
+    """Finished HTML plus tail equals `to_html` of the whole text, but for seven things that only the end of the answer
+    settles, so that the final HTML should replace the streamed one: a link whose definition comes in a later block, or after
+    MAX_DEFINITION_CHARS of others, one that makes the whole text too large, a definition whose title goes on over a block's
+    end, a block longer than MAX_TAIL_CHARS, which is shown unformatted until it ends (longer than MAX_FORMATTED_CHARS: for
+    good), the colours of long code, footnotes, which stand below the whole text, and a formula that is not closed.
 
     `look_elsewhere` formats a possibly expensive text off the event loop, and returns the seconds that it took. Where it
     gives up (None), the text is shown unformatted until it is twice as long.

@@ -21,18 +21,23 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 
 from components.views.formula_rules import OPEN_FORMULA
-from components.views.markdown_parser import Highlight, choose_parser
+from components.views.markdown_parser import Highlight, HtmlTooLargeError, choose_parser
 from components.views.sanitizer import clean_html, is_right_to_left
 
 MAX_FORMATTED_CHARS = 200_000  # a longer text is shown as it is
 MAX_HIGHLIGHTED_CHARS = 20_000  # of one code block
 MAX_TAIL_CHARS = 20_000  # of an unfinished block that is formatted again at every look
 MAX_HIGHLIGHTED_TAIL_CHARS = 2_000  # of a code block that may still grow
+MAX_HTML_BYTES = 500_000  # of one text
+MAX_LINK_CHARS = 30_000  # of the addresses and titles of its links, and MAX_LINK_CHARS_EACH for each of its characters:
+MAX_LINK_CHARS_EACH = 12  # so many become of an emoji in an address
+MAX_DEFINITION_CHARS = 20_000  # of the link definitions that the finished blocks of a streamed text leave
 MAX_CHEAP_CHARS = 4_000
 MAX_CHEAP_MARKS = 500  # a mark costs up to 60 µs
 
 Definitions = dict[str, Any]  # link definitions by label, as markdown-it keeps them
 
+_DEFINITION_CHARS = 50  # of one as JSON, beside its label, address and title
 _FORMATTER = HtmlFormatter(nowrap=True)
 _LONE_MARK = re.compile(r"\n {0,3}[-=] *\Z")
 # A line in which nothing can mean anything to Markdown; a dot within a word may make it an address.
@@ -53,7 +58,7 @@ class Look:
 
 
 def is_cheap(text: str) -> bool:
-    """Return whether formatting `text` cannot take longer than some 30 ms, whatever it contains."""
+    """Return whether formatting `text` cannot take longer than some 30 ms, whatever it contains and whatever is defined."""
     return (
         len(text) <= MAX_CHEAP_CHARS
         and sum(map(text.count, _MARKS)) <= MAX_CHEAP_MARKS
@@ -88,9 +93,18 @@ def format_text(text: str, definitions: Definitions, colour: Highlight = highlig
 
 
 def _format(text: str, env: dict[str, Any]) -> str:
-    if len(text) > MAX_FORMATTED_CHARS:
-        return to_plain_html(text)
-    return clean_html(choose_parser(text).render(_replace_surrogates(text), {**env, "open_links": 0}))
+    html = None if len(text) > MAX_FORMATTED_CHARS else _render(_replace_surrogates(text), env)
+    return to_plain_html(text) if html is None else clean_html(html)
+
+
+def _render(text: str, env: dict[str, Any]) -> str | None:
+    """Return the HTML of `text`, not clean yet; None where it would be too large."""
+    link_chars = min(MAX_LINK_CHARS + MAX_LINK_CHARS_EACH * len(text), MAX_HTML_BYTES)
+    try:
+        html: str = choose_parser(text).render(text, {**env, "open_links": 0, "link_chars_left": link_chars})
+    except HtmlTooLargeError:
+        return None
+    return html if len(html) <= MAX_HTML_BYTES else None
 
 
 def to_plain_html(text: str) -> str:
@@ -122,7 +136,18 @@ def cut_finished(text: str, definitions: Definitions, colour: Highlight = highli
     last = _find_last_block(lines)
     if last == 0:
         return "", text
-    return format_text("\n".join(lines[:last]) + "\n", definitions, colour), "\n".join(lines[last:]) + text[end:]
+    html = format_text("\n".join(lines[:last]) + "\n", definitions, colour)
+    _drop_long_definitions(definitions)
+    return html, "\n".join(lines[last:]) + text[end:]
+
+
+def _drop_long_definitions(definitions: Definitions) -> None:
+    """Keep the first MAX_DEFINITION_CHARS: they are sent to the process that formats with each look."""
+    chars = 0
+    for label, link in list(definitions.items()):
+        chars += len(label) + len(link["href"]) + len(link["title"]) + _DEFINITION_CHARS
+        if chars > MAX_DEFINITION_CHARS:
+            del definitions[label]
 
 
 def format_tail(text: str, definitions: Definitions, colour: Highlight = highlight_code) -> str:

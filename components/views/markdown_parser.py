@@ -1,8 +1,8 @@
 """Markdown as the page understands it: CommonMark with tables, strikethrough, task lists, footnotes and formulas.
 
 `choose_parser(text).render` returns HTML that is not clean yet. Its environment holds `references` (link definitions),
-`colour` (a `Highlight`), `longest` (characters of highlighted code), `open_links`, and of a streamed text `is_part` and
-`is_growing`.
+`colour` (a `Highlight`), `longest` (characters of highlighted code), `open_links`, `link_chars_left` (of all addresses and
+titles), and of a streamed text `is_part` and `is_growing`.
 """
 
 import re
@@ -42,6 +42,10 @@ _MAX_HEADING_LEVEL = 6
 _IMAGE_HINT = N_("Images from other sites are not loaded. The link opens a new tab.")
 
 
+class HtmlTooLargeError(Exception):
+    """A text would become far more HTML than it has characters."""
+
+
 class _Renderer(RendererHTML):
     """markdown-it's own output, but for code, images, footnotes, boxes of tasks and the alignment of table cells."""
 
@@ -67,6 +71,7 @@ class _Renderer(RendererHTML):
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         env["open_links"] += tokens[idx].nesting
+        _count_link(tokens[idx], env)
         return self.renderToken(tokens, idx, options, env)
 
     link_close = link_open
@@ -74,6 +79,7 @@ class _Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         """Render an image as a link, or as plain text inside of a link: links cannot be nested."""
         source = str(tokens[idx].attrs.get("src", ""))
+        _count_link(tokens[idx], env)
         alt = self.renderInlineAsText(tokens[idx].children, options, env)
         label = escape(f"{alt} ({_image_host(source)})".strip())
         if env["open_links"]:
@@ -91,6 +97,13 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, idx, options, env)
 
     td_open = th_open
+
+
+def _count_link(link: Token, env: EnvType) -> None:
+    """Count the address and the title of a link before they are written: one definition may be named by many links."""
+    env["link_chars_left"] -= sum(len(str(value)) for value in link.attrs.values())
+    if env["link_chars_left"] < 0:
+        raise HtmlTooLargeError
 
 
 def _image_host(address: str) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import logging
 import os
 import random
@@ -9,12 +10,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from pygments.lexers import get_all_lexers
 
 from app import create_app
@@ -25,7 +30,7 @@ from components.views.markdown import is_cheap, render_markdown, to_plain_html
 from components.views.word_differences import mark_cheap_differences, mark_differences
 from config import Settings
 from tests.checkpoints.conversations import talked
-from tests.rounds import Rounds
+from tests.rounds import Rounds, given_examples
 from words import set_language
 
 ROOT = Path(__file__).parents[2]
@@ -61,6 +66,7 @@ SLOW_MARKDOWN = {
     "a table that fills itself": "|a" * 250 + "|\n" + "|-" * 250 + "|\n" + "a\n" * 450,
 }
 TOO_LONG = "[" * 200_000
+MAX_CHEAP_HTML_CHARS = 250_000
 
 
 @pytest.fixture
@@ -110,6 +116,13 @@ def test_a_text_that_takes_too_long_is_shown_as_it_was_written_and_not_tried_aga
 def test_html_that_is_too_large_is_refused(renderer: Renderer) -> None:
     text = f"[a]: https://example.com/{'x' * 2_000}\n\n" + "[a]" * 4_000
     assert renderer.page()(text) == to_plain_html(text)
+
+
+def test_html_that_is_too_large_ends_no_process(renderer: Renderer) -> None:
+    """With definitions for the finished blocks, the answer of a look is larger than each HTML."""
+    found = asyncio.run(renderer.look("漢" * 19_000 + "|\n\n" + "字" * 190_000, {}))
+    assert found is None
+    assert len(worker_ids(renderer)) == 1
 
 
 def test_a_process_that_never_answers_is_let_go_of(caplog: pytest.LogCaptureFixture) -> None:
@@ -234,6 +247,20 @@ def count_calls(work: Callable[[], object]) -> int:
     return calls
 
 
+@contextmanager
+def record_rendered() -> Iterator[list[int]]:
+    """Record the characters of all HTML that is built, before it is clean."""
+    found, render = list[int](), MarkdownIt.render
+
+    def render_and_record(*arguments: Any, **named: Any) -> Any:
+        html = render(*arguments, **named)
+        found.append(len(html))
+        return html
+
+    with patch.object(MarkdownIt, "render", render_and_record):
+        yield found
+
+
 PIECES = st.sampled_from(
     [
         *"[]()!*_`<>&\\\n#+-~=: 1.a:;\t",
@@ -249,6 +276,10 @@ PIECES = st.sampled_from(
         "<a@b.c>",
         "[^a]",
         "[^a]: b\n",
+        "[a]: ",
+        "[a]",
+        "![a]",
+        "[^a]: ",
         "- [ ] ",
         "$",
     ]
@@ -259,10 +290,45 @@ CHEAP = st.builds(
 )
 
 
+LONG_LINK = {"href": "https://example.com/" + "x" * 150_000, "title": "y" * 150_000}
+DEFINED = st.sampled_from([{}, {"A": LONG_LINK}])
+
+
 @settings(max_examples=20)  # the slowest known take 370,000 calls and 15 ms
-@given(CHEAP.filter(is_cheap))
-def test_a_cheap_text_is_cheap(text: str) -> None:
-    assert count_calls(lambda: (render_markdown(text), markdown.cut_finished(text, {}))) < 500_000
+@given(CHEAP.filter(is_cheap), DEFINED)
+@example("[a]" * 240, {"A": LONG_LINK})
+@example("![a]" * 120, {"A": LONG_LINK})
+def test_a_cheap_text_is_cheap_whatever_is_defined(text: str, definitions: markdown.Definitions) -> None:
+    looks: list[str] = []
+
+    def look() -> None:
+        looks.append(render_markdown(text))
+        looks.append(markdown.cut_finished(text, dict(definitions))[0])
+        looks.append(markdown.format_tail(text, definitions))
+
+    assert count_calls(look) < 750_000
+    assert max(map(len, looks)) < MAX_CHEAP_HTML_CHARS
+
+
+REFERENCES = ["[a]", "![a]", "[b][a]", "[![b][a]][a]", "[^a]", "[a] [^b]"]
+LONG_TEXTS = ["https://example.com/", "🙂", '"', "&", "<https://b/", "http://é/"]
+
+
+@given_examples(
+    8, 300, st.sampled_from(REFERENCES), st.sampled_from(LONG_TEXTS), st.integers(1, 20_000), st.integers(1, 20_000)
+)
+def test_a_short_text_does_not_repeat_a_long_one(reference: str, piece: str, chars: int, count: int) -> None:
+    """A definition and a footnote of so many characters are named so often, in one text and in one that streams."""
+    long = (piece * chars)[:chars]
+    defined = f"[a]: https://b/{long} '{long}'\n\n[^a]: {long}\n\n[^b]: [a]\n\n"
+    text = (reference * count)[:40_000]
+    with record_rendered() as rendered:
+        found = [render_markdown(defined + text)]
+        look = markdown.look_at(defined + text, {}, markdown.highlight_code, markdown.highlight_code)
+    limit = 2 * markdown.MAX_HTML_BYTES + 20 * len(defined)  # some characters are written as many, once
+    assert max(rendered, default=0) <= limit  # of what is built, also where it is refused then
+    assert all(len(each) <= limit for each in (*found, look.finished, look.tail))
+    assert len(json.dumps(look.definitions)) <= markdown.MAX_DEFINITION_CHARS * 2
 
 
 LANGUAGES = sorted({names[0] for _, names, _, _ in get_all_lexers() if names})

@@ -1,12 +1,16 @@
 """A connection that nobody has signed in on: it takes little memory, and it does not stay for ever."""
 
 import asyncio
+import logging
+import select
+import socket
 from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
 from typing import Any
 
 import pytest
 import uvicorn
+import uvloop
 from starlette.responses import PlainTextResponse
 
 from server import handshakes, protocol
@@ -20,6 +24,7 @@ from server.protocol import (
 )
 
 Story = Callable[[int], Awaitable[None]]
+LARGE = b"x" * 8_000_000  # more than a connection's buffers hold
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -27,10 +32,10 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close"})
     else:
-        await PlainTextResponse("hello")(scope, receive, send)
+        await PlainTextResponse(LARGE if scope["path"] == "/large" else "hello")(scope, receive, send)
 
 
-def serve(story: Story, max_connections: int = 1_000) -> None:
+def serve(story: Story, run: Callable[..., object] = asyncio.run, max_connections: int = 1_000) -> None:
     async def whole() -> None:
         config = uvicorn.Config(answer, http=BoundedHttpProtocol, log_level="critical", lifespan="off", timeout_keep_alive=1)
         server = uvicorn.Server(config)
@@ -43,7 +48,7 @@ def serve(story: Story, max_connections: int = 1_000) -> None:
         async with asyncio.timeout(30), await loop.create_server(make, "127.0.0.1", 0) as listening:
             await story(listening.sockets[0].getsockname()[1])
 
-    asyncio.run(whole())
+    run(whole())
 
 
 async def ask(port: int, *pieces: bytes) -> bytes:
@@ -125,6 +130,88 @@ def test_a_second_request_has_a_deadline_as_well(monkeypatch: pytest.MonkeyPatch
         whole = request().replace(b"Connection: close\r\n", b"")
         assert (await ask(port, whole, b"\r\n")).count(b"hello") == 1
         assert (await ask(port, whole + whole, b"GET")).count(b"hello") == 2
+
+    serve(story)
+
+
+async def ask_without_reading(port: int, first: bytes, *others: bytes) -> socket.socket:
+    """Send requests on a connection with a small buffer, and read no more than the first byte of the answer."""
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    client.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, ("127.0.0.1", port))
+    await loop.sock_sendall(client, first)
+    await loop.sock_recv(client, 1)
+    await loop.sock_sendall(client, b"".join(others))
+    return client
+
+
+async def wait_until_dropped(client: socket.socket) -> None:
+    errors = select.poll()
+    errors.register(client, 0)
+    while not errors.poll(0):  # noqa: ASYNC110
+        await asyncio.sleep(0.005)
+
+
+KEPT = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "requests", [[request(address=b"/large")], [KEPT], [KEPT, KEPT], [KEPT, b"GET"], [KEPT, b"\0"], [KEPT, b"upgrade"]]
+)
+def test_a_client_that_does_not_read_an_answer_is_dropped(requests: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MAX_UNREAD_SECONDS", "MAX_HEAD_SECONDS"):
+        monkeypatch.setattr(protocol, name, 0.2)
+
+    async def story(port: int) -> None:
+        unfinished = upgrade(key=b"x" * 20_000)  # a handshake that does not come to its end
+        clients = [
+            await ask_without_reading(port, *(unfinished if each == b"upgrade" else each for each in requests))
+            for _ in range(20)
+        ]
+        for client in clients:
+            await wait_until_dropped(client)
+            client.close()
+
+    serve(story)
+
+
+def test_requests_of_a_client_that_is_gone_end_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors: list[object] = []
+    monkeypatch.setattr(logging.getLogger("uvicorn.error"), "error", lambda *_, exc_info: errors.append(exc_info))
+
+    async def story(port: int) -> None:
+        client = await ask_without_reading(port, KEPT * 3)
+        client.close()
+        while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+
+    serve(story, uvloop.run)
+    assert errors == []
+
+
+def test_a_client_that_reads_slowly_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[BoundedHttpProtocol] = []
+    monkeypatch.setattr(protocol, "MAX_UNREAD_SECONDS", 3_600)
+    monkeypatch.setattr(BoundedHttpProtocol, "_set_deadline", lambda self, _: made.append(self))
+
+    async def story(port: int) -> None:
+        loop = asyncio.get_running_loop()
+        client = await ask_without_reading(port, request(address=b"/large"))
+        while not (made and made[0]._reader_watch):  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        received = bytearray()
+        for _ in range(3):
+            before = made[0].transport.get_write_buffer_size()
+            while before - made[0].transport.get_write_buffer_size() < protocol.MIN_READ_BYTES:
+                received += await loop.sock_recv(client, 2**16)
+                await asyncio.sleep(0)
+            made[0]._check_reader()  # the time is over
+        while piece := await loop.sock_recv(client, 2**16):
+            received += piece
+        assert received.endswith(LARGE)
+        client.close()
 
     serve(story)
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, TypeAdapter
 
 from checkpoints import InvalidDocumentError, serde
-from checkpoints.interchange import long_texts, member_reader, strict_json, waymark
+from checkpoints.interchange import document_checks, long_texts, member_reader, strict_json, waymark
 from checkpoints.interchange.long_texts import MIN_LONG_BYTES, LongTexts
 from checkpoints.interchange.member_reader import MemberReader
 from checkpoints.interchange.reading import read_document
@@ -232,6 +232,20 @@ def test_a_wrong_hash_is_refused_before_any_message_is_built(monkeypatch: pytest
     monkeypatch.setattr(serde, "_construct_message", lambda *_: pytest.fail("a message was built"))
     with pytest.raises(InvalidDocumentError, match=re.escape(f"{field} does not fit")):
         read_document(json.dumps(made))
+
+
+def test_a_file_with_a_wrong_hash_is_refused_without_a_look_at_each_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its first messages are searched for the one that was damaged."""
+    checked: list[str] = []
+    parse = document_checks._parse_item
+    monkeypatch.setattr(document_checks, "MAX_SEARCHED_MESSAGES", 30)
+    monkeypatch.setattr(document_checks, "_parse_item", lambda name, *rest: checked.append(name) or parse(name, *rest))
+    made = json.loads(written())
+    for damaged, reason in ((29, "messages[29].hash does not fit the message"), (30, "sha256 does not fit")):
+        messages = [part | {"hash": "sha256:0"} if at == damaged else part for at, part in enumerate(made["messages"])]
+        with pytest.raises(InvalidDocumentError, match=re.escape(reason)):
+            read_document(json.dumps({**made, "messages": messages}))
+    assert checked.count("messages") == 60
 
 
 def test_long_texts_are_imported_where_they_may_be() -> None:

@@ -98,6 +98,22 @@ def test_a_link_finds_its_definition_in_an_earlier_block() -> None:
     assert 'href="https://example.com/known"' in take(stream)[1]
 
 
+def test_a_long_definition_is_not_written_into_each_link() -> None:
+    stream = StreamingMarkdown(look_here)
+    stream.feed(f"[a]: https://example.com/{'x' * 3_000}\n\n# Text\n\n")
+    take(stream)
+    stream.feed("[a]" * 240)
+    assert take(stream) == ("", to_plain_html("# Text\n\n" + "[a]" * 240))
+
+
+def test_definitions_beyond_a_limit_are_not_kept() -> None:
+    stream = StreamingMarkdown(look_here)
+    stream.feed(f"[short]: https://a.com\n[long]: https://b.com/{'x' * 20_000}\n\nOne.\n\n")
+    take(stream)
+    stream.feed("Two.\n\nSee [short] and [long].")
+    assert take(stream)[1].endswith('">short</a> and [long].</p>\n')
+
+
 def test_what_is_finished_is_not_rendered_again() -> None:
     stream = StreamingMarkdown(look_here)
     stream.feed("# Title\n\nOne.\n\nTwo")
