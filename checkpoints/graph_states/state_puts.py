@@ -150,9 +150,9 @@ class StateWriter:
 
     def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
         """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
-        parent_key, kept = _name_parent_key(put), _list_delta_channels(put.checkpoint)
-        write_rows.delete_applied_writes(connection, parent_key, kept, is_same_run=is_same_run)
-        self.applied.note_step(parent_key, AppliedStep(frozenset(kept), is_same_run))
+        parent_key, whole = _name_parent_key(put), _find_whole_channels(put.checkpoint)
+        write_rows.delete_applied_writes(connection, parent_key, whole, is_same_run=is_same_run)
+        self.applied.note_step(parent_key, AppliedStep(whole, is_same_run))
 
     def _forget_inputs(
         self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
@@ -246,12 +246,10 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
     }
 
 
-def _list_delta_channels(checkpoint: Checkpoint) -> list[str]:
-    """Return the channels that LangGraph rebuilds from writes: a DeltaChannel has no value in most states."""
-    values = checkpoint["channel_values"]
-    return [
-        name for name in checkpoint["channel_versions"] if name not in values or isinstance(values[name], _DeltaSnapshot)
-    ]
+def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:
+    """Return the channels whose value a state has. A DeltaChannel has none in most states: it is rebuilt from writes."""
+    values = checkpoint["channel_values"].items()
+    return frozenset(name for name, value in values if not isinstance(value, _DeltaSnapshot))
 
 
 def _move(change: Transaction, state: StoredState, path: MessagePath | None, newest: Operation | None) -> Operation:
