@@ -26,6 +26,7 @@ from .applied_steps import AppliedStep, AppliedSteps
 from .channel_values import list_numbers, name_value
 from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
+from .unseen_messages import check_unseen
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
@@ -103,6 +104,7 @@ class StateWriter:
             run_id = put.choose_run_id(parent)
             if put.is_root:
                 _check_writer(loaded, put, parent, run_id)
+                self._check_unseen(connection, loaded, put, parent)
             now = thread_rows.from_time(self._store.now())
             change = Transaction(connection, loaded, now, self._store.new_id, Caller("agent", undo_group=run_id))
             path, state = self._write_state(change, serde, put, parent, run_id)
@@ -110,6 +112,22 @@ class StateWriter:
                 return None, None
             operation = _move(change, state, path, last.operation if last else None)
             return path, LastStep(state, operation)
+
+    def _check_unseen(
+        self, connection: sa.Connection, loaded: LoadedThread, put: StatePut, parent: StoredState | None
+    ) -> None:
+        """Refuse a program's run that would drop messages of the page. A guest of the page is given all of them.
+
+        A run that goes on from a state that was chosen by its id leaves what follows it.
+        """
+        thread = loaded.thread
+        if loaded.head is None or loaded.active_run_id is not None or thread.deleted:
+            return
+        number, seen = (parent.number, parent.message) if parent else (None, None)
+        if number != thread.state_id or loaded.head == seen:
+            return
+        if put.metadata.get("source") == "input" or not _is_unchanged(put, parent, self._channel):
+            check_unseen(connection, loaded, parent, self._channel, put.checkpoint["channel_values"])
 
     def _load_or_make_thread(self, connection: sa.Connection, thread_id: str) -> LoadedThread:
         try:
