@@ -154,6 +154,14 @@ class ThreadSettings:
         return chosen_policy if chosen_policy and default_policy != "off" else default_policy
 
 
+def is_of_program(thread: Thread) -> bool:
+    """Return whether a graph goes on from here that the page does not have: that of a program with the library.
+
+    The page, and an import, say who answers a conversation: the built-in agent is the graph without a name.
+    """
+    return thread.state_id is not None and "graph" not in thread.settings
+
+
 # Fields of an extra body that limit or shape an answer.
 _ANSWER_FIELDS = {*MAX_TOKENS_FIELDS, "max_completion_tokens", "max_new_tokens", "n_predict", "response_format", "stop"}
 _SETTING_NAMES = tuple(each.name for each in fields(ThreadSettings))

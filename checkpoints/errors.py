@@ -13,7 +13,8 @@ StateError
 │   ├── RunActiveError       an answer is being written; nothing was done
 │   ├── RequestReusedError   the request was used for another text before; nothing was done
 │   ├── RunTakenError        another process has taken the run over, or ended it; nothing was done
-│   └── StaleWriterError     a graph went on from a state that another run has left; nothing was done
+│   ├── StaleWriterError     a graph went on from a state that another run has left; nothing was done
+│   └── UnseenMessagesError  a graph went on without the messages that follow its state; nothing was done
 ├── NothingToSaveError       a checkpoint of an empty conversation was requested
 ├── NothingToUndoError
 ├── CurrentBranchError       the current branch cannot be deleted
@@ -127,6 +128,20 @@ class StaleWriterError(ConflictError):
 
     def __init__(self, thread_id: str) -> None:
         StateError.__init__(self, sentence("Another run or a restore has changed this conversation. Nothing was written."))
+        self.thread_id = thread_id
+
+
+class UnseenMessagesError(ConflictError):
+    """Messages follow the state of a graph, and its run would take them off the conversation's path."""
+
+    def __init__(self, thread_id: str) -> None:
+        StateError.__init__(
+            self,
+            sentence(
+                "Messages that this graph has not seen were written into its conversation. "
+                "Hand them over with the next input, or undo them. Nothing was written."
+            ),
+        )
         self.thread_id = thread_id
 
 

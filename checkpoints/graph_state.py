@@ -17,7 +17,7 @@ from .packed_numbers import pack_numbers, unpack_numbers
 
 Reference = Any  # JSON: see above
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
-_OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
+OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
 _PREVIOUS_CHANNEL = "__previous__"  # of a function with `@entrypoint`: what it has saved
 ENTRYPOINT_CHANNELS = ("__end__", _PREVIOUS_CHANNEL)  # and what it has returned: values like others
 ReferenceKind = Literal["v", "r", "m", "d"]
@@ -175,7 +175,7 @@ def join_runs(numbers: Iterable[int]) -> list[list[int]]:
 
 def is_own_channel(name: str) -> bool:
     """Return whether a channel is LangGraph's, and not the author's."""
-    return name.startswith(_OWN_PREFIXES) and name != _PREVIOUS_CHANNEL
+    return name.startswith(OWN_PREFIXES) and name != _PREVIOUS_CHANNEL
 
 
 def list_value_numbers(references: Mapping[str, Reference]) -> Iterator[int]:

@@ -8,6 +8,7 @@ import hashlib
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -180,11 +181,19 @@ class Store(Reader):
         )
 
     @retry_contended
-    def fork_thread(self, thread_id: str, message_id: str | None, *, title: str = "", caller: Caller = USER) -> Receipt:
+    def fork_thread(
+        self,
+        thread_id: str,
+        message_id: str | None,
+        *,
+        title: str = "",
+        with_states: bool = True,
+        caller: Caller = USER,
+    ) -> Receipt:
         """Make a conversation of the path to a message, with its checkpoints; the result is its id.
 
         The two are independent. Undo in the new one takes it out of the list. It keeps the settings, except the permission
-        to move through time without asking.
+        to move through time without asking. Without the states of its graph, the built-in agent can answer in it.
         """
         identifier = _derive_thread_id(thread_id, caller.request_id) if caller.request_id else self.new_id()
         with self.database.begin_write(identifier if caller.request_id else "") as connection:
@@ -197,7 +206,9 @@ class Store(Reader):
             new = self.prepare_thread(title, source.owner, thread_id=identifier, settings=kept)
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(OperationKind.FORK, lambda change: thread_fork.copy_path(change, source, path))
+            return change.run_body(
+                OperationKind.FORK, partial(thread_fork.copy_path, source=source, path=path, with_states=with_states)
+            )
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(

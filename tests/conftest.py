@@ -60,7 +60,8 @@ def rounds(request: pytest.FixtureRequest, record_property: Callable[[str, objec
     """How often a long proof goes round; the end of the run says how often each did."""
     rounds = Rounds(request.config.getoption("share"))
     yield rounds
-    record_property("rounds", f"{rounds.gone:,} of {rounds.all:,} rounds")
+    remark = f", {rounds.remark}" if rounds.remark else ""
+    record_property("rounds", f"{rounds.gone:,} of {rounds.all:,} rounds{remark}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

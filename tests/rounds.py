@@ -20,6 +20,7 @@ class Rounds:
     def __init__(self, share: float) -> None:
         self.share = share
         self.gone = self.all = 0
+        self.remark = ""  # of the test, for the end of the run
 
     def __call__(self, number: int, at_least: int = 1) -> int:
         """Return how many of this number are gone."""

@@ -18,10 +18,11 @@ from agent.run.requests import (
     InputsRefusedError,
     ModelsForGraphError,
     NewRerun,
+    NoGraphError,
     NothingToDecideError,
     RunRequest,
 )
-from agent.settings import ThreadSettings
+from agent.settings import ThreadSettings, is_of_program
 from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
 from agent.tools.approval import NOT_APPROVED_TEXT, make_refusal
 from agent.tracing.protocol import Tracer
@@ -71,10 +72,13 @@ class RunPreparer:
 
         With `waits`, another process drives it.
 
-        Raises `NothingToDecideError`, and the errors of `Runs.begin_run`.
+        Raises `NothingToDecideError`, `NoGraphError`, and the errors of `Runs.begin_run`.
         """
         with self.store.database.begin_read():
-            graph = self._find_graph(request)
+            thread = self.store.get_thread(request.thread_id) if request.thread_id else None
+            graph = ThreadSettings.from_thread(thread).graph if thread else request.settings.get("graph", "")
+            if thread and is_of_program(thread) and not is_repeated:
+                raise NoGraphError
             if graph and request.models:
                 raise ModelsForGraphError
             if graph and request.message is not None and request.message.files:
@@ -134,11 +138,6 @@ class RunPreparer:
             asked_in = request.after_id and self.store.get_message(request.thread_id, request.after_id).run_id
             run = self.runs.get_run(asked_in) if asked_in else None
         return run.rerun if run else None
-
-    def _find_graph(self, request: RunRequest) -> str:
-        if request.thread_id is None:
-            return request.settings.get("graph", "")
-        return ThreadSettings.from_thread(self.store.get_thread(request.thread_id)).graph
 
     def _load_waiting_calls(self, request: RunRequest, graph: str) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD or isinstance(request.rerun, NewRerun):

@@ -57,6 +57,15 @@ class InputsRefusedError(StateError, ValueError):
         super().__init__("The built-in agent answers here, and takes no inputs of a graph.")
 
 
+class NoGraphError(StateError):
+    """The conversation is that of a program's graph, which the page does not have. An answer would not be known to it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            sentence("A program's graph answers here. To ask the built-in agent, branch into a new conversation.")
+        )
+
+
 class EndDelayedError(RunActiveError):
     """The database did not take the end of the run before yet."""
 

@@ -10,7 +10,7 @@ from .state_fork import StateFork
 from .transaction import Transaction
 
 
-def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
+def copy_path(transaction: Transaction, source: Thread, path: Path, *, with_states: bool) -> str:
     """Copy a path of another conversation, the checkpoints on it, and its tags, into this new one.
 
     Equal paths have equal hashes: nothing is read or hashed here. A damaged message has a damaged copy.
@@ -19,7 +19,7 @@ def copy_path(transaction: Transaction, source: Thread, path: Path) -> str:
     states = StateFork(transaction, source, path, nodes)
     head_state = _find_head_state(transaction, source, path)
     saved = checkpoint_rows.select_checkpoint_states(transaction.connection, source.id)
-    if nodes:
+    if nodes and with_states:
         states.copy_states({number for number in (head_state, *saved.values()) if number is not None})
     _copy_checkpoints(transaction, source, path, nodes, {each: states.find_copy(number) for each, number in saved.items()})
     transaction.stand_at(nodes[-1] if nodes else None, states.find_copy(head_state))

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from ..graph_state import OWN_PREFIXES
 from ..storage.write_rows import StateKey, Write
 
 _MAX_STEPS = 1_000
@@ -12,10 +13,14 @@ _MAX_STEPS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AppliedStep:
-    """A step as it is known: the channels whose writes are kept, and whether its run had written the state before."""
+    """A step as it is known: the channels that its state holds whole, and whether its run had written the state before."""
 
-    kept_channels: Collection[str]
+    whole_channels: Collection[str]
     is_same_run: bool
+
+    def keeps(self, channel: str) -> bool:
+        """Return whether the channel's value is rebuilt from its writes."""
+        return channel not in self.whole_channels and not channel.startswith(OWN_PREFIXES)
 
 
 class AppliedSteps:
@@ -42,4 +47,4 @@ class AppliedSteps:
             step = self._steps.get(key)
         if step is None or not (is_resumed or step.is_same_run):
             return writes
-        return [each for each in writes if each.channel in step.kept_channels or (each.position < 0 and not is_resumed)]
+        return [each for each in writes if step.keeps(each.channel) or (each.position < 0 and not is_resumed)]

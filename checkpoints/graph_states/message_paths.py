@@ -87,12 +87,13 @@ class KnownPaths:
         assert node is not None
         shared = bisect.bisect_left(known.nodes, True, key=lambda each: each not in path)
         common = known.cut_after(shared)
-        found = common.extend(*_read_messages(connection, path, common.length))
+        found = common.extend(*read_messages(connection, path, common.length))
         self.keep_path(thread_id, found)
         return found
 
 
-def _read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[list[Node], list[BaseMessage]]:
+def read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[list[Node], list[BaseMessage]]:
+    """Return the main agent's messages of a path from this one on, with their places."""
     nodes, messages = [], []
     for message in message_rows.select_messages(connection, path, last=path.length - start, agent=MAIN):
         parsed = message.langchain
@@ -152,7 +153,7 @@ def _find_standing(
     standing = change.trace_current_path()
     if end is not None and end not in standing:
         return path, end
-    nodes, stored = _read_messages(change.connection, standing, path.length)
+    nodes, stored = read_messages(change.connection, standing, path.length)
     count = count_equal(stored, messages)
     path = path.extend(nodes[:count], stored[:count])
     return path, change.head if count == len(stored) else path.end

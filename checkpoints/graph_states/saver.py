@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     WRITES_IDX_MAP,
@@ -34,6 +35,7 @@ from .message_paths import KnownPaths
 from .state_lists import StateQuery
 from .state_puts import OF_ATTEMPT, READ_AS_LATEST, StatePut, StateWriter, check_attempt
 from .state_reads import StateReader, mark_latest, select_latest_state, select_listed_state, select_standing_state
+from .unseen_messages import read_unseen_messages
 
 Tuples = Iterator[CheckpointTuple]
 G = TypeVar("G", bound=Any)
@@ -134,6 +136,15 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         with self.store.database.begin_read() as connection:
             state = select_standing_state(connection, thread_id)
             return self._reader.read_writes(connection, state) if state else []
+
+    def read_unseen_messages(self, thread_id: str) -> Sequence[BaseMessage]:
+        """Return the messages that others have written after the state where a conversation stands.
+
+        The next input has to begin with them: until then, a run raises `UnseenMessagesError`.
+        """
+        with self.store.database.begin_read() as connection:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            return read_unseen_messages(connection, loaded, select_standing_state(connection, thread_id))
 
     def find_last_message(self, thread_id: str) -> str | None:
         """Return the id of the last message in the state where a conversation stands. No message is read for it.

@@ -26,6 +26,7 @@ from .applied_steps import AppliedStep, AppliedSteps
 from .channel_values import list_numbers, name_value
 from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
+from .unseen_messages import check_unseen
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
@@ -103,6 +104,7 @@ class StateWriter:
             run_id = put.choose_run_id(parent)
             if put.is_root:
                 _check_writer(loaded, put, parent, run_id)
+                self._check_unseen(connection, loaded, put, parent)
             now = thread_rows.from_time(self._store.now())
             change = Transaction(connection, loaded, now, self._store.new_id, Caller("agent", undo_group=run_id))
             path, state = self._write_state(change, serde, put, parent, run_id)
@@ -110,6 +112,22 @@ class StateWriter:
                 return None, None
             operation = _move(change, state, path, last.operation if last else None)
             return path, LastStep(state, operation)
+
+    def _check_unseen(
+        self, connection: sa.Connection, loaded: LoadedThread, put: StatePut, parent: StoredState | None
+    ) -> None:
+        """Refuse a program's run that would drop messages of the page. A guest of the page is given all of them.
+
+        A run that goes on from a state that was chosen by its id leaves what follows it.
+        """
+        thread = loaded.thread
+        if loaded.head is None or loaded.active_run_id is not None or thread.deleted:
+            return
+        number, seen = (parent.number, parent.message) if parent else (None, None)
+        if number != thread.state_id or loaded.head == seen:
+            return
+        if put.metadata.get("source") == "input" or not _is_unchanged(put, parent, self._channel):
+            check_unseen(connection, loaded, parent, self._channel, put.checkpoint["channel_values"])
 
     def _load_or_make_thread(self, connection: sa.Connection, thread_id: str) -> LoadedThread:
         try:
@@ -150,9 +168,9 @@ class StateWriter:
 
     def _drop_writes(self, connection: sa.Connection, put: StatePut, *, is_same_run: bool) -> None:
         """Drop the writes that the state holds now, also those that come later: until it is written, others wait."""
-        parent_key, kept = _name_parent_key(put), _list_delta_channels(put.checkpoint)
-        write_rows.delete_applied_writes(connection, parent_key, kept, is_same_run=is_same_run)
-        self.applied.note_step(parent_key, AppliedStep(frozenset(kept), is_same_run))
+        parent_key, whole = _name_parent_key(put), _find_whole_channels(put.checkpoint)
+        write_rows.delete_applied_writes(connection, parent_key, whole, is_same_run=is_same_run)
+        self.applied.note_step(parent_key, AppliedStep(whole, is_same_run))
 
     def _forget_inputs(
         self, connection: sa.Connection, put: StatePut, parent: StoredState, values: Mapping[str, Reference]
@@ -246,12 +264,10 @@ def _make_body(put: StatePut, values: Mapping[str, Reference]) -> Json:
     }
 
 
-def _list_delta_channels(checkpoint: Checkpoint) -> list[str]:
-    """Return the channels that LangGraph rebuilds from writes: a DeltaChannel has no value in most states."""
-    values = checkpoint["channel_values"]
-    return [
-        name for name in checkpoint["channel_versions"] if name not in values or isinstance(values[name], _DeltaSnapshot)
-    ]
+def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:
+    """Return the channels whose value a state has. A DeltaChannel has none in most states: it is rebuilt from writes."""
+    values = checkpoint["channel_values"].items()
+    return frozenset(name for name, value in values if not isinstance(value, _DeltaSnapshot))
 
 
 def _move(change: Transaction, state: StoredState, path: MessagePath | None, newest: Operation | None) -> Operation:

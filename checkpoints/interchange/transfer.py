@@ -233,7 +233,7 @@ def import_thread(
     The graph that answered it goes on, if it is among `graphs`; no other setting of the document is applied.
     """
     graph = find_offered_graph(doc, graphs)
-    fill, settings = make_new_thread(doc, report), {"graph": graph} if graph else {}
+    fill, settings = make_new_thread(doc, report), {"graph": graph} if graph or doc.states else {}
     return store.import_thread(doc.thread.title, doc.sha256, fill, settings=settings, caller=caller)
 
 

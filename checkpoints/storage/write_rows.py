@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from ..graph_state import OWN_PREFIXES
 from . import schema
 from .batches import select_in_batches
 
@@ -46,7 +47,10 @@ _is_interrupted = sa.exists().where(
 _is_of_this_run = sa.and_(sa.bindparam("is_same_run", type_=sa.Boolean), _write.position >= 0, ~_is_interrupted)
 _delete_applied = sa.delete(schema.state_write).where(
     *_is_of_state,
-    _write.channel.not_in(sa.bindparam("kept_channels", expanding=True)),
+    sa.or_(
+        _write.channel.in_(sa.bindparam("whole_channels", expanding=True)),
+        *(_write.channel.startswith(prefix, autoescape=True) for prefix in OWN_PREFIXES),
+    ),
     sa.or_(_write.resumed, _is_of_this_run),
 )
 
@@ -140,12 +144,12 @@ def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, state
 
 
 def delete_applied_writes(
-    connection: sa.Connection, key: StateKey, kept_channels: Collection[str], *, is_same_run: bool
+    connection: sa.Connection, key: StateKey, whole_channels: Collection[str], *, is_same_run: bool
 ) -> None:
-    """Delete the writes that the state after this one holds.
+    """Delete the writes that the state after this one holds: those to its `whole_channels`, and to LangGraph's own.
 
     Writes from before an interrupt stay, and after a step that another run has begun: the conversation may come back
     to it, and wait for the same answer again.
     """
-    values = {**key.parameters, "kept_channels": list(kept_channels), "is_same_run": is_same_run}
+    values = {**key.parameters, "whole_channels": list(whole_channels), "is_same_run": is_same_run}
     connection.execute(_delete_applied, values)

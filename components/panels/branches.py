@@ -10,6 +10,7 @@ from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
 
+from agent.settings import is_of_program
 from checkpoints import Branch, Message, Store
 from checkpoints.text import shorten
 from components import dialog, page_state
@@ -18,9 +19,10 @@ from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
-from words import _, arrange, ngettext
+from words import N_, _, arrange, ngettext
 
 MAX_QUOTE_CHARS = 200  # of the message that the dialog shows
+PROGRAM_TEXT = N_("In a new conversation the built-in agent answers. It begins without the values of the graph.")
 
 
 class Ids(StrEnum):
@@ -77,8 +79,8 @@ def _radio_group(legend: str, items: Component) -> Component:
     return html.Fieldset([html.Legend(legend), items], className="choice")
 
 
-def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Component]:
-    """Describe the fork point."""
+def build_fork_question(fork_point: ForkPoint, *, running: bool, is_program: bool = False) -> list[Component]:
+    """Describe the fork point. `is_program`: a program's graph goes on from there, and the page does not have it."""
     number = fork_point.message.depth + 1
     begin = (
         _(
@@ -90,7 +92,8 @@ def build_fork_question(fork_point: ForkPoint, *, running: bool) -> list[Compone
         else _("From message {number}:", number=number)
     )
     stops = [html.P(_("The running answer will be stopped first."))] if running else []
-    return [html.P(begin), html.Blockquote(shorten(fork_point.text, MAX_QUOTE_CHARS) or _("(no text)")), *stops]
+    leaves = [html.P(_(PROGRAM_TEXT), className="quiet")] if is_program else []
+    return [html.P(begin), html.Blockquote(shorten(fork_point.text, MAX_QUOTE_CHARS) or _("(no text)")), *stops, *leaves]
 
 
 def build_length_options(fork_point: ForkPoint) -> list[dict[str, str]]:
@@ -174,9 +177,10 @@ async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
     is_rephrased = fork_point.is_question and fork_point.checkpoint_name is None
     set_properties(Ids.LENGTH, {"options": build_length_options(fork_point), "value": "before" if is_rephrased else "with"})
-    set_properties(Ids.DESTINATION, {"value": "branch"})
+    is_program = is_of_program(await services.read_snapshot(services.store.get_thread, thread_id))
+    set_properties(Ids.DESTINATION, {"value": "thread" if is_program else "branch"})
     set_properties(Ids.NAME, {"value": action.fields.get("name", "")})
-    question = build_fork_question(fork_point, running=running)
+    question = build_fork_question(fork_point, running=running, is_program=is_program)
     dialog.open_confirmation(Ids.FORK_DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()
 
@@ -240,7 +244,9 @@ def _register_fork(app: Dash, services: Services) -> None:
         fork_point = await services.read_snapshot(_find_fork_point, store, thread_id, subject.fields)
         end, caller = fork_point.branch_end(length == "with"), subject.unversioned_caller  # removes nothing: no conflict
         if destination == "thread":
-            made = await services.run_blocking(store.fork_thread, thread_id, end, title=name or "", caller=caller)
+            thread = await services.read_snapshot(store.get_thread, thread_id)
+            kept: dict[str, Any] = {"title": name or "", "with_states": not is_of_program(thread)}
+            made = await services.run_blocking(store.fork_thread, thread_id, end, **kept, caller=caller)
             services.trace_change(made)
         else:
             made = await services.apply_change(store.fork, thread_id, end, name=name or "", caller=caller)

@@ -7,7 +7,7 @@ from typing import Any
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from agent.settings import ThreadSettings
+from agent.settings import ThreadSettings, is_of_program
 from checkpoints import (
     Message,
     Run,
@@ -48,6 +48,7 @@ SUGGESTIONS = (
 )
 NEW_TITLE = N_("New conversation")  # in the bar, which always has a heading
 MISSING_TITLE = N_("Conversation not found")
+NO_GRAPH_TEXT = N_("A program's graph answers here. To ask the built-in agent, branch into a new conversation.")
 _NO_THREAD: dict[str, Any] = {"thread": None, "version": 0}
 
 
@@ -220,7 +221,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     answering = {**describe_answerer(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
-    answering["limits"] = describe_limits(services.store)
+    answering["limits"] = _(NO_GRAPH_TEXT) if thread and is_of_program(thread) else describe_limits(services.store)
     if thread is None:
         return {**_NO_THREAD, "running": False, "asking": False, "rest": None, "meter": None, **answering}
     state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))

@@ -9,7 +9,6 @@ from dash import ClientsideFunction, Dash, Input, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
-from agent.settings import ThreadSettings
 from checkpoints import Removal, Store
 from checkpoints.text import shorten_line
 from components import dialog, page_state
@@ -82,7 +81,7 @@ def build_restore_question(
     removal: Removal,
     *,
     running: bool,
-    is_guest: bool = False,
+    has_states: bool = False,
     channels: ChannelChanges = NO_CHANGES,
 ) -> list[Component]:
     """Describe the effect of restoring: in numbers from the store, and the values of a graph that change or stay."""
@@ -112,7 +111,7 @@ def build_restore_question(
         *([html.P(_("The running answer will be stopped and removed as well."))] if running else []),
         *([html.P(_("Your message returns to the field, if that is empty."))] if target.is_asked_again else []),
         *_list_channel_changes(channels),
-        *([html.P(_(GUEST_TEXT))] if is_guest else []),
+        *([html.P(_(GUEST_TEXT))] if has_states else []),
         html.P(_("Restoring can be undone, also after a reload."), className="quiet"),
     ]
 
@@ -158,9 +157,8 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     title = _("Restore this checkpoint?") if target.checkpoint_id else _("Restore to this message?")
     set_properties(f"{Ids.DIALOG}-title", {"children": title})
     set_properties(Ids.KEEP_BRANCH, {"value": False})
-    thread = await services.read_snapshot(services.store.get_thread, thread_id)
-    is_guest = bool(ThreadSettings.from_thread(thread).graph)
-    question = build_restore_question(target, removal, running=running, is_guest=is_guest, channels=channels)
+    has_states = await services.read_snapshot(services.store.has_states, thread_id)
+    question = build_restore_question(target, removal, running=running, has_states=has_states, channels=channels)
     dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()
 

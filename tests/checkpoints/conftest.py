@@ -18,6 +18,13 @@ def store(request: pytest.FixtureRequest) -> Store:
     return found
 
 
+@pytest.fixture(params=["memory", "postgresql"])
+def store_on_both(request: pytest.FixtureRequest) -> Store:
+    """A store of either database, also in the ordinary run: for LangGraph's own claims."""
+    found: Store = request.getfixturevalue({"memory": "memory_store", "postgresql": "postgres_store"}[request.param])
+    return found
+
+
 @pytest.fixture(params=["file", "postgresql"])
 def lasting_store(request: pytest.FixtureRequest) -> Store:
     """A store with connections of their own for those who ask at the same time; it outlives the process."""

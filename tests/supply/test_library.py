@@ -3,13 +3,12 @@
 import re
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
-ROOT = Path(__file__).parents[2]
+from tests.supply.wheel import ROOT, unpack_wheel
+
 EXAMPLES = {  # what each example of the library's README prints, and the packages of the extra that it needs
     "waymark_checkpoints import": ("print(len(state['messages']), len(manager.list_checkpoints()))", "2 2\n", ()),
     "graph_states import": ("print([message.text for message in state['messages']])", "['Hi.', 'Hello!']\n", ("langgraph",)),
@@ -28,11 +27,7 @@ sys.meta_path.insert(0, Refuse())
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the unpacked wheel."""
-    folder = tmp_path_factory.mktemp("wheel")
-    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(folder))
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "installed")
-    return folder / "installed"
+    return unpack_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.mark.parametrize("words", EXAMPLES)

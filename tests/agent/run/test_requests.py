@@ -4,12 +4,20 @@ from typing import Any
 
 import pytest
 
-from agent.run.requests import ArgumentsTooDeepError, EmptyMessageError, MessageTooLongError, TooManyArgumentsError
+from agent.run.requests import (
+    ArgumentsTooDeepError,
+    EmptyMessageError,
+    MessageTooLongError,
+    NoGraphError,
+    TooManyArgumentsError,
+)
 from checkpoints import Caller, Database, RunState, StateError, Store
+from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from checkpoints.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from tests.agent.running import Running
 from tests.agent.tools.test_approval import decide, play
+from tests.checkpoints.graph_states.graphs import ask, make_graph, read_texts
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.rounds import sample
 
@@ -43,6 +51,37 @@ def test_a_message_says_something() -> None:
         assert [(kind, text) for kind, _, text in chat.said()] == [("human", "hello"), ("ai", "hi")]
 
     play(story, Say("hi"))
+
+
+def test_the_built_in_agent_does_not_answer_where_a_programs_graph_goes_on() -> None:
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        saver, runner = WaymarkSaver(chat.store), chat.runner
+        graph = make_graph(saver)
+        ask(graph, "t", "one")
+        question, answer = chat.store.list_messages("t")
+        version = chat.store.get_thread("t").version
+        attempts = [
+            runner.send("t", "two", caller=Caller()),
+            runner.edit("t", question.id, "other", caller=Caller()),
+            runner.retry("t", caller=Caller()),
+        ]
+        for attempt in attempts:
+            with pytest.raises(NoGraphError):
+                await attempt
+        assert chat.store.get_thread("t").version == version
+        ask(graph, "t", "two")
+        assert read_texts(saver, "t") == ["one", "one!", "two", "two!"]
+        [document] = reading.read_documents(transfer.export(chat.store, "t").encode())
+        elsewhere = [
+            chat.store.fork_thread("t", answer.id, with_states=False).result,
+            transfer.import_thread(chat.store, document).result,
+        ]
+        for thread_id in elsewhere:
+            run = await runner.send(thread_id, "hello", caller=Caller())
+            await chat.until(lambda run=run: chat.runs.get_run(run.id).state is RunState.DONE)
+            assert chat.store.list_messages(thread_id)[-1].langchain.text == "hi"
+
+    play(story, Say("hi"), Say("hi"))
 
 
 @pytest.mark.parametrize("letter", sample(["🙂", "\n", "x", "é", "\\"], 2))

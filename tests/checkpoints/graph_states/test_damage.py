@@ -1,5 +1,6 @@
 """Damaged and planted rows of states: nothing of them is shown or run. What is erased, and what stays."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,30 +41,64 @@ def change(store: Store, statement: Any) -> None:
         connection.execute(statement)
 
 
-def plant(store: Store, path: Path, *, with_hash: bool) -> bytes:
-    """Replace all values by one that runs a command when LangGraph's permissive serializer rebuilds it."""
-    call = ormsgpack.packb(("os", "system", f"touch {path}"))
-    data = ormsgpack.packb(ormsgpack.Ext(0, call))
-    hashes = {"hash": value_rows.hash_value("msgpack", data)} if with_hash else {}
-    change(store, sa.update(schema.channel_value).values(bytes=data, type="msgpack", **hashes))
-    writes = {"bytes": data, "type": "msgpack"}
+def pack_call(kind: str, path: Path) -> bytes:
+    """Return a value that runs a command when LangGraph's permissive serializer rebuilds it."""
+    if kind == "json":
+        call = {"lc": 2, "type": "constructor", "id": ["os", "system"], "args": [f"touch {path}"]}
+        return json.dumps([call]).encode()
+    return ormsgpack.packb(ormsgpack.Ext(0, ormsgpack.packb(("os", "system", f"touch {path}"))))
+
+
+def plant(store: Store, path: Path, *, with_hash: bool, kind: str = "msgpack") -> bytes:
+    """Replace all values by a dangerous one."""
+    data = pack_call(kind, path)
+    hashes = {"hash": value_rows.hash_value(kind, data)} if with_hash else {}
+    change(store, sa.update(schema.channel_value).values(bytes=data, type=kind, **hashes))
+    writes = {"bytes": data, "type": kind}
     change(store, sa.update(schema.state_write).values(**writes))
     return data
 
 
-def test_a_planted_value_runs_nothing(saver: WaymarkSaver, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["msgpack", "json"])
+def test_a_planted_value_runs_nothing(saver: WaymarkSaver, tmp_path: Path, kind: str) -> None:
     graph, planted = make_graph(saver), tmp_path / "planted"
     ask(graph, "t", LONG)
     ask(graph, "t", "approve")
     assert count_rows(saver.store)["state_write"]
-    data = plant(saver.store, planted, with_hash=True)
+    data = plant(saver.store, planted, with_hash=True, kind=kind)
     found = saver.get_tuple(make_config("t"))
     assert found is not None
     assert "files" in found.checkpoint["channel_values"]
     assert found.pending_writes
     assert not planted.exists()
-    JsonPlusSerializer(allowed_msgpack_modules=True).loads_typed(("msgpack", data))  # as LangGraph's own savers do
+    permissive = JsonPlusSerializer(allowed_msgpack_modules=True, allowed_json_modules=True)
+    permissive.loads_typed((kind, data))  # as LangGraph's own savers do with msgpack
     assert planted.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "chat_models", "openai", "ChatOpenAI"],
+            "kwargs": {"api_key": "k"},
+        },
+        {"lc": 1, "type": "constructor", "id": ["os", "system"], "kwargs": {"command": "true"}},
+        {"lc": 1, "type": "secret", "id": ["PLANTED"]},
+    ],
+)
+def test_a_planted_object_of_langchain_is_not_made_and_reads_no_secret(
+    saver: WaymarkSaver, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANTED", "a secret")
+    try:
+        found = saver.serde.loads_typed(("json", json.dumps(body).encode()))
+    except ValueError as refused:
+        found = str(refused)
+    assert "a secret" not in str(found)
+    assert found is None or type(found) in (dict, str)
 
 
 def test_a_value_that_does_not_fit_its_hash_is_refused_and_named(saver: WaymarkSaver, tmp_path: Path) -> None:

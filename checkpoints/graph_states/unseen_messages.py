@@ -1,0 +1,59 @@
+"""Messages that a graph has not seen: the page, or the store's user, has written them after the graph's last state.
+
+A graph's next state names all its messages. It has no place for others between them, so a run that does not know them would
+take them off the conversation's path.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
+
+from ..errors import UnseenMessagesError
+from ..graph_state import INPUT_CHANNEL
+from ..history import Path
+from ..model import Json, Node
+from ..storage import thread_rows
+from ..storage.state_rows import StoredState
+from ..storage.thread_rows import LoadedThread
+from .message_paths import read_messages
+
+
+def read_unseen_messages(connection: sa.Connection, loaded: LoadedThread, state: StoredState | None) -> list[BaseMessage]:
+    """Return the messages that follow the state where a conversation stands, as the graph would have them."""
+    seen = state.message if state is not None else None
+    if loaded.head in (None, seen):
+        return []
+    path = thread_rows.load_path(connection, loaded.thread.id, loaded.thread.head_id)
+    return read_messages(connection, path, _count_seen(path, seen))[1]
+
+
+def _count_seen(path: Path, seen: Node | None) -> int:
+    return seen.depth + 1 if seen is not None and seen in path else 0
+
+
+def check_unseen(
+    connection: sa.Connection, loaded: LoadedThread, state: StoredState | None, channel: str, values: Json
+) -> None:
+    """Refuse a state that goes on from another one without the messages after it. Raises `UnseenMessagesError`.
+
+    An input has them in a channel of its own until the first step takes it.
+    """
+    handed = [*_list_messages(values.get(channel)), *_list_messages(_read_field(values.get(INPUT_CHANNEL), channel))]
+    if channel not in values and not handed:
+        return  # no messages are written
+    if unseen := read_unseen_messages(connection, loaded, state):
+        known = {each.get("id") if isinstance(each, Mapping) else getattr(each, "id", None) for each in handed}
+        if any(message.id not in known for message in unseen):
+            raise UnseenMessagesError(loaded.thread.id)
+
+
+def _read_field(given: Any, name: str) -> Any:
+    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+
+def _list_messages(value: Any) -> Sequence[Any]:
+    content = value.value if isinstance(value, _DeltaSnapshot) else value
+    return content if isinstance(content, list) else [] if content is None else [content]
