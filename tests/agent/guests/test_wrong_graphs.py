@@ -119,6 +119,21 @@ def test_stop_works_whatever_a_node_does_and_other_conversations_go_on(body: str
     play(tmp_path, story, one_node(body))
 
 
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_stop_ends_a_factory_that_blocks_for_ever(kind: str, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    text = f"import pathlib, time\n{kind} graph():\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)"
+
+    async def story(chat: Running) -> None:
+        run = await chat.send("hello")
+        await chat.until(begun.exists)
+        assert await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert chat.said() == [("human", "done", "hello")]
+
+    play(tmp_path, story, text)
+
+
 def test_what_a_stopped_node_writes_later_is_refused(tmp_path: Path) -> None:
     body = f"""
 gate = threading.Event()
