@@ -139,7 +139,9 @@ class Settings(BaseSettings):
     limits_branch_seconds: Seconds = 600.0
     limits_tool_seconds: Seconds = 60.0
     limits_depth: int = Field(5, ge=1, le=20, description="a whole number from 1 to 20")
-    graphs: dict[Name, GraphTable] = Field({}, description="a table with a path, or with the context of a graph of GRAPH")
+    graphs: dict[Name, GraphTable] = Field(
+        {}, description="a table with a path, or with the context or the messages_key of a graph of GRAPH"
+    )
     agents: dict[Name, AgentDefinition] = Field({}, description="a table with instructions")
     mcp: dict[Name, McpServerDefinition] = Field({}, description="a table with either command or url")
     prices: dict[str, PriceDefinition] = Field(

@@ -253,14 +253,16 @@ class McpServerDefinition(_TableModel):
 
 
 class GraphTable(_TableModel):
-    """A LangGraph graph: a Python file and a variable in it, its description for people, and the context of its runs.
+    """A LangGraph graph: a Python file and a variable in it, its description for people, the context of its runs, and
+    the channel of its messages.
 
-    Without a path, it adds a context to a graph of `GRAPH`.
+    Without a path, it adds them to a graph of `GRAPH`.
     """
 
     path: str | None = Field(None, pattern=GRAPH_PATH, description=GRAPH_RULE)
     description: str = Field("", description="a text")
     context: dict[str, Any] = Field({}, description="a table")
+    messages_key: str | None = Field(None, description="the name of a channel")
 
 
 class PriceDefinition(_TableModel):

@@ -18,12 +18,15 @@ from .packed_numbers import pack_numbers, unpack_numbers
 Reference = Any  # JSON: see above
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
 OWN_PREFIXES = ("__", "branch:", "join:")  # of LangGraph's channels, which tell it what to run next
+_TASKS_CHANNEL = "__pregel_tasks"  # LangGraph's: what was sent to nodes. It stays, empty, once they have it
+_STARTING_PREFIX = "branch:to:"  # of a channel that is gone once its node has run
 _PREVIOUS_CHANNEL = "__previous__"  # of a function with `@entrypoint`: what it has saved
 ENTRYPOINT_CHANNELS = ("__end__", _PREVIOUS_CHANNEL)  # and what it has returned: values like others
 ReferenceKind = Literal["v", "r", "m", "d"]
 _VARYING_METADATA = ("counters_since_delta_snapshot", "run_id")  # others are the same for a whole run
 _OF_THE_ROW = True  # in the metadata: the run's id, which the state's row has already
 _NAMES_MESSAGE = "names_message"
+_EMPTY_LIST: Reference = ["r", []]
 _OWN_PATH: Json = {}  # stands for the path to the message that the state's row names: no reference is an object
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))  # made once: an import writes thousands of states
 _HASH_BYTES = 16  # of SHA-256: there is a hash for each step
@@ -176,6 +179,14 @@ def join_runs(numbers: Iterable[int]) -> list[list[int]]:
 def is_own_channel(name: str) -> bool:
     """Return whether a channel is LangGraph's, and not the author's."""
     return name.startswith(OWN_PREFIXES) and name != _PREVIOUS_CHANNEL
+
+
+def is_resting(references: Mapping[str, Reference]) -> bool:
+    """Return whether a state has no channel that makes LangGraph run a node next."""
+    return not any(
+        name.startswith(_STARTING_PREFIX) or (name in (INPUT_CHANNEL, _TASKS_CHANNEL) and reference != _EMPTY_LIST)
+        for name, reference in references.items()
+    )
 
 
 def list_value_numbers(references: Mapping[str, Reference]) -> Iterator[int]:

@@ -32,6 +32,7 @@ class OperationDetail:
     tokens_before: int | None = None  # an estimate
     tokens_after: int | None = None
     settings: Mapping[str, str] = field(default_factory=dict)  # changed keys and new values; long texts are left out
+    begins_earlier: bool = False  # a graph begins with its values from before a turn that did not end
     joined: int = 0  # earlier versions of the thread that the operation has made as well: steps of a graph's run
     text: str = ""  # an old note that no pattern of migration 0004 fits
 
@@ -80,7 +81,7 @@ _CHECKS: Final = {
     **dict.fromkeys(
         ("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after", "joined"), _is_count
     ),
-    **dict.fromkeys(("future_kept", "pinned", "archived"), _is_flag),
+    **dict.fromkeys(("future_kept", "pinned", "archived", "begins_earlier"), _is_flag),
     **dict.fromkeys(("added", "removed"), _is_text_list),
     "settings": _is_text_map,
     "usage": _is_map,

@@ -64,7 +64,7 @@ class Runs(RunHandovers):
             run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
-                body = make_append([*closing_messages, message] if message else [], after, title, run_id)
+                body = make_append([*closing_messages, message] if message else [], after, title, run_id, begins_turn=True)
                 body = candidates.add_candidates(body, run_id, models) if models else body
                 change.run_body(choose_append_kind(after, is_empty=message is None), body)
             elif not compacts:

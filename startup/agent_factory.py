@@ -127,13 +127,13 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
 
 
 def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns | None:
-    """Return the driver of the guest graphs, with the saver of their states; None without graphs."""
+    """Return the driver of the guest graphs, with the savers of their states; None without graphs."""
     if guests is None:
         return None
     from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
-    from checkpoints.graph_states import WaymarkSaver  # noqa: PLC0415
+    from agent.guests.savers import Savers  # noqa: PLC0415
 
-    return GuestDriver(store, Runs(store), hub, guests, WaymarkSaver(store, takes_unfit_messages=False), blocking)
+    return GuestDriver(store, Runs(store), hub, guests, Savers(store), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -50,11 +50,12 @@ def list_graphs(settings: Settings, environ: MutableMapping[str, str] = os.envir
         if table.path is None:
             if place is None:
                 raise SettingsError(f"[graphs.{name}] in waymark.toml has no path, and GRAPH no graph of that name.")
-            found[place] = replace(found[place], context=table.context)
+            found[place] = replace(found[place], context=table.context, messages_key=table.messages_key)
             continue
         if place is not None:
             raise SettingsError(f"[graphs.{name}] in waymark.toml has the name of a graph of GRAPH. Choose another.")
-        found.append(_parse_path(table.path, name=name, description=table.description, context=table.context))
+        given = {"description": table.description, "context": table.context, "messages_key": table.messages_key}
+        found.append(_parse_path(table.path, name=name, **given))
     return found
 
 

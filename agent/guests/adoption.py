@@ -8,14 +8,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
 
-from agent.guests.definitions import MESSAGES_CHANNEL
 from agent.guests.opening import AnyGraph
 from checkpoints.graph_states.whole_channels import make_channels_whole
-
-
-def find_messages_channel(graph: AnyGraph) -> str | None:
-    """Return the channel of the conversation's messages; None for a graph without one."""
-    return MESSAGES_CHANNEL if MESSAGES_CHANNEL in graph.channels else None
 
 
 def adopt_graph(graph: AnyGraph, saver: BaseCheckpointSaver[Any], store: BaseStore | None = None) -> AnyGraph:

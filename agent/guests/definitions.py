@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoints import StateError
 
-MESSAGES_CHANNEL = "messages"  # of the conversation's messages
+MESSAGES_CHANNEL = "messages"  # the usual name of the channel that holds them
 
 
 class GraphLoadError(StateError):
@@ -24,4 +24,5 @@ class GraphDefinition:
     description: str = ""
     folders: Sequence[Path] = ()  # beside the file's own, whose modules the file may import
     context: Mapping[str, Any] = field(default_factory=dict)  # `runtime.context` of its runs
+    messages_key: str | None = None  # the channel of the messages; None: the one whose type says so
     store_index: Mapping[str, Any] | None = None  # of LangGraph's `Store`, as its langgraph.json has it

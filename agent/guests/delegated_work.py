@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from agent.guests.definitions import MESSAGES_CHANNEL
+from agent.guests.message_channel import list_messages
 from agent.marks import CallKey, QuestionMark
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, NewMessage, Store, serde
@@ -58,23 +58,23 @@ class DelegatedWork:
     def note_writes(self, namespace: str, writes: Iterable[tuple[str, Any]]) -> None:
         """Note what a task of a sub-agent has written: the states of a DeltaChannel have no messages."""
         if (work := self._find_work(namespace)) is not None:
-            work.pending += [each for channel, value in writes if channel == MESSAGES_CHANNEL for each in _list(value)]
+            written = (each for _, value in writes for each in _list(value))
+            work.pending += [each for each in written if isinstance(each, BaseMessage)]
 
     def take_messages(self, namespace: str, values: Mapping[str, Any]) -> list[NewMessage]:
         """Return the new messages of a sub-agent, whose state with these values was written. The first is its question."""
         work = self._find_work(namespace)
         if work is None:
             return []
-        value = values.get(MESSAGES_CHANNEL)
-        given = value.value if isinstance(value, _DeltaSnapshot) else value
-        found, work.pending = given if isinstance(given, list) else work.pending, []
+        plain = {name: each.value if isinstance(each, _DeltaSnapshot) else each for name, each in values.items()}
+        found, work.pending = list_messages(plain) or work.pending, []
         fresh = [each for each in found if isinstance(each, BaseMessage) and each.id not in work.seen_ids]
         work.seen_ids.update(each.id for each in fresh if each.id)
         shown = [each for each in fresh if _is_shown(each)][-MAX_NEW_MESSAGES:]
         if shown and not work.is_begun:
             shown = _put_question_first(shown, work)
             work.is_begun = True
-        return [NewMessage(body, agent=work.agent) for each in shown if (body := _read_body(each)) is not None]
+        return [NewMessage(body, agent=work.agent) for each in shown if (body := read_body(each)) is not None]
 
     def _find_work(self, namespace: str) -> _Work | None:
         """Return the work of a sub-agent's graph; None for a subgraph that no call has started."""
@@ -115,8 +115,8 @@ def _list_calls(given: Any) -> Sequence[ToolCall]:
     if isinstance(given, Mapping) and isinstance(given.get("tool_call"), dict):
         return [given["tool_call"]]
     if isinstance(given, Mapping):
-        messages = given.get(MESSAGES_CHANNEL)
-        last = messages[-1] if isinstance(messages, list) and messages else None
+        messages = list_messages(given)
+        last = messages[-1] if messages else None
         return last.tool_calls if isinstance(last, AIMessage) else []
     listed = given if isinstance(given, list) else []
     calls: Any = [each for each in listed if isinstance(each, dict) and {"name", "args", "id"} <= each.keys()]
@@ -140,7 +140,7 @@ def _put_question_first(messages: list[BaseMessage], work: _Work) -> list[BaseMe
     return [first.model_copy(update={"additional_kwargs": marked}), *others]
 
 
-def _read_body(message: BaseMessage) -> dict[str, Any] | None:
+def read_body(message: BaseMessage) -> dict[str, Any] | None:
     """Return the JSON of a message; None for one that the conversation cannot show, which the graph's states keep."""
     try:
         body = serde.to_body(message)

@@ -11,9 +11,9 @@ from agent.guests.delegated_work import DelegatedWork
 from agent.guests.guest_loop import ThreadExitError
 from agent.guests.guest_run import GraphFailedError, GuestResult, GuestRun, GuestTurn
 from agent.guests.interrupts import collect_questions
-from agent.guests.path import GuestPath
 from agent.guests.reporter import Reporter
 from agent.guests.run_saver import RunSaver
+from agent.guests.savers import Savers
 from agent.guests.states import StateRecorder
 from agent.guests.travel import GuestTravel, MoveStep, list_open_calls, read_move_call
 from agent.run.blocking import BlockingPool
@@ -26,7 +26,6 @@ from agent.settings import GraphOffer
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.tools.approval import AwaitingDecision, Decision
 from checkpoints import Runs, Store
-from checkpoints.graph_states import WaymarkSaver
 from checkpoints.limits import MAX_ANSWER_CHARS
 
 
@@ -38,7 +37,7 @@ class GuestDriver:
     runs: Runs
     hub: RunHub
     catalog: GuestCatalog
-    saver: WaymarkSaver
+    savers: Savers
     blocking: BlockingPool
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder, time_travel: TimeTravelExecutor | None) -> None:
@@ -83,22 +82,21 @@ class GuestDriver:
     async def _pass(self, prepared: PreparedRun, recorder: RunRecorder, travel: GuestTravel, turn: GuestTurn) -> GuestResult:
         """Let the graph work on its own loop until it rests."""
         run = prepared.run
-        guest = self.catalog.find_graph(prepared.graph)
-        path = await self.blocking.run(GuestPath.load, self.store, self.saver, run.thread_id)
+        guest, usual = self.catalog.find_graph(prepared.graph), self.savers.usual
         publish = partial(self.hub.publish, run.thread_id)
         reporter = Reporter(recorder, publish, MAX_ANSWER_CHARS)
         flush = travel.flush_checkpoints
         delegated = DelegatedWork(self.store, run.thread_id)
-        states = StateRecorder(self.store, self.saver, recorder, reporter, publish, path.head_id, flush, delegated)
+        states = StateRecorder(self.store, usual, recorder, reporter, publish, None, flush, delegated)
         saver = RunSaver(
-            self.saver,
+            usual,
             states,
             self.blocking,
             asyncio.get_running_loop(),
             keeps_answers=turn.keeps_answers,
             begins_anew=turn.is_after_move,
         )
-        work = GuestRun(guest, saver, turn.request, path, reporter, travel, delegated, run.id)
+        work = GuestRun(guest, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
         try:
             result = await guest.loop.run_work(work.answer)
         except ThreadExitError as error:
@@ -115,7 +113,8 @@ class GuestDriver:
         recorder.drop_text()
         if result.output is not None:
             await recorder.commit(result.output)
-            await self.blocking.run(self.saver.place_latest, recorder.run.thread_id)
+        if result.is_placed:
+            await self.blocking.run(self.savers.usual.place_latest, recorder.run.thread_id)
 
     @property
     def offer(self) -> GraphOffer:
@@ -149,4 +148,4 @@ class GuestDriver:
         return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
 
     def _collect_questions(self, thread_id: str, *, keeps_answers: bool) -> list[GraphQuestion]:
-        return collect_questions(self.saver.read_pending_writes(thread_id), keeps_answers=keeps_answers)
+        return collect_questions(self.savers.usual.read_pending_writes(thread_id), keeps_answers=keeps_answers)

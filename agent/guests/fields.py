@@ -1,7 +1,7 @@
-"""Graphs without messages: the user's text becomes their input, and their outputs become an answer."""
+"""Graphs messages messages: the user's text becomes their input, and their outputs become an answer."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -18,10 +18,11 @@ class InputRefusedError(StateError, ValueError):
     """A text is no input of a graph; the error says which fields it has."""
 
 
-def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> Any:
+def read_input(graph: AnyGraph, messages: Sequence[BaseMessage], given_inputs: Mapping[str, Any]) -> Any:
     """Read a JSON object, or the text of the only field that a graph needs. Raises `InputRefusedError`.
 
-    A function with `@entrypoint` has no fields: it gets any JSON, or the text.
+    A function with `@entrypoint` has no fields: it gets any JSON, or the text. Inputs that were given beside the text are
+    the fields, and the text is the only one that is still needed.
     """
     text = str(messages[-1].text).strip() if messages else ""
     if not isinstance(graph, CompiledStateGraph) and isinstance(graph.input_channels, str):
@@ -36,8 +37,11 @@ def read_input(graph: AnyGraph, messages: Sequence[BaseMessage]) -> Any:
             raise InputRefusedError(
                 sentence("The graph has no field {name!r}. {fields}", name=unknown[0][:80], fields=_describe_fields(fields))
             )
-        return dict(given)
-    needed = required or list(fields)
+        return {**given_inputs, **given}
+    needed = [name for name in required or list(fields) if name not in given_inputs]
+    if given_inputs:
+        rest = {needed[0]: text} if len(needed) == 1 and fields[needed[0]] == "string" else {}
+        return {**given_inputs, **rest}
     if len(needed) == 1 and fields[needed[0]] == "string":
         return {needed[0]: text}
     raise InputRefusedError(sentence("The graph takes a JSON object. {fields}", fields=_describe_fields(fields)))
@@ -60,11 +64,14 @@ def list_fields(graph: AnyGraph) -> tuple[dict[str, str], list[str]]:
     return fields, [name for name in fields if name in getattr(schema, "__required_keys__", ())]
 
 
-def format_output(graph: AnyGraph, values: Any) -> AIMessage:
-    """Return the outputs of a graph as a message."""
+def format_output(graph: AnyGraph, values: Any, messages: str | None = None) -> AIMessage | None:
+    """Return the outputs of a graph as a message; None if there is none beside the messages of a channel."""
     names = graph.output_channels if isinstance(graph.output_channels, list | tuple) else [graph.output_channels]
     given = values if isinstance(values, dict) else {"output": values}
-    shown = {str(name): given[name] for name in names if name in given} or given
+    outputs = {str(name): given[name] for name in names if name in given} or given
+    shown = {name: each for name, each in outputs.items() if name != messages or not isinstance(each, list)}
+    if messages is not None and not shown:
+        return None
     text = json.dumps(shown, indent=2, ensure_ascii=False, default=_dump_object)
     return AIMessage(f"```json\n{text}\n```")
 

@@ -9,18 +9,22 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.channels import LastValue
 from langgraph.types import Command
 
-from agent.guests.adoption import adopt_graph, find_messages_channel, list_own_types
+from agent.guests.added_messages import AddedMessages
+from agent.guests.adoption import adopt_graph, list_own_types
 from agent.guests.definitions import GraphDefinition
 from agent.guests.delegated_work import DelegatedWork
 from agent.guests.fields import format_output, read_input
 from agent.guests.importing import describe_error
+from agent.guests.message_channel import find_messages_channel
 from agent.guests.opening import AnyGraph, GuestGraph
 from agent.guests.path import GuestPath
 from agent.guests.reporter import Reporter
 from agent.guests.run_saver import RunSaver
+from agent.guests.savers import Savers
 from agent.guests.streaming import STREAM_MODES, StreamReader
 from agent.guests.surroundings import choose_context, list_missing_context
 from agent.guests.travel import TRAVEL_KEY, GuestTravel
+from agent.run.blocking import BlockingPool
 from agent.run.outcome import OwnCodeError, locate_error
 from agent.run.requests import RunRequest
 from checkpoints import StateError
@@ -48,10 +52,11 @@ class GraphFailedError(OwnCodeError):
 
 @dataclass(frozen=True, slots=True)
 class GuestResult:
-    """How a graph came to rest. `output` is the message that stands for the outputs of a graph without messages."""
+    """How a graph came to rest. `output` is the message that shows its outputs, where the turn added no other."""
 
     is_waiting: bool
     output: AIMessage | None = None
+    is_placed: bool = False  # its last state belongs to the last message: the graph itself does not know the conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,60 +81,86 @@ class GuestRun:
     """One pass of a guest, on the loop of its graph."""
 
     guest: GuestGraph
+    savers: Savers
     saver: RunSaver
     request: RunRequest
-    path: GuestPath
+    blocking: BlockingPool
     reporter: Reporter
     travel: GuestTravel
     delegated: DelegatedWork
     run_id: str
 
-    @property
-    def thread_id(self) -> str:
-        return self.travel.thread_id
-
     async def answer(self) -> GuestResult:
-        place = {"thread_id": self.thread_id, TRAVEL_KEY: self.travel}
+        place = {"thread_id": self.travel.thread_id, TRAVEL_KEY: self.travel}
         config: RunnableConfig = {"configurable": place, "metadata": {"run_id": self.run_id}}
         missing: list[str] = []
         try:
             async with self.guest.open_graph(config) as made:
                 missing = list_missing_context(made, self.guest.definition)
-                graph = adopt_graph(made, self.saver.with_allowlist(list_own_types(made)), self.guest.store)
-                return await self._stream(graph, config)
+                opened = await self._open_pass(made, config)
+                return await opened.answer()
         except StateError:
             raise
         except Exception as error:  # foreign code
             raise GraphFailedError(self.guest.definition, error, missing) from error
 
-    async def _stream(self, graph: AnyGraph, config: RunnableConfig) -> GuestResult:
-        channel = find_messages_channel(graph)
-        given = await self._choose_input(graph, channel, config)
-        reader = StreamReader(self.reporter, self.delegated)
+    async def _open_pass(self, made: AnyGraph, config: RunnableConfig) -> "_Pass":
+        """Put the graph onto the saver of its messages, where the conversation stands."""
+        channel = find_messages_channel(made, self.guest.definition.messages_key)
+        added = AddedMessages(channel.name) if channel and not channel.is_input else None
+        saver = self.savers.find_saver(channel)
+        path = await self.blocking.run(GuestPath.load, self.travel.store, saver, self.travel.thread_id)
+        own = self.saver.for_channel(saver, path.head_id, added).with_allowlist(list_own_types(made))
+        graph = adopt_graph(made, own, self.guest.store)
+        return _Pass(self, graph, config, path, channel.name if channel and channel.is_input else None, added)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass whose graph is open. `channel` takes the user's messages; None for a graph whose input takes none."""
+
+    run: GuestRun
+    graph: AnyGraph
+    config: RunnableConfig
+    path: GuestPath
+    channel: str | None
+    added: AddedMessages | None
+
+    async def answer(self) -> GuestResult:
+        graph, config = self.graph, self.config
+        given = await self._choose_input()
+        if self.added is not None:
+            self.added.note_known((await graph.aget_state(config)).values)
+        reader = StreamReader(self.run.reporter, self.run.delegated)
         options: Any = {"stream_mode": STREAM_MODES, "subgraphs": True, "durability": "sync", "version": "v2"}
-        options["context"] = choose_context(graph, self.guest.definition)
+        options["context"] = choose_context(graph, self.run.guest.definition)
         async for part in graph.astream(given, config, **options):
             reader.read_part(part)
-        if channel:
-            self.path.check_last_message()
-            if not (graph.interrupt_before_nodes or graph.interrupt_after_nodes):  # LangGraph's answer reads all messages
-                return GuestResult(is_waiting=bool(self.path.list_questions()))
+        has_answer = self.path.has_answer() if self.channel else bool(self.added and self.added.count)
+        stops_between = graph.interrupt_before_nodes or graph.interrupt_after_nodes
+        if self.channel and not stops_between:  # LangGraph's answer reads all messages
+            is_waiting = bool(self.path.list_questions())
+            if is_waiting or has_answer:
+                return GuestResult(is_waiting)
         reached = await graph.aget_state(config)
         is_waiting = bool(reached.next or reached.interrupts)
-        output = None if is_waiting or channel else format_output(graph, reached.values)
-        return GuestResult(is_waiting, output)
+        output = None if is_waiting or has_answer else format_output(graph, reached.values, self.channel)
+        return GuestResult(is_waiting, output, is_placed=self.channel is None and not is_waiting)
 
-    async def _choose_input(self, graph: AnyGraph, channel: str | None, config: RunnableConfig) -> Any:
+    async def _choose_input(self) -> Any:
         """Return what a graph begins with: answers, new messages, or None where it goes on from its last step."""
-        if self.request.answers is not None:
-            return Command(resume=dict(self.request.answers)) if self.request.answers else None
+        request, channel = self.run.request, self.channel
+        if request.answers is not None:
+            return Command(resume=dict(request.answers)) if request.answers else None
         # Without a message of its own, another try: the graph has its input.
-        may_go_on = self.request.continues_answer or (channel is None and self.request.message is None)
-        if may_go_on and (await graph.aget_state(config)).next:
+        may_go_on = request.continues_answer or (channel is None and request.message is None)
+        if may_go_on and (await self.graph.aget_state(self.config)).next:
             return None
         if channel is None:
-            return read_input(graph, self.path.list_last())
+            return read_input(self.graph, self.path.list_last(), self.path.read_inputs())
         # Without a reducer, the input takes the place of all messages.
-        is_replaced = isinstance(graph.channels[channel], LastValue)
+        is_replaced = isinstance(self.graph.channels[channel], LastValue)
         new = self.path.list_all() if is_replaced else self.path.list_new()
+        if not new and not request.continues_answer and not (await self.graph.aget_state(self.config)).next:
+            new = self.path.list_last()  # the graph is at rest, and knows the question already
         return {**self.path.read_inputs(), channel: new} if new else None

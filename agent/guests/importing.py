@@ -1,13 +1,20 @@
 """Importing the Python file of a guest graph, as `python FILE` would find its neighbours."""
 
+import asyncio
 import hashlib
 import importlib
 import importlib.util
 import linecache
+import logging
 import sys
 import traceback
 from collections.abc import Sequence
+from concurrent.futures import Future, wait
+from contextlib import closing
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from types import ModuleType
 
 from pydantic import ValidationError
@@ -15,6 +22,9 @@ from pydantic import ValidationError
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from checkpoints.sentence import sentence
 
+LATE_SECONDS = 10.0  # until the log says that an import takes long
+MAX_IMPORT_SECONDS = 120.0
+_log = logging.getLogger(__name__)
 _WAYMARK = Path(__file__).resolve().parents[2]
 
 
@@ -23,7 +33,7 @@ def import_variable(definition: GraphDefinition) -> object:
     path = definition.path
     if not path.is_file():
         raise GraphLoadError(f"There is no file {path}.")
-    module = _import_file(path, definition.folders)
+    module = _ImportThread(path, definition.folders).wait_for_module()
     try:
         return getattr(module, definition.variable)
     except AttributeError:
@@ -37,12 +47,16 @@ def describe_error(error: BaseException, path: Path) -> str:
     text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
     if isinstance(error, SyntaxError) and error.filename:
         return sentence("{file}, line {line}: {reason}.", file=error.filename, line=error.lineno, reason=text)
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(path.parent)]
-    found = [frame for frame in own if not _is_installed(frame.filename)]
-    if not found:
+    found = _find_own_line(traceback.extract_tb(error.__traceback__), path)
+    if found is None:
         return f"{path}: {text}."
-    return sentence("{file}, line {line}: {reason}.", file=found[-1].filename, line=found[-1].lineno, reason=text)
+    return sentence("{file}, line {line}: {reason}.", file=found.filename, line=found.lineno, reason=text)
+
+
+def _find_own_line(frames: Sequence[traceback.FrameSummary], path: Path) -> traceback.FrameSummary | None:
+    """Return the last of these places that is in the author's own files."""
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(path.parent)]
+    return next((frame for frame in reversed(own) if not _is_installed(frame.filename)), None)
 
 
 def _read_words(error: BaseException) -> str:
@@ -61,6 +75,42 @@ def find_line(path: Path, variable: str) -> str:
     numbers = (n for n, line in enumerate(linecache.getlines(str(path)), 1) if line.startswith(starts))
     number = next(numbers, None)
     return f", line {number}" if number else ""
+
+
+class _ImportThread(Thread):
+    """A thread that imports a file: code that never ends there must not keep the start waiting without a word."""
+
+    def __init__(self, path: Path, folders: Sequence[Path]) -> None:
+        super().__init__(name=f"import of {path.name}", daemon=True)
+        self._path = path
+        self._import = partial(copy_context().run, _import_file, path, folders)
+        self._module: Future[ModuleType] = Future()
+
+    def wait_for_module(self) -> ModuleType:
+        """Return the module. Raises `GraphLoadError`, also where the import does not end in time."""
+        self.start()
+        for seconds in (LATE_SECONDS, MAX_IMPORT_SECONDS - LATE_SECONDS):
+            wait([self._module], seconds)
+            if self._module.done():
+                return self._module.result()
+            _log.warning("%s: the import goes on for a long time.", self._describe_place())
+        raise GraphLoadError(
+            f"{self._describe_place()}: the import did not end within {MAX_IMPORT_SECONDS:g} seconds. "
+            "A module that a graph is in must not wait or work when it is imported."
+        )
+
+    def run(self) -> None:
+        with closing(asyncio.new_event_loop()) as loop:
+            asyncio.set_event_loop(loop)  # as the main thread has one
+            try:
+                self._module.set_result(self._import())
+            except BaseException as error:  # noqa: BLE001  (it belongs to whoever waits)
+                self._module.set_exception(error)
+
+    def _describe_place(self) -> str:
+        frame = sys._current_frames().get(self.ident or 0)
+        found = _find_own_line(traceback.extract_stack(frame), self._path) if frame else None
+        return f"{found.filename}, line {found.lineno}" if found else str(self._path)
 
 
 def _import_file(path: Path, folders: Sequence[Path]) -> ModuleType:

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 from langgraph.graph import StateGraph
 from pydantic import TypeAdapter
 
-from agent.guests.definitions import MESSAGES_CHANNEL
+from agent.guests.message_channel import MessagesChannel
 from agent.run.graph_inputs import FieldKind, InputField, InputForm
 
 MAX_FIELDS = 50
@@ -17,22 +17,23 @@ MAX_DESCRIPTION_CHARS = 500
 _KINDS: Mapping[str, FieldKind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean"}
 
 
-def read_form(entry: Any) -> InputForm | None:
-    """Read the inputs of a graph; None where there are none beside messages, or too many."""
+def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
+    """Read the inputs of a graph; None where there are none beside its messages, or too many."""
     builder = entry if isinstance(entry, StateGraph) else getattr(entry, "builder", None)
     if not isinstance(builder, StateGraph):
         return None
     schema = read_json_schema(builder.input_schema)
     properties, required = schema.get("properties") or {}, schema.get("required") or ()
+    own_name = messages.name if messages and messages.is_input else None
     fields = [
         _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, required=name in required)
         for name, field in properties.items()
-        if name != MESSAGES_CHANNEL
+        if name != own_name
     ]
     if not fields or len(fields) > MAX_FIELDS:
         return None
     is_own = builder.input_schema is not builder.state_schema and any(each.required for each in fields)
-    return InputForm(fields, has_messages=MESSAGES_CHANNEL in properties, is_own=is_own)
+    return InputForm(fields, has_messages=own_name is not None, is_own=is_own)
 
 
 def read_json_schema(kind: type[Any]) -> Mapping[str, Any]:

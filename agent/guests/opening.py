@@ -17,6 +17,7 @@ from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.guests.guest_loop import GuestLoop
 from agent.guests.importing import describe_error, find_line, import_variable
 from agent.guests.input_form import read_form
+from agent.guests.message_channel import find_messages_channel
 from agent.run.graph_inputs import InputForm
 
 AnyGraph = Pregel[Any, Any, Any, Any]
@@ -74,11 +75,18 @@ class GuestGraph:
 def load_guest(definition: GraphDefinition, store: BaseStore | None = None) -> GuestGraph:
     """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
     entry = import_variable(definition)
-    form = read_form(entry) if _is_graph(entry) else None
+    form = _read_form(entry, definition) if _is_graph(entry) else None
     guest = GuestGraph(definition, entry, GuestLoop(definition.name), form, store)
     if not _is_graph(guest.entry) and not callable(guest.entry):
         raise GraphLoadError(guest._describe_wrong_type(guest.entry, "is"))
     return guest
+
+
+def _read_form(entry: Any, definition: GraphDefinition) -> InputForm | None:
+    try:
+        return read_form(entry, find_messages_channel(entry, definition.messages_key))
+    except GraphLoadError as error:
+        raise GraphLoadError(f"{definition.path}{find_line(definition.path, definition.variable)}: {error}") from error
 
 
 def _is_graph(value: object) -> bool:

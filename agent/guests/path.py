@@ -63,12 +63,16 @@ class GuestPath:
         """Return the questions that the graph has asked since the state where the conversation stands now."""
         return collect_questions(self.saver.read_pending_writes(self.thread_id), keeps_answers=True)
 
-    def check_last_message(self) -> None:
-        """Refuse messages of a state that the saver could not keep as the conversation's. Raises `UnfitMessageError`."""
+    def has_answer(self) -> bool:
+        """Return whether another message than the user's has come to stand last since the run began.
+
+        Raises `UnfitMessageError` for messages of a state that the saver could not keep as the conversation's.
+        """
         known_id = self.saver.find_last_message(self.thread_id)
-        turn = load_last_turn(self.store, self.thread_id) if known_id else []
-        if known_id is not None and known_id != next((each.id for each in reversed(turn) if each.agent == MAIN), None):
+        last = next((each for each in reversed(load_last_turn(self.store, self.thread_id)) if each.agent == MAIN), None)
+        if known_id is not None and known_id != (last.id if last else None):
             raise UnfitMessageError
+        return last is None or last.type != "human" or last.id != self.head_id
 
 
 def _read_end(store: Store, thread_id: str, known_id: str | None) -> list[Message]:

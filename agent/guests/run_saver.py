@@ -18,6 +18,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_id,
 )
 
+from agent.guests.added_messages import AddedMessages
 from agent.guests.earlier_answers import drop_answers, find_state_of_runs
 from agent.guests.states import StateRecorder
 from agent.run.blocking import BlockingPool
@@ -111,6 +112,13 @@ class RunSaver(BaseCheckpointSaver[Any]):
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         return self._saver.get_next_version(current, channel)
+
+    def for_channel(self, saver: BaseCheckpointSaver[Any], head_id: str | None, added: AddedMessages | None) -> "RunSaver":
+        """Return a copy that keeps its states with the saver of the graph's messages, from this place on."""
+        clone = copy.copy(self)
+        clone._saver = saver
+        clone._states = replace(self._states, saver=saver, head_id=head_id, added=added)
+        return clone
 
     def with_allowlist(self, extra_allowlist: Collection[tuple[str, ...]]) -> "RunSaver":
         clone = copy.copy(self)

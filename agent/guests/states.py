@@ -1,6 +1,6 @@
 """The states of one guest run: each is written through the saver, and then the messages in it are shown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agent.events import Event, HeadMoved
+from agent.guests.added_messages import AddedMessages
 from agent.guests.delegated_work import DelegatedWork
 from agent.guests.reporter import Reporter
 from agent.run.recorder import RunRecorder, WrittenMessage
@@ -30,6 +31,7 @@ class StateRecorder:
     head_id: str | None  # of the conversation, as the pages know it
     flush_checkpoints: Callable[[], None]  # those that the graph has asked for
     work: DelegatedWork
+    added: AddedMessages | None = None  # where the list of messages is not the conversation
     _config: RunnableConfig = field(init=False)
 
     @property
@@ -47,7 +49,7 @@ class StateRecorder:
             self._config = self.saver.put(self._name_attempt(config), *state)
             if not is_root:
                 return self._write_work(self.work.take_messages(namespace, state[0]["channel_values"]))
-            written = self._read_new_messages()
+            written = self._show_messages(state[0]["channel_values"])
             if written:
                 self.flush_checkpoints()
             return written
@@ -71,8 +73,12 @@ class StateRecorder:
 
         await self.recorder.record_write(write)
 
+    def _show_messages(self, values: Mapping[str, Any]) -> list[WrittenMessage]:
+        """Return the messages that a state adds to the conversation."""
+        return self._read_new_messages() if self.added is None else self._write_work(self.added.take_messages(values))
+
     def _write_work(self, messages: Sequence[NewMessage]) -> list[WrittenMessage]:
-        """Write the messages of a sub-agent onto the path, after the message where the conversation stands."""
+        """Write messages onto the path, after the one where the conversation stands: the graph does not see them there."""
         written = []
         for new in messages:
             stored, version = self.recorder.writer.commit_message(new)

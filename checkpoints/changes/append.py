@@ -1,13 +1,14 @@
 """Adding messages to a thread: after the head, or after another message."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from ..model import UNTITLED, NewMessage
+from ..model import UNTITLED, NewMessage, Node
 from ..names import clean_name
 from ..operation import OperationKind
-from ..operation_detail import OperationDetail
-from ..storage import checkpoint_rows, thread_rows
+from ..operation_detail import NO_DETAIL, OperationDetail
+from ..storage import checkpoint_rows, state_rows, thread_rows
 from .alternatives import check_room_after
 from .transaction import ChangeBody, Transaction
 
@@ -28,8 +29,12 @@ def make_append(
     run_id: str | None,
     *,
     detail: OperationDetail | None = None,
+    begins_turn: bool = False,
 ) -> ChangeBody:
-    """Return the change that writes messages after a message and moves the head to the last of them."""
+    """Return the change that writes messages after a message and moves the head to the last of them.
+
+    With `begins_turn`, a graph begins there with its values at rest.
+    """
 
     def append_messages(transaction: Transaction) -> str | None:
         place = (
@@ -49,7 +54,26 @@ def make_append(
                 transaction.connection, transaction.thread, old, new, ()
             ).checkpoints:
                 transaction.detail = OperationDetail(checkpoints=removed)
-        transaction.move_head(nodes[-1] if nodes else place)
+        end = nodes[-1] if nodes else place
+        if after == HEAD or not begins_turn:
+            transaction.move_head(end)
+        elif _begin_turn(transaction, end, place):
+            transaction.detail = replace(transaction.detail or NO_DETAIL, begins_earlier=True)
         return nodes[-1].id if nodes else None
 
     return append_messages
+
+
+def _begin_turn(transaction: Transaction, node: Node | None, place: Node | None) -> bool:
+    """Move the head to the start of a turn after a message, with the graph's newest state at rest before it.
+
+    A start that is the message itself is a question that is answered anew. Return whether the state is older than the last
+    one there: a turn before this one did not end.
+    """
+    if not transaction.loaded.has_states or transaction.head == place:
+        transaction.move_head(node)
+        return False
+    path, length = transaction.trace_path(place), place.depth + (node != place) if place else 0
+    resting = state_rows.find_resting_state(transaction.connection, path, length)
+    transaction.stand_at(node, resting)
+    return resting != state_rows.find_nearest_state(transaction.connection, path, length)

@@ -1,5 +1,6 @@
 """States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..errors import DamagedStateError
-from ..graph_state import RowValues, SplitBody, hash_state, hash_text, join_body, split_body
+from ..graph_state import RowValues, SplitBody, hash_state, hash_text, is_resting, join_body, split_body
 from ..history import Path
 from ..model import Json, Node
 from . import schema
@@ -16,6 +17,7 @@ from .file_rows import load_insert
 
 _state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
 _parent = schema.state.alias("parent_state")
+_PORTION = 20  # states: more than the steps of most turns
 _GIVEN_COLUMNS = (
     *("thread_id", "namespace", "checkpoint_id", "parent", "parent_id", "segment", "depth", "is_input", "run_id"),
     *("leaves", "hash", "hidden"),
@@ -57,8 +59,8 @@ _found_query = (
     # At the same message, a later run may have begun and changed other channels. Meant is a state that the message's own run
     # left, or an update of the state after it, which is a run of one step.
     .order_by(_message.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
-    .limit(1)
 )
+_nearest_query = _found_query.limit(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,11 +206,38 @@ def is_intact(row: Any) -> bool:
 
 def find_state(connection: sa.Connection, path: Path) -> int | None:
     """Return the state that belongs to the end of a path: the newest one of the last message that has any."""
+    return find_nearest_state(connection, path, path.length)
+
+
+def find_nearest_state(connection: sa.Connection, path: Path, length: int) -> int | None:
+    """Return the state that belongs to the first messages of a path."""
     for segment, depth in path.segments:
-        values = {"of_segment": segment, "last_depth": depth}
-        if (number := connection.scalar(_found_query, values)) is not None:
+        values = {"of_segment": segment, "last_depth": min(depth, length - 1)}
+        if (number := connection.scalar(_nearest_query, values)) is not None:
             return int(number)
     return None
+
+
+def find_resting_state(connection: sa.Connection, path: Path, length: int) -> int | None:
+    """Return the newest state of the first messages of a path where no node is to run: a turn begins with it."""
+    for segment, depth in path.segments:
+        query = _found_query.params(of_segment=segment, last_depth=min(depth, length - 1))
+        for offset in itertools.count(0, _PORTION):
+            numbers = connection.scalars(query.limit(_PORTION).offset(offset)).all()
+            if (found := next((each for each in numbers if _is_resting(connection, each)), None)) is not None:
+                return int(found)
+            if len(numbers) < _PORTION:
+                break
+    return None
+
+
+def _is_resting(connection: sa.Connection, number: int) -> bool:
+    """Return whether a state is intact, and LangGraph would run no node there."""
+    try:
+        state = select_numbered_state(connection, number)
+    except DamagedStateError:
+        return False
+    return state is not None and is_resting(state.body["values"])
 
 
 def select_states(connection: sa.Connection, thread_id: str) -> Iterator[StoredState]:

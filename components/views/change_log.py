@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import TypedDict
 
 from checkpoints import Actor, Operation, OperationKind
-from components.views.operations import describe_object, describe_undo, is_unknown
+from components.views.operations import describe_beginning, describe_object, describe_undo, is_unknown
 from components.views.sentences import choose_sentences
 from words import _, ngettext
 
@@ -63,8 +63,9 @@ def _describe_operation(operation: Operation, count: int, versions: Mapping[int,
             return sentences.log.format(_describe_target(operation, versions))
         case _ if sentences.unknown and is_unknown(operation):
             return f"{sentences.unknown}{quoted}"
-        case OperationKind.EDIT | OperationKind.REPLACE:
-            return f"{sentences.log.format(describe_object(operation))}{quoted}"
+        case OperationKind.EDIT | OperationKind.REPLACE | OperationKind.RETRY:
+            said = f"{sentences.log.format(describe_object(operation))}{quoted}"
+            return " · ".join(filter(None, (said, describe_beginning(operation.detail))))
         case _:
             return sentences.log.format(describe_object(operation))
 

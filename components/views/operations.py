@@ -61,7 +61,7 @@ def _fill_notice(operation: Operation, notice: str) -> str:
     detail = operation.detail
     match operation.kind:
         case OperationKind.EDIT | OperationKind.RETRY:
-            parts = [notice, detail.text or _describe_removed_checkpoints(detail)]
+            parts = [notice, detail.text or _describe_removed_checkpoints(detail), describe_beginning(detail)]
         case OperationKind.COMPACT if not detail.text:
             parts = [
                 notice.format(ngettext("{count:,} message", "{count:,} messages", detail.messages)),
@@ -154,6 +154,11 @@ def _describe_removed_checkpoints(detail: OperationDetail) -> str:
     if not detail.checkpoints:
         return ""
     return ngettext("{count:,} checkpoint removed", "{count:,} checkpoints removed", detail.checkpoints)
+
+
+def describe_beginning(detail: OperationDetail) -> str:
+    """Return words for a turn of a graph that begins with older values than the message before it; empty for others."""
+    return _("the graph begins with its values from before the unfinished turn") if detail.begins_earlier else ""
 
 
 def _describe_move(detail: OperationDetail) -> str:

@@ -33,9 +33,9 @@ def test_tables_name_graphs_after_that_of_the_environment(tmp_path: Path) -> Non
         ("research", "research", ""),
         ("writer", "make_writer", "writes"),
     ]
-    toml.write_text('[graphs.research]\ncontext = {user = "Ada"}\n')
+    toml.write_text('[graphs.research]\ncontext = {user = "Ada"}\nmessages_key = "chat"\n')
     settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
-    assert [each.context for each in list_graphs(settings)] == [{"user": "Ada"}]
+    assert [(each.context, each.messages_key) for each in list_graphs(settings)] == [({"user": "Ada"}, "chat")]
     toml.write_text('[graphs.other]\ncontext = {user = "Ada"}\n')
     settings = load_settings({"GRAPH": "agents.py:research"}, dotenv=Path("no.env"), tables=toml)
     with pytest.raises(SettingsError, match=r"^\[graphs.other\] in waymark.toml has no path, and GRAPH no graph of that"):

@@ -11,6 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 from agent.guests.catalog import GuestCatalog
 from agent.guests.definitions import GraphDefinition
 from agent.guests.driver import GuestDriver
+from agent.guests.savers import Savers
 from agent.run.blocking import BlockingPool
 from checkpoints import Caller, Database, Run, Runs, Store
 from checkpoints.graph_states import WaymarkSaver
@@ -68,16 +69,18 @@ async def hosting(
     database: Database | None = None,
     thread_id: str | None = None,
     context: dict[str, Any] | None = None,
+    messages_key: str | None = None,
     **limits: Any,
 ) -> AsyncIterator[Running]:
     """A conversation that the graph of this file answers."""
     path = tmp_path / "theirs.py"
     path.write_text(text)
     database = database or Database.in_memory()
-    catalog = GuestCatalog.load_graphs([GraphDefinition("graph", path, "graph", context=context or {})], "graph")
+    definition = GraphDefinition("graph", path, "graph", context=context or {}, messages_key=messages_key)
+    catalog = GuestCatalog.load_graphs([definition], "graph")
     pool = ThreadPoolExecutor(4)
-    saver = WaymarkSaver(Store(database), takes_unfit_messages=False)
-    make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, saver, BlockingPool(pool))  # noqa: E731
+    savers = Savers(Store(database))
+    make: Any = lambda store, hub: GuestDriver(store, Runs(store), hub, catalog, savers, BlockingPool(pool))  # noqa: E731
     try:
         async with running(FakeListChatModel(responses=[]), database=database, guests=make, **limits) as chat:
             if thread_id is None:

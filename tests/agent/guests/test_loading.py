@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from langchain_core.runnables import RunnableConfig
 
+from agent.guests import importing
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.guests.opening import load_guest
 
@@ -144,3 +145,23 @@ def test_a_file_that_failed_is_not_kept(tmp_path: Path) -> None:
     with pytest.raises(GraphLoadError):
         load_guest(define(tmp_path, "1 / 0"))
     assert {name for name in sys.modules if name.startswith("waymark_guest_")} == before
+
+
+@pytest.mark.parametrize("body", ["while True:\n    pass", "import time\ntime.sleep(600)"])
+def test_an_import_that_never_ends_is_one_sentence_with_its_line(
+    body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(importing, "LATE_SECONDS", 0.05)
+    monkeypatch.setattr(importing, "MAX_IMPORT_SECONDS", 0.1)
+    # A hook ends the endless thread after the test: it would take a processor from the others.
+    text = f"import sys\nhere = sys.modules[__name__]\nhere.ended = False\n{body}\n".replace("pass", "if ended: break")
+    with pytest.raises(GraphLoadError, match=r"theirs.py, line [45]: the import did not end within 0.1 seconds\. A module"):
+        load_guest(define(tmp_path, text))
+    assert "the import goes on for a long time" in caplog.text
+    for name, module in list(sys.modules.items()):
+        if name.startswith("waymark_guest_") and getattr(module, "ended", None) is False:
+            vars(module)["ended"] = True
+
+
+def test_a_file_may_ask_for_the_event_loop_when_it_is_imported(tmp_path: Path) -> None:
+    assert run(define(tmp_path, f"{BUILDER}\nimport asyncio\nasyncio.get_event_loop()\ngraph = builder")) == 2

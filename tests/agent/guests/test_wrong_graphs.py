@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from agent.events import GraphProgress
+from agent.guests.definitions import GraphLoadError
 from checkpoints import Caller, RunState
-from tests.agent.guests.guests import hosting, one_node
+from tests.agent.guests.guests import answer, hosting, one_node
 from tests.agent.guests.stacks import read_identities
 from tests.agent.guests.test_driving import play
 from tests.agent.running import Running
@@ -116,6 +117,21 @@ def test_stop_works_whatever_a_node_does_and_other_conversations_go_on(body: str
         assert chat.said() == [("human", "done", "hello")]
 
     play(tmp_path, story, one_node(body))
+
+
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_stop_ends_a_factory_that_blocks_for_ever(kind: str, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    text = f"import pathlib, time\n{kind} graph():\n    pathlib.Path({str(begun)!r}).touch()\n    time.sleep(600)"
+
+    async def story(chat: Running) -> None:
+        run = await chat.send("hello")
+        await chat.until(begun.exists)
+        assert await chat.runner.stop(chat.thread_id)
+        assert (await chat.end(run)).state is RunState.STOPPED
+        assert chat.said() == [("human", "done", "hello")]
+
+    play(tmp_path, story, text)
 
 
 def test_what_a_stopped_node_writes_later_is_refused(tmp_path: Path) -> None:
@@ -311,3 +327,123 @@ def test_channels_with_names_of_ours_are_values_like_others(tmp_path: Path) -> N
         assert read_identities(chat.store, chat.thread_id) == before
 
     play(tmp_path, story, text.replace("    thing: Any", fields))
+
+
+UNUSUAL = """
+from typing import Annotated, Any, TypedDict
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.types import interrupt
+
+Chat = Annotated[list[AnyMessage], add_messages]
+"""
+NODE = '.add_node("node", node).add_edge(START, "node").compile()'
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "output"),
+    [
+        ("class State(TypedDict):\n    messages: str\ndef node(s): return {'messages': s['messages'] * 2}", "ab", "abab"),
+        (
+            "class State(TypedDict):\n    messages: dict\ndef node(s): return {'messages': s['messages'] | {'b': 'out'}}",
+            '{"messages": {"a": 1}}',
+            "out",
+        ),
+        ("class State(TypedDict):\n    messages: Any\ndef node(s): return {'messages': 'other'}", "hi", "other"),
+        ("class State(MessagesState):\n    found: str\ndef node(s): return {'found': 'elsewhere'}", "hi", "elsewhere"),
+    ],
+    ids=["a text", "a dict", "anything", "an answer in another channel"],
+)
+def test_where_a_turn_adds_no_message_its_outputs_are_the_answer(text: str, given: str, output: str, tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        for _ in range(2):
+            assert (await chat.say(given)).state is RunState.DONE
+            assert chat.said()[-2] == ("human", "done", given)
+            assert output in chat.said()[-1][2]
+        assert len(chat.said()) == 4
+        before = chat.said(), read_identities(chat.store, chat.thread_id)
+        await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
+        assert chat.said() == before[0]
+        chat.store.undo(chat.thread_id)
+        assert (chat.said(), read_identities(chat.store, chat.thread_id)) == before
+
+    play(tmp_path, story, f"{UNUSUAL}\n{text}\ngraph = StateGraph(State){NODE}\n")
+
+
+OTHER_INPUT = f"""{UNUSUAL}
+class State(TypedDict, total=False):
+    text: str
+    messages: Chat
+
+class Input(TypedDict):
+    text: str
+
+def node(state):
+    if state["text"] == "quiet":
+        return {{}}
+    count = len(state.get("messages", []))
+    said = interrupt("sure?") if state["text"] == "ask" else state["text"]
+    return {{"messages": [HumanMessage(said), AIMessage(f"{{said}} after {{count}}")]}}
+
+graph = StateGraph(State, input_schema=Input){NODE}
+"""
+
+
+def test_messages_of_a_graph_whose_input_takes_none_are_shown_after_the_users_own(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        form = chat.runner.find_form("graph")
+        assert form is not None
+        assert ([each.name for each in form.fields], form.has_messages) == (["text"], False)
+        await chat.say('{"text": "abc"}')
+        first = chat.said(), read_identities(chat.store, chat.thread_id)
+        assert first[0] == [("human", "done", '{"text": "abc"}'), ("ai", "done", "abc after 0")]
+        await chat.end(await chat.runner.send(chat.thread_id, "x", caller=Caller(), inputs={"text": "def"}))
+        assert chat.said()[2:] == [("human", "done", "x"), ("ai", "done", "def after 2")]
+        chat.store.undo(chat.thread_id)
+        assert (chat.said(), read_identities(chat.store, chat.thread_id)) == first
+        assert (await chat.say("ask")).state is RunState.WAITING
+        await answer(chat, "yes")
+        assert chat.said()[2:] == [("human", "done", "ask"), ("ai", "done", "yes after 2")]
+        await chat.say("quiet")
+        assert '"text": "quiet"' in chat.said()[-1][2]
+        edited = await chat.runner.edit(chat.thread_id, chat.path()[2].id, "again", caller=Caller())
+        assert (await chat.end(edited)).state is RunState.DONE
+        assert chat.said() == [*first[0], ("human", "done", "again"), ("ai", "done", "again after 2")]
+
+    play(tmp_path, story, OTHER_INPUT)
+
+
+TWO_LISTS = f"""{UNUSUAL}
+class State(TypedDict, total=False):
+    notes: Chat
+    chat: Chat
+
+def node(state):
+    return {{"chat": [AIMessage(f"chat {{len(state['chat'])}}")]}}
+
+graph = StateGraph(State){NODE}
+"""
+
+
+def test_messages_may_be_under_any_key_and_the_settings_choose_between_two(tmp_path: Path) -> None:
+    one = TWO_LISTS.replace("    notes: Chat\n", "")
+
+    async def story(text: str, key: str | None) -> None:
+        folder = tmp_path / str(key)  # a file is imported once
+        folder.mkdir()
+        async with hosting(folder, text, messages_key=key) as chat:
+            seen = []
+            for number in (1, 3):
+                await chat.say("hello")
+                assert chat.said()[-2:] == [("human", "done", "hello"), ("ai", "done", f"chat {number}")]
+                seen.append((chat.said(), read_identities(chat.store, chat.thread_id)))
+            chat.store.undo(chat.thread_id)
+            assert (chat.said(), read_identities(chat.store, chat.thread_id)) == seen[0]
+
+    asyncio.run(story(one, None))
+    asyncio.run(story(TWO_LISTS, "chat"))
+    with pytest.raises(
+        GraphLoadError, match=r"theirs.py, line 17: Its messages_key 'no' is no channel .* It has notes, chat"
+    ):
+        asyncio.run(story(TWO_LISTS, "no"))
