@@ -2,9 +2,11 @@
 
 The ordinary run takes the same part each time, so that a failure can be repeated. What it leaves is marked `long`.
 A long proof asks the fixture `rounds` how often it is to go round: `--share 0.05` is a twentieth of its rounds. Of the
-other long tests, the cells of grids, `--cells 0.25` takes each fourth of a test function.
+other long tests, the cells of grids, `--cells 0.25` takes each fourth of a test function. Tests begin at different cells,
+so that several tests of one grid (of the networks, for instance) go through all of it together.
 """
 
+import zlib
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
@@ -40,13 +42,17 @@ def sample(values: Iterable[Any], ordinary: int) -> list[Any]:
 
 
 def find_left_cells(items: Iterable[pytest.Item], share: float) -> list[pytest.Item]:
-    """Return the long cells that a share of each grid leaves: they are evenly spread, and of each grid one stays."""
+    """Return the long cells that a share of each grid leaves.
+
+    Those that stay are evenly spread, and at least one. The test's name says where they begin, the same in each run.
+    """
     cells = [item for item in items if item.get_closest_marker("long") and "rounds" not in getattr(item, "fixturenames", ())]
     left = []
-    for _, grid in groupby(cells, lambda item: item.nodeid.partition("[")[0]):
+    for name, grid in groupby(cells, lambda item: item.nodeid.partition("[")[0]):
         every = list(grid)
         number = max(1, round(len(every) * share))
-        kept = {index * len(every) // number for index in range(number)}
+        begin = zlib.crc32(name.encode()) % len(every)
+        kept = {(begin + index * len(every) // number) % len(every) for index in range(number)}
         left += [item for index, item in enumerate(every) if index not in kept]
     return left
 

@@ -2,125 +2,17 @@
 
 import argparse
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import expect
 
 from tests.browser import open_browser
-from tests.e2e.conftest import WIDE
+from tests.e2e import gallery, scenes
+from tests.e2e.camera import Camera
 from tests.e2e.server import Server
-from tests.e2e.waymark import Page
-from tests.fakes.openai import FakeOpenAI, Fault, Say
+from tests.fakes.openai import FakeOpenAI, Say
 
-PHONE: Any = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "has_touch": True, "is_mobile": True}
 DOCS = Path(__file__).parents[2] / "docs"
-
-
-class Camera:
-    """Opens pages on a server and takes their pictures."""
-
-    def __init__(self, browser: Browser, folder: Path) -> None:
-        self._browser = browser
-        self._folder = folder
-
-    @contextmanager
-    def page(self, server: Server, path: str = "/", **options: Any) -> Iterator[Page]:
-        # Without motion, so that no picture shows half of a transition.
-        given = {"viewport": WIDE, "color_scheme": "light", "reduced_motion": "reduce"} | options
-        with self._browser.new_context(**given) as context:
-            server.sign_in(context)
-            page = Page(context.new_page(), server)
-            page.open(path)
-            yield page
-
-    def take(self, page: Page, name: str, folder: Path | None = None) -> None:
-        page.tab.mouse.move(640, 5)  # away from everything that would show that it is there
-        page.tab.screenshot(path=(folder or self._folder) / f"{name}.png")
-
-
-def _talk(page: Page) -> None:
-    """A conversation worth a picture: three checkpoints and a tool."""
-    page.say("Show me some Python that counts words")
-    page.save("Word counter", "Works, before any tidying up")
-    page.say("How is the weather in Oslo?")
-    page.save("Trip to Oslo")
-    page.say("Tickets are 48.50 for each of the 3 of us, the ferry is 26. What is 3 * 48.50 + 26?")
-    page.save("Budget agreed")
-
-
-def _wide(camera: Camera, server: Server) -> str:
-    """Returns the path of the conversation that was made."""
-    with camera.page(server) as page:
-        camera.take(page, "empty")
-        _talk(page)
-        camera.take(page, "wide-light")
-        page.ask_to_restore("Trip to Oslo")
-        expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
-        camera.take(page, "restore-dialog")
-        page.confirm("Restore")
-        expect(page.notice).to_be_visible()
-        camera.take(page, "after-restore")
-        page.undo()
-        page.save_button.click()
-        camera.take(page, "naming")
-        page.tab.keyboard.press("Escape")
-        return page.tab.url.removeprefix(server.origin)
-
-
-def _dark(camera: Camera, server: Server, path: str) -> None:
-    with camera.page(server, path, color_scheme="dark") as page:
-        page.expect_checkpoints(("Word counter", 2), ("Trip to Oslo", 4), ("Budget agreed", 8))
-        camera.take(page, "wide-dark")
-        page.tab.locator("details.tool summary").click()
-        page.tab.locator("details.tool").scroll_into_view_if_needed()
-        camera.take(page, "tool-dark")
-        page.ask_to_restore("Trip to Oslo")
-        camera.take(page, "restore-dialog-dark")
-        page.confirm("Cancel")
-
-
-def _saving(camera: Camera, server: Server, path: str) -> None:
-    """A save whose request the network holds back."""
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        if '"type":"save"' in (route.request.post_data or ""):
-            held.append(route)
-        else:
-            route.continue_()
-
-    with camera.page(server, path) as page:
-        page.tab.route("**/api/actions/history", hold)
-        page.tab.keyboard.press("Control+s")
-        page.tab.keyboard.type("While the network thinks")
-        page.tab.keyboard.press("Enter")
-        expect(page.tab.get_by_text("Saving…")).to_be_visible()
-        camera.take(page, "saving")
-        for route in held:
-            route.abort()
-
-
-def _phone(camera: Camera, server: Server, path: str) -> None:
-    with camera.page(server, path, **PHONE) as page:
-        page.expect_messages(8)
-        camera.take(page, "phone")
-        page.tab.get_by_role("button", name="History", exact=True).click()
-        expect(page.save_button).to_be_in_viewport()
-        camera.take(page, "phone-history")
-        page.ask_to_restore("Word counter")
-        camera.take(page, "phone-restore-dialog")
-        page.confirm("Restore")
-        expect(page.tab.get_by_test_id("removed")).to_be_in_viewport()
-        camera.take(page, "phone-after-restore")
-        page.undo()
-        page.tab.get_by_role("button", name="Conversations", exact=True).click()
-        expect(page.threads.first).to_be_in_viewport()
-        camera.take(page, "phone-conversations")
-    with camera.page(server, **PHONE | {"color_scheme": "dark"}) as page:
-        camera.take(page, "phone-empty-dark")
 
 
 def _streaming(camera: Camera, folder: Path) -> None:
@@ -136,27 +28,6 @@ def _streaming(camera: Camera, folder: Path) -> None:
             camera.take(page, "stopped")
     finally:
         server.stop()
-
-
-def _errors(camera: Camera, folder: Path) -> None:
-    with FakeOpenAI() as fake:
-        settings = {"model": "openai:gpt-5.4-mini", "openai_base_url": fake.base_url, "openai_api_key": "sk-not-a-real-key"}
-        server = Server(folder, **settings)
-        server.start()
-        try:
-            with camera.page(server) as page:
-                page.say("What do you think of going to the sea on Sunday?")
-                fake.script(Fault("status", status=401))
-                page.send("And what would we need for that?")
-                expect(page.tab.get_by_role("alert")).to_be_visible()
-                camera.take(page, "error")
-                file = folder / "notes.json"
-                file.write_text('{"format": "other/1"}')
-                page.choose_import(file)
-                expect(page.toast).to_contain_text("was not imported")
-                camera.take(page, "import-refused")
-        finally:
-            server.stop()
 
 
 PLAN = (
@@ -181,8 +52,7 @@ FERRY = (
 def _readme(camera: Camera, folder: Path) -> None:
     """The pictures of the README: after a restore, a comparison, and the same in the dark."""
     with FakeOpenAI() as fake:
-        settings = {"model": "openai:gpt-5.4-mini", "openai_base_url": fake.base_url, "openai_api_key": "sk-not-a-real-key"}
-        server = Server(folder, **settings)
+        server = Server(folder, **_settings(fake))
         server.start()
         try:
             fake.script(Say(PLAN), Say(TRAIN), Say(FERRY))
@@ -210,6 +80,30 @@ def _readme(camera: Camera, folder: Path) -> None:
             server.stop()
 
 
+def _gallery(camera: Camera, folder: Path) -> None:
+    """The page in its states, on one rich conversation."""
+    (folder / "data").mkdir(parents=True, mode=0o700)
+    (folder / "waymark.toml").write_text(gallery.PRICES)
+    path = f"/t/{gallery.write_past(folder / 'data' / 'waymark.db')}"
+    with FakeOpenAI() as fake:
+        server = Server(folder, **_settings(fake), models_offered=",".join(gallery.MODELS), **gallery.KEYS)
+        server.start()
+        try:
+            with camera.page(server, path) as page:
+                gallery.talk_on(page, fake)
+            scenes.take_wide(camera, server, path)
+            scenes.take_restored(camera, server, path)
+            scenes.take_on_phone(camera, server, path)
+            scenes.take_runs(camera, server, path, fake)
+            scenes.take_rerun(camera, server, fake)
+        finally:
+            server.stop()
+
+
+def _settings(fake: FakeOpenAI) -> dict[str, str]:
+    return {"model": "openai:gpt-5.4-mini", "openai_base_url": fake.base_url, "openai_api_key": "sk-not-a-real-key"}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.e2e.screenshots")
     parser.add_argument("folder", type=Path)
@@ -217,17 +111,9 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as data, open_browser() as browser:
         camera = Camera(browser, folder)
-        server = Server(Path(data) / "main")
-        server.start()
-        try:
-            path = _wide(camera, server)
-            _dark(camera, server, path)
-            _phone(camera, server, path)
-            _saving(camera, server, path)
-        finally:
-            server.stop()
+        _gallery(camera, Path(data) / "gallery")
+        scenes.take_first_run(camera, Path(data) / "first")
         _streaming(camera, Path(data) / "slow")
-        _errors(camera, Path(data) / "errors")
         _readme(camera, Path(data) / "readme")
 
 

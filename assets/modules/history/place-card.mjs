@@ -105,7 +105,7 @@ function Figures({ row: { kind, item, messages } }) {
 function Buttons({ row, name, data, act, onShow, actions, onRename }) {
   const { kind, item } = row;
   const makeButton = (text, testId, onClick, label, className = "btn btn-secondary") =>
-    onClick && h("button", { type: "button", className, "data-testid": testId, "aria-label": label, onClick }, text);
+    onClick && h("button", { type: "button", className, "data-testid": testId, "aria-label": label, onClick: (event) => event.detail < 2 && onClick() }, text); // a double click is one request
   const { restore, fork, compare, bring, again, state, switchTo } = actions;
   return h(
     "div",

@@ -5,7 +5,7 @@ import { LinkField } from "../lib/link-field.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useId, useState } = window.React;
+const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const UNREADABLE_TEXT = _("The links cannot be read or changed right now.");
 const DAYS = [1, 7, 30, 90];
@@ -38,6 +38,16 @@ export function ShareDialog({ thread, checkpoint, onClose }) {
   );
 }
 
+/** Make one change at a time: a second press on a slow network is no second link. @param {(...given: any[]) => Promise<void>} change */
+function useOneAtATime(change) {
+  const isChanging = useRef(false);
+  return async (...given) => {
+    if (isChanging.current) return;
+    isChanging.current = true;
+    await change(...given).finally(() => (isChanging.current = false));
+  };
+}
+
 /** Read the links of a conversation, make one, and end one. */
 function useLinks(thread) {
   const [found, setFound] = useState(null);
@@ -49,7 +59,7 @@ function useLinks(thread) {
   };
   useEffect(() => void request(""), []);
   const change = (path, fields) => request(path, { method: "POST", body: JSON.stringify(fields) });
-  return { links: found?.links, hasNames: found?.has_names, token: found?.token, problem, change };
+  return { links: found?.links, hasNames: found?.has_names, token: found?.token, problem, change: useOneAtATime(change) };
 }
 
 /** @param {{hasNames: boolean, onMake: (fields: object) => void}} props */

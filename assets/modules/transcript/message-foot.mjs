@@ -4,6 +4,7 @@ import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsa
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { LOST_EVENT } from "../lib/request.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { _ } from "../lib/words.mjs";
 import { copyText } from "../message/prose.mjs";
@@ -51,6 +52,11 @@ function Alternatives({ message, act, announce }) {
   const { id, siblings } = message;
   const place = siblings.indexOf(id);
   const lastChoice = useRef({ from: null, at: 0 });
+  useEffect(() => { // a choice that was lost may be made again at once
+    const forget = () => (lastChoice.current = { from: null, at: 0 });
+    document.addEventListener(LOST_EVENT, forget);
+    return () => document.removeEventListener(LOST_EVENT, forget);
+  }, []);
   const choose = (target) => {
     const now = performance.now();
     const isPending = lastChoice.current.from === id && now - lastChoice.current.at < RETRY_AFTER_MS;
