@@ -13,6 +13,7 @@ from agent.events import RunFinished, RunQueued, RunStarted
 from agent.run import worker
 from agent.run.hub import RunHub
 from agent.run.requests import QueueFullError
+from agent.run.taking import RunTaker
 from agent.run.wire import CommandCallback, LocalWire
 from checkpoints import Caller, Database, RunActiveError, RunState, Store, StoreUnavailableError
 from checkpoints.workers import Workers
@@ -83,8 +84,8 @@ def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stop_beating(process: Running) -> None:
     assert process.runner.worker is not None
-    assert process.runner.worker._beating is not None
-    process.runner.worker._beating.cancel()
+    for task in process.runner.worker._beating:
+        task.cancel()
 
 
 def freeze(process: Running) -> None:
@@ -157,6 +158,39 @@ def test_another_process_goes_on_with_the_run_of_a_dead_one_which_writes_nothing
         assert not any(isinstance(event, RunFinished) for event in one.events)
 
     play(story, postgres_url, HANGING, Say("two three"))
+
+
+def test_a_run_that_cannot_be_taken_delays_neither_others_nor_the_heartbeat(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(one: Running, other: Running) -> None:
+        assert other.runner.worker is not None
+        one.runner.active_runs.max_runs = other.runner.active_runs.max_runs = 0
+        refused = await one.runner.send(None, "refused", caller=Caller())
+        hanging = await one.runner.send(None, "hanging", caller=Caller())
+        run = await one.send("please")
+        tries, going_on, take = list[str](), asyncio.Event(), RunTaker.take
+
+        async def try_to_take(taker: RunTaker, run_id: str, thread_id: str) -> None:
+            tries.append(run_id)
+            if run_id == refused.id:
+                raise StoreUnavailableError("The row is locked.")
+            if run_id == hanging.id:
+                await going_on.wait()
+            await take(taker, run_id, thread_id)
+
+        monkeypatch.setattr(RunTaker, "take", try_to_take)
+        other.runner.active_runs.max_runs = None
+        await other.until(lambda: hanging.id in tries)
+        for _ in range(3):
+            last = other.runner.worker.workers._last_beat
+            await other.until(lambda last=last: other.runner.worker.workers._last_beat > last)  # type: ignore[misc,union-attr]
+        assert run.id not in tries
+        going_on.set()
+        assert (await other.end(run)).state is RunState.DONE
+        assert tries[0] == refused.id
+
+    play(story, postgres_url, Say("hello"), Say("hello"))
 
 
 @pytest.mark.parametrize("calls", [["look"], ["hear", "look"]], ids=["one", "the other was done"])
