@@ -17,6 +17,8 @@ async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable
         garbage.postpone_full_passes()
         collecting = asyncio.create_task(garbage.collect_when_idle())
         await ended.wait()
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second one ends the process at once
+            asyncio.get_running_loop().remove_signal_handler(number)
         collecting.cancel()
     finally:
         await close()

@@ -180,6 +180,7 @@ def build_limits(settings: Settings) -> Limits:
         idle_seconds=settings.model_idle_seconds,
         max_window_tokens=settings.model_window,
         tool_seconds=settings.limits_tool_seconds,
+        shutdown_seconds=settings.shutdown_seconds,
         run=Budget(settings.limits_run_answers, settings.limits_run_calls, settings.limits_run_seconds),
         agent=Budget(settings.limits_agent_answers, settings.limits_agent_calls, settings.limits_agent_seconds),
         branch=Budget(settings.limits_branch_answers, settings.limits_branch_calls, settings.limits_branch_seconds),

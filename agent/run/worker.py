@@ -31,7 +31,7 @@ POLL_SECONDS = 0.1  # until a run that another process drives has stopped
 STOP, STOP_CANDIDATE, RETRY_CANDIDATE = "stop", "stop_candidate:", "retry_candidate"
 LEAVE_RERUN, RUN_WAITING = "leave_rerun", "run_waiting"
 MAX_CONFIRM_SECONDS = 10.0  # that a tool waits for a heartbeat
-HANDOVER_SECONDS = 10.0  # for an answer to end, before the process does
+HANDOVER_SECONDS = 10.0  # for an answer to end, before another process goes on with it
 _log = logging.getLogger(__name__)
 
 
@@ -56,6 +56,7 @@ class RunWorker:
     candidates: CandidateDriver
     taker: RunTaker
     blocking: BlockingPool
+    shutdown_seconds: float  # that the tools and the graphs at work have to end
     _beating: Sequence[asyncio.Task[None]] = field(init=False, default=())
     _is_closed: bool = field(init=False, default=False)
     _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -102,7 +103,10 @@ class RunWorker:
             raise QueueFullError
 
     async def hand_over(self) -> None:
-        """Let the answers of this process end for a while. Then other processes drive the others on, if there are any."""
+        """Let the answers of this process end for a while. Then other processes drive the others on, if there are any.
+
+        No other process can go on with a tool or a guest graph at work: these have longer. Nothing begins meanwhile.
+        """
         if self._is_closed:
             return
         async with self.active_runs.begin_lock:  # what begins now is among the runs; later ones wait for another process
@@ -113,10 +117,22 @@ class RunWorker:
 
     async def _hand_over(self, active: ActiveRun) -> None:
         run = active.recorder.run
-        await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
-        if run.job is not None and not active.end.done() and not active.recorder.has_open_calls:
-            await active.hand_over()
-            self.announce_waiting(run)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.shutdown_seconds):
+                await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
+                if run.job is None or active.is_of_guest:
+                    await asyncio.wait({active.end})
+                else:
+                    resting = asyncio.ensure_future(active.recorder.open_calls.wait_for_results())
+                    await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
+                    resting.cancel()
+        if active.end.done():
+            return
+        if run.job is None or active.is_of_guest or active.recorder.open_calls.are_open:
+            _log.warning("run %s is cut off: after %g s its tool or graph was at work", run.id, self.shutdown_seconds)
+            return
+        await active.hand_over()
+        self.announce_waiting(run)
 
     async def request_stop(self, thread_id: str) -> str | None:
         """Note on its row that a run is to stop, whoever drives it, and whenever. Return its id, if there is one."""
