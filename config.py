@@ -58,6 +58,8 @@ from setting_types import (
     Names,
     Networks,
     Origin,
+    Port,
+    PortOrNone,
     PriceDefinition,
     Scopes,
     Seconds,
@@ -154,7 +156,8 @@ class Settings(BaseSettings):
     person_tokens_a_day: int | None = Field(None, ge=1, description="a whole number of tokens, at least 1")
     person_storage_mb: int | None = Field(None, ge=1, description="a whole number of megabytes, at least 1")
     host: Host = "127.0.0.1"
-    port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
+    port: Port = 8050
+    work_port: PortOrNone = None  # that `work` answers on, for programs that watch it
     auth: Literal["token", "none", "proxy", "password", "oidc"] = Field(
         "token", description="token, none, proxy, password or oidc"
     )

@@ -138,6 +138,9 @@ Address = Annotated[
 
 
 Count = Annotated[int, Field(ge=1, le=100_000, description="a whole number from 1 to 100,000")]
+_PORT = Field(ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
+Port = Annotated[int, _PORT]
+PortOrNone = Annotated[int | None, _PORT]
 Seconds = Annotated[float, Field(gt=0, le=604_800, description="a number of seconds above 0 and up to 604,800")]
 Effort = Annotated[ReasoningEffort | None, Field(description=f"one of {', '.join(REASONING_EFFORTS)}")]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]

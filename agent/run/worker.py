@@ -57,6 +57,8 @@ class RunWorker:
     taker: RunTaker
     blocking: BlockingPool
     shutdown_seconds: float  # that the tools and the graphs at work have to end
+    waiting_run_count: int = field(init=False, default=0)  # of all processes, as of the last heartbeat
+    live_count: int = field(init=False, default=1)  # processes, as of the last heartbeat
     _beating: Sequence[asyncio.Task[None]] = field(init=False, default=())
     _is_closed: bool = field(init=False, default=False)
     _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -176,6 +178,7 @@ class RunWorker:
         """Note that this process lives, and act at once where nothing is to be waited for."""
         before = list(self.active_runs.by_thread.values())  # what begins meanwhile may be missing among the rows
         rows = await self._run_apart(self.workers.beat)
+        self.live_count = await self._run_apart(self.workers.count_live)
         own = {row.id: row for row in rows if row.worker == self.workers.id}
         missing = list[ActiveRun]()
         for active in before:
@@ -186,7 +189,9 @@ class RunWorker:
                 self._stop(active)
             elif row.has_candidates:
                 self._start_task(self.candidates.answer_reopened(row.id))
-        self._report_places([row for row in rows if row.is_waiting])
+        waiting = [row for row in rows if row.is_waiting]
+        self.waiting_run_count = len(waiting)
+        self._report_places(waiting)
         self._found = _Findings(missing, [row for row in rows if row.worker != self.workers.id])
         self._next_beat.set()
         self._next_beat = asyncio.Event()
