@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dotenv import dotenv_values
-from pydantic import (
-    Field,
-    PrivateAttr,
-    ValidationError,
-    field_validator,
-)
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -64,6 +59,7 @@ from setting_types import (
     Scopes,
     Seconds,
     Secret,
+    SecretHeaders,
     TracingEnvironment,
     refuse_bool,
 )
@@ -117,6 +113,8 @@ class Settings(BaseSettings):
     langfuse_release: Label | None = Field(None, description=LABEL_RULE)
     langfuse_user: Label | None = Field(None, description=LABEL_RULE)
     langfuse_tags: Labels = None
+    otlp_endpoint: Address = None  # of a collector of OpenTelemetry, without /v1/traces
+    otlp_headers: SecretHeaders = None
 
     graph: str | None = Field(
         None, pattern=rf"{GRAPH_PATH}|^(.*/)?langgraph\.json$", description=f"{GRAPH_RULE}, or a langgraph.json"

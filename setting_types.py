@@ -69,6 +69,18 @@ def _split_list(value: Any) -> Any:
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
+def _split_headers(value: Any) -> Any:
+    """Parse NAME=VALUE, with commas between."""
+    return dict(each.partition("=")[::2] for each in _split_list(value)) if isinstance(value, str) else value
+
+
+def _check_headers(headers: dict[str, SecretStr] | None) -> dict[str, SecretStr] | None:
+    for name, value in (headers or {}).items():
+        if not re.fullmatch(r"[A-Za-z0-9-]+", name) or not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value.get_secret_value()):
+            raise ValueError
+    return headers
+
+
 def _write_json(value: Any) -> Any:
     """Return a JSON object as text; an environment knows no tables."""
     if isinstance(value, str):
@@ -169,6 +181,12 @@ Networks = Annotated[
     tuple[Network, ...] | None,
     BeforeValidator(_parse_networks),
     Field(description="a list of networks, such as 10.0.3.0/24, and not of all addresses"),
+]
+SecretHeaders = Annotated[
+    dict[str, SecretStr] | None,
+    BeforeValidator(_split_headers),
+    AfterValidator(_check_headers),
+    Field(description="headers such as NAME=VALUE, with commas between"),
 ]
 Secret = Annotated[SecretStr, AfterValidator(_check_secret)]
 MetricsKey = Annotated[SecretStr, AfterValidator(_check_key), Field(min_length=16)]
