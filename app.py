@@ -7,6 +7,7 @@ if __name__ == "__main__":
     gc.disable()  # until the server serves or a command begins: what the imports make stays, and passes only cost time
 
 import asyncio
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -35,13 +36,14 @@ from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
 from server.session_door import SessionDoor
 from server.terminal import configure_log, escape_controls
-from server.working import run_until_signal
+from server.working import answer_beside, run_until_signal
 from startup import agent_factory, door_factory, factory
 from startup.connecting import EnvFileConnector
 from startup.joining import Role, join_workers
 from startup.loading import AgentLoader
 from startup.page_server import WayIn, build_guard, format_host
 from startup.service_factory import Parts, build_services
+from startup.worker_server import build_worker_server
 
 if TYPE_CHECKING:
     from server.metrics import Metrics
@@ -105,15 +107,25 @@ def create_app(
     if parts.workers is None:  # else: see RunWorker
         services.runs.interrupt_orphans()
     address = f"http://{format_host(settings.host)}:{port}"
-    people = door_factory.build_people(settings, address, services) if role != "work" else None
-    sign_in = people.door if people else door_factory.build_sign_in(settings, port, address, _print_link)
-    door_factory.record_sign_ins(sign_in, settings, services)
     metrics = _build_metrics(settings, services)
-    way_in = WayIn(sign_in, people, factory.build_proxy(settings), settings.proxy_networks or (), settings.public_url)
-    guard = build_guard(services, settings.host, port, way_in, metrics)
-    watched = note_requests(metrics.watch(guard) if metrics else guard)
+    if role == "work":
+        sign_in, served = None, build_worker_server(services, metrics)
+    else:
+        sign_in, served = _build_page(settings, services, port, address, metrics)
+    watched = note_requests(metrics.watch(served) if metrics else served)
     asgi = add_lifespan(watched, partial(_close_parts, services, parts.loader, metrics, sign_in))
     return App(asgi, services, sign_in, settings.public_url or address, parts.loader, metrics)
+
+
+def _build_page(
+    settings: Settings, services: Services, port: int, address: str, metrics: "Metrics | None"
+) -> tuple[SessionDoor | None, ASGIApp]:
+    """Return the way in, and the page's server behind its guard."""
+    people = door_factory.build_people(settings, address, services)
+    sign_in = people.door if people else door_factory.build_sign_in(settings, port, address, _print_link)
+    door_factory.record_sign_ins(sign_in, settings, services)
+    way_in = WayIn(sign_in, people, factory.build_proxy(settings), settings.proxy_networks or (), settings.public_url)
+    return sign_in, build_guard(services, settings.host, port, way_in, metrics)
 
 
 def _prepare_parts(
@@ -177,18 +189,31 @@ def _print_link(link: str) -> None:
 
 def work(settings: Settings) -> None:
     """Drive the runs that other processes begin, until the process receives a signal to end."""
-    app = create_app(settings, port=settings.port, role="work")
-    print("\n  Waymark is at work.\n", flush=True)
-    asyncio.run(run_until_signal(app.load_agent, app.close))
+    factory.check_access(settings)  # before anything listens
+    listener = None if settings.work_port is None else _listen(settings.host, settings.work_port, "WORK_PORT")
+    port = listener.getsockname()[1] if listener else settings.port
+    app = create_app(settings, port=port, role="work")
+    watched = f" It answers on http://{format_host(settings.host)}:{port}/readyz." if listener else ""
+    print(f"\n  Waymark is at work.{watched}\n", flush=True)
+
+    async def run() -> None:
+        async with answer_beside(app.asgi, listener):
+            await run_until_signal(app.load_agent, app.close)
+
+    asyncio.run(run())
+
+
+def _listen(host: str, port: int, name: str) -> socket.socket:
+    try:
+        return open_listener(host, port)
+    except OSError as error:
+        raise SettingsError(f"{name} {port} cannot be used on {host}: {error.strerror}.") from error
 
 
 def serve(settings: Settings, role: Role) -> None:
     """Serve until the process receives a signal to end."""
     factory.check_access(settings)  # before anything listens
-    try:
-        listener = open_listener(settings.host, settings.port)
-    except OSError as error:
-        raise SettingsError(f"PORT {settings.port} cannot be used on {settings.host}: {error.strerror}.") from error
+    listener = _listen(settings.host, settings.port, "PORT")
     app = create_app(settings, port=listener.getsockname()[1], env_file=Path(".env"), role=role)
     proxy = factory.build_proxy(settings)
     headers = proxy.header_names if proxy else frozenset[bytes]()

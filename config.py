@@ -16,12 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dotenv import dotenv_values
-from pydantic import (
-    Field,
-    PrivateAttr,
-    ValidationError,
-    field_validator,
-)
+from pydantic import Field, PrivateAttr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -58,10 +53,13 @@ from setting_types import (
     Names,
     Networks,
     Origin,
+    Port,
+    PortOrNone,
     PriceDefinition,
     Scopes,
     Seconds,
     Secret,
+    SecretHeaders,
     TracingEnvironment,
     refuse_bool,
 )
@@ -115,6 +113,8 @@ class Settings(BaseSettings):
     langfuse_release: Label | None = Field(None, description=LABEL_RULE)
     langfuse_user: Label | None = Field(None, description=LABEL_RULE)
     langfuse_tags: Labels = None
+    otlp_endpoint: Address = None  # of a collector of OpenTelemetry, without /v1/traces
+    otlp_headers: SecretHeaders = None
 
     graph: str | None = Field(
         None, pattern=rf"{GRAPH_PATH}|^(.*/)?langgraph\.json$", description=f"{GRAPH_RULE}, or a langgraph.json"
@@ -150,12 +150,14 @@ class Settings(BaseSettings):
     data_dir: Folder = Path("data")
     database_url: DatabaseUrl = None
     worker_runs: Count = 100  # that one process writes at once, on PostgreSQL
+    shutdown_seconds: Seconds = 70.0  # that tools and guest graphs have when the process ends; a tool has 60
     waiting_runs: Count = 1_000  # of all processes, that wait for one with room
     person_runs: Count | None = Field(None, description="a whole number from 1 to 100,000")  # that a person has at once
     person_tokens_a_day: int | None = Field(None, ge=1, description="a whole number of tokens, at least 1")
     person_storage_mb: int | None = Field(None, ge=1, description="a whole number of megabytes, at least 1")
     host: Host = "127.0.0.1"
-    port: int = Field(8050, ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
+    port: Port = 8050
+    work_port: PortOrNone = None  # that `work` answers on, for programs that watch it
     auth: Literal["token", "none", "proxy", "password", "oidc"] = Field(
         "token", description="token, none, proxy, password or oidc"
     )

@@ -69,6 +69,18 @@ def _split_list(value: Any) -> Any:
     return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
+def _split_headers(value: Any) -> Any:
+    """Parse NAME=VALUE, with commas between."""
+    return dict(each.partition("=")[::2] for each in _split_list(value)) if isinstance(value, str) else value
+
+
+def _check_headers(headers: dict[str, SecretStr] | None) -> dict[str, SecretStr] | None:
+    for name, value in (headers or {}).items():
+        if not re.fullmatch(r"[A-Za-z0-9-]+", name) or not re.fullmatch(r"[!-~]([ -~]*[!-~])?", value.get_secret_value()):
+            raise ValueError
+    return headers
+
+
 def _write_json(value: Any) -> Any:
     """Return a JSON object as text; an environment knows no tables."""
     if isinstance(value, str):
@@ -138,6 +150,9 @@ Address = Annotated[
 
 
 Count = Annotated[int, Field(ge=1, le=100_000, description="a whole number from 1 to 100,000")]
+_PORT = Field(ge=0, le=65535, description="a whole number from 0 (any free port) to 65535")
+Port = Annotated[int, _PORT]
+PortOrNone = Annotated[int | None, _PORT]
 Seconds = Annotated[float, Field(gt=0, le=604_800, description="a number of seconds above 0 and up to 604,800")]
 Effort = Annotated[ReasoningEffort | None, Field(description=f"one of {', '.join(REASONING_EFFORTS)}")]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_split_list)]
@@ -166,6 +181,12 @@ Networks = Annotated[
     tuple[Network, ...] | None,
     BeforeValidator(_parse_networks),
     Field(description="a list of networks, such as 10.0.3.0/24, and not of all addresses"),
+]
+SecretHeaders = Annotated[
+    dict[str, SecretStr] | None,
+    BeforeValidator(_split_headers),
+    AfterValidator(_check_headers),
+    Field(description="headers such as NAME=VALUE, with commas between"),
 ]
 Secret = Annotated[SecretStr, AfterValidator(_check_secret)]
 MetricsKey = Annotated[SecretStr, AfterValidator(_check_key), Field(min_length=16)]

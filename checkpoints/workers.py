@@ -68,6 +68,10 @@ class Workers:
         self._last_beat = now
         return runs if now >= self._judges_from else [run for run in runs if run.worker == self.id]
 
+    def count_live(self) -> int:
+        """Return the number of live processes, this one included."""
+        return self.count_others() + 1
+
     def is_trusted(self) -> bool:
         """Return whether the other processes take this one for alive."""
         return _read_clock() - self._last_beat < STALE_SECONDS

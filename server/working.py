@@ -2,9 +2,16 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+from starlette.types import ASGIApp
 
 from server import garbage
+
+MAX_CONNECTIONS = 100  # of programs that watch the process
 
 
 async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]) -> None:
@@ -17,6 +24,32 @@ async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable
         garbage.postpone_full_passes()
         collecting = asyncio.create_task(garbage.collect_when_idle())
         await ended.wait()
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second one ends the process at once
+            asyncio.get_running_loop().remove_signal_handler(number)
         collecting.cancel()
     finally:
         await close()
+
+
+@asynccontextmanager
+async def answer_beside(asgi: ASGIApp, listener: socket.socket | None) -> AsyncIterator[None]:
+    """Answer requests on a socket until the end of the block, for programs that watch the process."""
+    if listener is None:
+        yield
+        return
+    options = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
+    server = _QuietServer(uvicorn.Config(asgi, limit_concurrency=MAX_CONNECTIONS, lifespan="off", **options))  # type: ignore[arg-type]
+    serving = asyncio.create_task(server.serve([listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.wait({serving})
+
+
+class _QuietServer(uvicorn.Server):
+    """A server that leaves signals to the process."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield

@@ -14,6 +14,7 @@ from server.metrics import SHORT_BUCKETS, Metrics
 
 if TYPE_CHECKING:
     from agent.run.postgresql_wire import PostgresqlWire
+    from agent.run.worker import RunWorker
 
 LONG_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)  # seconds
 
@@ -34,7 +35,17 @@ def build_metrics(key: str, services: Services) -> Metrics:
     services.hub.observe(RunMetrics(metrics).note)
     if services.wire is not None:
         _watch_wire(services.wire, metrics)
+    if services.runner.worker is not None:
+        _watch_processes(services.runner.worker, metrics)
     return metrics
+
+
+def _watch_processes(worker: "RunWorker", metrics: Metrics) -> None:
+    """Add the same values at every process, each as of its last heartbeat."""
+    metrics.add_gauge(
+        "waymark_waiting_runs", "Runs of all processes that wait for one with room.", lambda: worker.waiting_run_count
+    )
+    metrics.add_gauge("waymark_processes", "Live processes on this database.", lambda: worker.live_count)
 
 
 def _watch_wire(wire: "PostgresqlWire", metrics: Metrics) -> None:

@@ -27,6 +27,12 @@ def test_the_proxys_network_is_that_of_the_containers() -> None:
     assert {each["environment"]["PROXY_NETWORKS"] for each in OURS.values()} == {subnet["subnet"]}
 
 
+def test_a_container_is_not_killed_before_its_tools_have_ended() -> None:
+    tool, end = (Settings.model_fields[name].default for name in ("limits_tool_seconds", "shutdown_seconds"))
+    given = min(float(service["stop_grace_period"].removesuffix("s")) for service in OURS.values())
+    assert tool + 10 <= end <= given - 20
+
+
 @pytest.mark.parametrize("name", ["SITE", "PROXY_SECRET", "POSTGRES_PASSWORD"])
 def test_a_variable_that_must_be_set_is_in_the_example(name: str) -> None:
     assert f"${{{name}:?}}" in (ROOT / "compose.yaml").read_text()

@@ -1,7 +1,9 @@
 """Two servers on one PostgreSQL: a page at one shows what the other writes and changes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,19 +14,21 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
 from app import App, create_app
-from checkpoints import Caller, Database, Store
+from checkpoints import Caller, Database, RunState, Store
 from components.thread_frames import stream_frames
 from config import Settings
 from server.metrics import METRICS_PATH
+from startup.joining import Role
 from tests.agent.run.wires import until
 from tests.components.test_thread_frames import Screen, shown
+from tests.servers import Worker
 
 pytestmark = pytest.mark.slow
 KEY = "k3y-of-sixteen-letters"
 
 
 @asynccontextmanager
-async def _serve(folder: Path, url: str, count: int = 2) -> AsyncIterator[list[App]]:
+async def _serve(folder: Path, url: str, roles: Sequence[Role] = ("all", "all")) -> AsyncIterator[list[App]]:
     """Servers that know one another, in one event loop."""
     chosen: Any = {"model": "demo", "demo_seconds_per_token": 0.005, "titles": "off", "auth": "none"}
     apps = [
@@ -32,8 +36,9 @@ async def _serve(folder: Path, url: str, count: int = 2) -> AsyncIterator[list[A
             Settings(data_dir=folder / str(number), database_url=url, metrics_key=SecretStr(KEY), **chosen),
             port=8050 + number,
             store=Store(Database.open_url(url)),
+            role=role,
         )
-        for number in range(count)
+        for number, role in enumerate(roles)
     ]
     for app in apps:
         await app.load_agent()
@@ -43,6 +48,15 @@ async def _serve(folder: Path, url: str, count: int = 2) -> AsyncIterator[list[A
     finally:
         for app in apps:
             await app.close()
+
+
+async def _read_metrics(app: App) -> dict[str, float]:
+    """Return the values by name, with the labels behind it."""
+    port = app.address.rpartition(":")[2]
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app.asgi), base_url=f"http://127.0.0.1:{port}") as browser:
+        answer = await browser.get(METRICS_PATH, headers={"authorization": f"Bearer {KEY}"})
+    samples = [sample for family in text_string_to_metric_families(answer.text) for sample in family.samples]
+    return {" ".join((each.name, *each.labels.values())): each.value for each in samples}
 
 
 @pytest.mark.parametrize("text", ["hello", "What is 12 * (3 + 4)? And 7*8?", "a long answer, please"])
@@ -102,12 +116,41 @@ def test_the_metrics_have_the_delay_of_the_wire_and_its_reconnections(tmp_path: 
             await told.wait()
             await here.services.runner.send(thread_id, "hello", caller=Caller())
             await watching
-            transport = httpx.ASGITransport(here.asgi)
-            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8050") as browser:
-                answer = await browser.get(METRICS_PATH, headers={"authorization": f"Bearer {KEY}"})
-            families = text_string_to_metric_families(answer.text)
-            values = {sample.name: sample.value for family in families for sample in family.samples}
+            values = await _read_metrics(here)
             assert values["waymark_wire_delay_seconds_count"] > 0
             assert values["waymark_wire_reconnects"] == 0
 
     asyncio.run(story())
+
+
+def test_a_page_and_a_worker_apart_have_the_metrics_of_a_run_between_them(tmp_path: Path, postgres_url: str) -> None:
+    async def story() -> None:
+        async with _serve(tmp_path, postgres_url, ["web", "work"]) as apps:
+            page, working = (app.services for app in apps)
+            assert working.runner.worker is not None
+            working.runner.worker.active_runs.max_runs = 0
+            run = await page.runner.send(None, "hello", caller=Caller())
+            await until(lambda: all(app.services.runner.worker.waiting_run_count for app in apps))  # type: ignore[union-attr]
+            waiting = [await _read_metrics(app) for app in apps]
+            assert [each["waymark_waiting_runs"] for each in waiting] == [1, 1]
+            assert [each["waymark_processes"] for each in waiting] == [2, 2]
+            working.runner.worker.active_runs.max_runs = None
+            await until(lambda: page.runs.get_run(run.id).state is RunState.DONE)  # type: ignore[union-attr]
+            await until(lambda: working.hub.active_run_count == 0)
+            each_ended = [(await _read_metrics(app)).get("waymark_runs_ended_total done", 0) for app in apps]
+            assert each_ended == [0, 1]
+
+    asyncio.run(story())
+
+
+def test_a_worker_answers_its_health_and_nothing_else(tmp_path: Path, postgres_url: str) -> None:
+    with Worker(tmp_path, DATABASE_URL=postgres_url, WORK_PORT="0", METRICS_KEY=KEY, AUTH="none") as worker:
+        (address,) = re.findall(r"http://\S+(?=/readyz)", worker.log)
+        with httpx.Client(base_url=address) as client:
+            while client.get("/readyz").status_code != 200:
+                time.sleep(0.05)
+            assert client.get("/healthz").json() == {"status": "ok", "store": "postgresql"}
+            assert client.get("/metrics").status_code == 401
+            assert "waymark_runs " in client.get("/metrics", headers={"authorization": f"Bearer {KEY}"}).text
+            assert [client.get(path).status_code for path in ("/", "/api/panels", "/docs", "/assets/")] == [404] * 4
+        assert worker.stop() == 0

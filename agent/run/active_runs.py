@@ -32,6 +32,7 @@ class ActiveRun:
     work: asyncio.Task[None]
     end: asyncio.Task[None]
     recorder: RunRecorder
+    is_of_guest: bool  # a guest graph answers: only this process can bring it to its end
     stopping: asyncio.Future[None]  # done when the run's end was requested
     tried: asyncio.Future[None]  # done when the database did not take the end at the first try
     handing_over: asyncio.Event  # set when another process is to drive it on
@@ -100,7 +101,9 @@ class ActiveRuns:
             work = asyncio.create_task(self.driver.drive(prepared, recorder), name=f"run {run.id}")
             finishing = self._finish_run(recorder, prepared, work, stopping, tried, handing_over)
             end = asyncio.create_task(finishing, name=f"end of run {run.id}")
-        active = self.by_thread[run.thread_id] = ActiveRun(work, end, recorder, stopping, tried, handing_over)
+        active = self.by_thread[run.thread_id] = ActiveRun(
+            work, end, recorder, bool(prepared.graph), stopping, tried, handing_over
+        )
         end.add_done_callback(lambda _: self._forget_run(run, active))
 
     async def _finish_run(
@@ -159,7 +162,7 @@ class ActiveRuns:
         It goes on from what is on disk: a message whose commit got no reply may be there.
         """
         run = recorder.run
-        if run.job is None or run.compacts or run.candidates or recorder.has_open_calls:
+        if run.job is None or run.compacts or run.candidates or recorder.open_calls.are_open:
             return False
         while not (stopping.done() or self.closing.is_set()):
             try:

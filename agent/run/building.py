@@ -88,11 +88,11 @@ def build_runner(
         candidates,
     )
     if workers is not None:
-        _add_worker(runner, workers, runs, wire)
+        _add_worker(runner, workers, runs, wire, limits)
     return runner
 
 
-def _add_worker(runner: Runner, workers: "Workers", runs: Runs, wire: Wire) -> None:
+def _add_worker(runner: Runner, workers: "Workers", runs: Runs, wire: Wire, limits: Limits) -> None:
     """Let a runner act as one process among several."""
     from agent.run.taking import RunTaker  # noqa: PLC0415  (for several processes)
     from agent.run.worker import RunWorker  # noqa: PLC0415  (as above)
@@ -102,6 +102,8 @@ def _add_worker(runner: Runner, workers: "Workers", runs: Runs, wire: Wire) -> N
     taker = RunTaker(
         runner.store, runs, runner.inputs, runner.starter.preparer, active_runs, watchdog, reruns, followers, wire, blocking
     )
-    worker = RunWorker(workers, runs, wire, active_runs, watchdog, reruns, runner.candidates, taker, blocking)
+    worker = RunWorker(
+        workers, runs, wire, active_runs, watchdog, reruns, runner.candidates, taker, blocking, limits.shutdown_seconds
+    )
     runner.worker = runner.starter.fleet = worker
     active_runs.max_runs, active_runs.confirm_hold = workers.max_runs, worker.confirm_hold

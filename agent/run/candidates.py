@@ -65,6 +65,7 @@ class CandidateRecorder(RunRecorder):
         super().__init__(parent.run, CandidateWriter(parent.run, runs, hub, candidate), blocking)
         self.candidate = candidate
         self.confirm_hold = parent.confirm_hold
+        self.open_calls = parent.open_calls.begin_part()
         self._parent = parent
         self._end_reached: RunEnd | None = None
         self.is_closed = False
@@ -91,6 +92,7 @@ class CandidateRecorder(RunRecorder):
             version = 0
         else:
             self.is_closed = True
+            self.open_calls.forget_calls()
         self.publish_end(end.state, version, end.error, end.details)
 
     @asynccontextmanager

@@ -1,5 +1,6 @@
 """The tool calls of a run without a result. At its end each gets one, which says whether it may have had an effect."""
 
+import asyncio
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,16 +21,31 @@ class _OpenTool:
 
 
 class OpenCalls:
-    """The open calls of one run, by their ids."""
+    """The open calls of one run, by their ids. Those of its parts, the candidates, have their results apart."""
 
     def __init__(self) -> None:
+        self._parts: list[OpenCalls] = []
+        self._closed = asyncio.Event()  # set whenever a call has its result
         self._tools: dict[str, _OpenTool] = {}
         self._call_ids: set[str] = set()  # of all calls so far
         self._begun_ids: set[str] = set()  # of the calls that may have had an effect
 
     @property
     def are_open(self) -> bool:
-        return bool(self._tools)
+        """Return whether a tool may be at work, also in a part."""
+        return bool(self._tools) or any(part.are_open for part in self._parts)
+
+    def begin_part(self) -> "OpenCalls":
+        part = OpenCalls()
+        part._closed = self._closed
+        self._parts.append(part)
+        return part
+
+    async def wait_for_results(self) -> None:
+        """Wait until no tool is at work."""
+        while self.are_open:
+            self._closed.clear()
+            await self._closed.wait()
 
     def reopen_calls(self, calls: Iterable[OpenCall]) -> None:
         """Reopen calls of an earlier run, innermost first."""
@@ -54,9 +70,11 @@ class OpenCalls:
             self._tools.update({call["id"] or "": _OpenTool(call["name"] or "", agent) for call in calls})
         elif isinstance(message, ToolMessage):
             self._tools.pop(message.tool_call_id, None)
+            self._closed.set()
 
     def forget_calls(self) -> None:
         self._tools.clear()
+        self._closed.set()
 
     def make_results_of(self, agent: str) -> list[ToolMessage]:
         """Make the results of an agent's calls."""

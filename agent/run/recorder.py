@@ -70,17 +70,17 @@ class RunRecorder:
         self._has_drafts = True
         self.is_taken = False  # by another process
         self.confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken the run
-        self._open_calls = OpenCalls()
+        self.open_calls = OpenCalls()
         self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
         # A draft must not be written after the message that it became: a crash then would show the text twice.
         self._write_lock = asyncio.Lock()
 
     def reopen_calls(self, calls: Iterable[OpenCall]) -> None:
         """Reopen calls of an earlier run that this one answers, innermost first."""
-        self._open_calls.reopen_calls(calls)
+        self.open_calls.reopen_calls(calls)
 
     def unique_call_id(self, call_id: str) -> str:
-        return self._open_calls.make_unique_id(call_id)
+        return self.open_calls.make_unique_id(call_id)
 
     def for_agent(self, agent: str, memory_length: int | None = None) -> "SubAgentRecorder":
         return SubAgentRecorder(self, agent, memory_length=memory_length, written_before=len(self._written_depths[agent]))
@@ -128,7 +128,7 @@ class RunRecorder:
         if not await self.confirm_hold():
             raise HoldUnknownError
         self.check_open()  # the wait may have told that it is another process's by now
-        self._open_calls.note_start(call_id)
+        self.open_calls.note_start(call_id)
         self.writer.publish_event(ToolStarted(call_id))
 
     async def run_blocking(self, work: Callable[[], T]) -> T:
@@ -144,14 +144,9 @@ class RunRecorder:
         if self._pending_texts.pop(MAIN, None):
             self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
 
-    @property
-    def has_open_calls(self) -> bool:
-        """Return whether a tool may be at work."""
-        return self._open_calls.are_open
-
     def forget_open_calls(self) -> None:
         """Forget all open calls: nothing has to answer them."""
-        self._open_calls.forget_calls()
+        self.open_calls.forget_calls()
 
     async def commit(self, message: BaseMessage, status: MessageStatus = MessageStatus.DONE, *, agent: str = MAIN) -> int:
         new = NewMessage(serde.to_body(message), agent=agent, status=status)
@@ -187,7 +182,7 @@ class RunRecorder:
                 self._pending_reasoning.pop(each.stored.agent, None)
                 self._written_depths[each.stored.agent].append(each.stored.depth)
         for each in written:
-            self._open_calls.note_message(each.message, each.stored.agent)
+            self.open_calls.note_message(each.message, each.stored.agent)
             self.writer.publish_event(MessageAdded(each.stored, each.version))
         return written
 
@@ -234,7 +229,7 @@ class RunRecorder:
             for agent in dict.fromkeys((*self._pending_texts, *self._pending_reasoning))
             for new in make_partial_messages(self.find_text(agent), self._find_reasoning(agent))
         ]
-        results = [] if state is RunState.WAITING else self._open_calls.make_results()
+        results = [] if state is RunState.WAITING else self.open_calls.make_results()
         return [*texts, *(NewMessage(serde.to_body(result), agent=agent) for result, agent in results)]
 
     async def cut_off(self, agent: str = MAIN) -> None:
@@ -244,7 +239,7 @@ class RunRecorder:
             answer = AIMessage(serde.sanitize_text(text), additional_kwargs=reasoning.to_kwargs())
             await self.commit(answer, MessageStatus.PARTIAL, agent=agent)
         self._pending_reasoning.pop(agent, None)
-        for result in self._open_calls.make_results_of(agent):
+        for result in self.open_calls.make_results_of(agent):
             await self.commit(result, agent=agent)
 
     @asynccontextmanager

@@ -53,6 +53,8 @@ class RunWatchdog:
 
         With `only_own`, those of dead processes stay, where there are several.
         """
+        if thread_id in self._active_runs.by_thread:  # another run has begun since somebody looked
+            return False
         orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id, only_own=only_own)
         for run in orphans:
             state = RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED

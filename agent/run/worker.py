@@ -31,8 +31,16 @@ POLL_SECONDS = 0.1  # until a run that another process drives has stopped
 STOP, STOP_CANDIDATE, RETRY_CANDIDATE = "stop", "stop_candidate:", "retry_candidate"
 LEAVE_RERUN, RUN_WAITING = "leave_rerun", "run_waiting"
 MAX_CONFIRM_SECONDS = 10.0  # that a tool waits for a heartbeat
-HANDOVER_SECONDS = 10.0  # for an answer to end, before the process does
+HANDOVER_SECONDS = 10.0  # for an answer to end, before another process goes on with it
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """The rows of a heartbeat that this process has to look at, or to wait for."""
+
+    missing: Sequence[ActiveRun]  # runs of this process that are not among its rows any more
+    free: Sequence[DrivenRun]  # of no live process
 
 
 @dataclass(slots=True)
@@ -48,9 +56,13 @@ class RunWorker:
     candidates: CandidateDriver
     taker: RunTaker
     blocking: BlockingPool
-    _beating: asyncio.Task[None] | None = field(init=False, default=None)
+    shutdown_seconds: float  # that the tools and the graphs at work have to end
+    waiting_run_count: int = field(init=False, default=0)  # of all processes, as of the last heartbeat
+    live_count: int = field(init=False, default=1)  # processes, as of the last heartbeat
+    _beating: Sequence[asyncio.Task[None]] = field(init=False, default=())
     _is_closed: bool = field(init=False, default=False)
     _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _found: _Findings | None = field(init=False, default=None)  # of the last heartbeat, until they are acted on
     _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     # A thread of its own: a heartbeat waits for nothing else.
     _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
@@ -59,16 +71,18 @@ class RunWorker:
         """Begin to beat. Needs the event loop."""
         self.wire.on_command(self._on_command)
         with act_for(EVERYBODY):
-            self._beating = asyncio.create_task(self._beat_repeatedly(), name="heartbeat")
+            beats = asyncio.create_task(self._beat_repeatedly(), name="heartbeat")
+            self._beating = beats, asyncio.create_task(self._act_repeatedly(), name="takeovers")
 
     async def close(self) -> None:
         """Beat no more. Runs that this process still drives are free for the others."""
         if self._is_closed:
             return
         self._is_closed = True
-        if self._beating is not None:
-            self._beating.cancel()
-            await asyncio.wait({self._beating, *self._tasks})
+        for task in self._beating:
+            task.cancel()
+        if self._beating:
+            await asyncio.wait({*self._beating, *self._tasks})
         with suppress(Exception):  # the database is gone: the others see it soon
             await self._run_apart(self.workers.leave)
         self._pool.shutdown()
@@ -91,7 +105,10 @@ class RunWorker:
             raise QueueFullError
 
     async def hand_over(self) -> None:
-        """Let the answers of this process end for a while. Then other processes drive the others on, if there are any."""
+        """Let the answers of this process end for a while. Then other processes drive the others on, if there are any.
+
+        No other process can go on with a tool or a guest graph at work: these have longer. Nothing begins meanwhile.
+        """
         if self._is_closed:
             return
         async with self.active_runs.begin_lock:  # what begins now is among the runs; later ones wait for another process
@@ -102,10 +119,22 @@ class RunWorker:
 
     async def _hand_over(self, active: ActiveRun) -> None:
         run = active.recorder.run
-        await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
-        if run.job is not None and not active.end.done() and not active.recorder.has_open_calls:
-            await active.hand_over()
-            self.announce_waiting(run)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.shutdown_seconds):
+                await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
+                if run.job is None or active.is_of_guest:
+                    await asyncio.wait({active.end})
+                else:
+                    resting = asyncio.ensure_future(active.recorder.open_calls.wait_for_results())
+                    await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
+                    resting.cancel()
+        if active.end.done():
+            return
+        if run.job is None or active.is_of_guest or active.recorder.open_calls.are_open:
+            _log.warning("run %s is cut off: after %g s its tool or graph was at work", run.id, self.shutdown_seconds)
+            return
+        await active.hand_over()
+        self.announce_waiting(run)
 
     async def request_stop(self, thread_id: str) -> str | None:
         """Note on its row that a run is to stop, whoever drives it, and whenever. Return its id, if there is one."""
@@ -142,33 +171,42 @@ class RunWorker:
 
     async def _beat_repeatedly(self) -> None:
         while True:
-            try:
-                await self._beat()
-            # Also a stray cancellation: the database may be well again the next time.
-            except (Exception, asyncio.CancelledError) as error:
-                if (task := asyncio.current_task()) and task.cancelling():
-                    raise
-                _log.warning("a heartbeat was missed: %s", locate_error(error))
+            await _try(self._beat(), "a heartbeat was missed")
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _beat(self) -> None:
+        """Note that this process lives, and act at once where nothing is to be waited for."""
         before = list(self.active_runs.by_thread.values())  # what begins meanwhile may be missing among the rows
         rows = await self._run_apart(self.workers.beat)
+        self.live_count = await self._run_apart(self.workers.count_live)
         own = {row.id: row for row in rows if row.worker == self.workers.id}
+        missing = list[ActiveRun]()
         for active in before:
             row, run = own.get(active.recorder.run.id), active.recorder.run
             if row is None or row.attempt != run.attempt:
-                await self._check_taken(active)
+                missing.append(active)
             elif row.stop_wanted:
                 self._stop(active)
             elif row.has_candidates:
                 self._start_task(self.candidates.answer_reopened(row.id))
+        waiting = [row for row in rows if row.is_waiting]
+        self.waiting_run_count = len(waiting)
+        self._report_places(waiting)
+        self._found = _Findings(missing, [row for row in rows if row.worker != self.workers.id])
         self._next_beat.set()
         self._next_beat = asyncio.Event()
-        self._report_places([row for row in rows if row.is_waiting])
-        for row in rows:
-            if row.worker != self.workers.id:
-                await self._take(row)
+
+    async def _act_repeatedly(self) -> None:
+        """Act on what the heartbeats found, and delay none of them. A run that cannot be taken delays no other for long."""
+        while True:
+            if (found := self._found) is None:
+                await self._next_beat.wait()
+                continue
+            self._found = None
+            for active in found.missing:
+                await _try(self._check_taken(active), f"whether run {active.recorder.run.id} was taken could not be seen")
+            for row in found.free:
+                await _try(self._take(row), f"run {row.id} was not taken")
 
     def _report_places(self, waiting: Sequence[DrivenRun]) -> None:
         """Tell the pages of this process how many runs begin before theirs."""
@@ -184,12 +222,9 @@ class RunWorker:
                 await self.taker.take(row.id, row.thread_id)
 
     async def _take_waiting(self, thread_id: str, run_id: str) -> None:
-        try:
-            async with self.active_runs.begin_lock:
-                if self.active_runs.has_room:
-                    await self.taker.take(run_id, thread_id)
-        except Exception as error:  # noqa: BLE001  a heartbeat tries again
-            _log.warning("run %s was not taken: %s", run_id, locate_error(error))
+        async with self.active_runs.begin_lock:
+            if self.active_runs.has_room:
+                await self.taker.take(run_id, thread_id)
 
     async def _run_apart(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -219,7 +254,7 @@ class RunWorker:
             self.reruns.forget(thread_id)
         elif command == RUN_WAITING:
             if self.active_runs.has_room:
-                self._start_task(self._take_waiting(thread_id, run_id))
+                self._start_task(_try(self._take_waiting(thread_id, run_id), f"run {run_id} was not taken"))
         elif active is None or active.recorder.run.id != run_id:
             return
         elif command == STOP:
@@ -228,3 +263,13 @@ class RunWorker:
             self._start_task(self.candidates.answer_reopened(run_id))
         elif command.startswith(STOP_CANDIDATE):
             self.candidates.stop_candidate(run_id, int(command.removeprefix(STOP_CANDIDATE)))
+
+
+async def _try(work: Coroutine[Any, Any, None], failure: str) -> None:
+    """Do what the next heartbeat does again, and log its failure: also a stray cancellation, but that of the task itself."""
+    try:
+        await work
+    except (Exception, asyncio.CancelledError) as error:
+        if (task := asyncio.current_task()) and task.cancelling():
+            raise
+        _log.warning("%s: %s", failure, locate_error(error))

@@ -6,12 +6,10 @@ that wait for the server, and reads the environment. The module uses its endpoin
 """
 
 import base64
-import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
-from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
@@ -19,27 +17,21 @@ import httpx
 from langfuse import __version__ as langfuse_version
 from langfuse.api import LangfuseAPI, NotFoundError
 from langfuse.api.core import RequestOptions
-from opentelemetry.exporter.otlp.proto.http import Compression
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExportResult
 from pydantic import SecretStr
 
 from agent.context.prices import Prices
 from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent, TraceLabels
+from agent.tracing.sending import BackgroundWorker, WarningExporter, WarnOnce
 from agent.tracing.span_ids import derive_trace_id
 from agent.tracing.spans import SpanRecorder
 from checkpoints import limits, serde
 
-MAX_EXPORT_SECONDS = 5.0
 MAX_CLOSE_SECONDS = 1.0
 MAX_ANSWER_BYTES = 4_000_000  # of the longest prompt, with each of its characters escaped, and its fields
 MAX_PROMPT_AGE_SECONDS = 60.0  # how long a prompt is taken to be the newest, and an answer that failed to fail again
 NO_LABELS = TraceLabels()
 _ONE_TRY: RequestOptions = {"timeout_in_seconds": 3, "max_retries": 0}
-_log = logging.getLogger(__name__)
-# The exporter's own messages would fill the log with addresses and answers; `Complaint` writes one line.
-logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+_FAILURE_TEXT = "Langfuse does not take or give what it should (%s). Only traces, scores and prompts miss it."
 
 
 class LangfuseTracer:
@@ -64,7 +56,7 @@ class LangfuseTracer:
     ) -> None:
         self._host = host.rstrip("/")
         self._label = prompt_label
-        self._warning = WarnOnce()
+        self._warning = WarnOnce(_FAILURE_TEXT)
         hooks = {"response": [_limit_answer]}
         self._http = httpx.Client(headers={"Accept-Encoding": "identity"}, event_hooks=hooks)
         self._api = LangfuseAPI(
@@ -77,7 +69,7 @@ class LangfuseTracer:
             httpx_client=self._http,
         )
         self._environment = labels.environment
-        exporter = _LangfuseExporter(self._host, public_key, secret_key, self._warning)
+        exporter = _make_exporter(self._host, public_key, secret_key, self._warning)
         self._spans = SpanRecorder(exporter, mask=mask, labels=labels, prices=prices or {})
         self._span_worker = BackgroundWorker("tracing", self._warning)
         self._api_worker = BackgroundWorker("langfuse", self._warning)
@@ -157,19 +149,6 @@ class LangfuseTracer:
         self._api.scores.create(request=[score], request_options=_ONE_TRY)
 
 
-class WarnOnce:
-    """Log once that Langfuse fails, with the kind of the failure: its answer may hold any text."""
-
-    def __init__(self) -> None:
-        self._first = Lock()  # several threads may fail in the same moment
-
-    def warn(self, kind: str) -> None:
-        if self._first.acquire(blocking=False):
-            _log.warning(
-                "Langfuse does not take or give what it should (%s). Only traces, scores and prompts miss it.", kind
-            )
-
-
 def _limit_answer(response: httpx.Response) -> None:
     """Let an answer be read up to the limit: JSON of megabytes would halt every other thread while it is parsed."""
     if response.headers.get("content-encoding", "identity") != "identity":
@@ -196,50 +175,11 @@ class _LimitedStream(httpx.SyncByteStream):
         self._stream.close()
 
 
-class BackgroundWorker:
-    """A daemon thread that does one job after the other."""
-
-    def __init__(self, name: str, warning: WarnOnce) -> None:
-        self._warning = warning
-        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread = Thread(target=self._run_jobs, name=name, daemon=True)
-        self._thread.start()
-
-    def submit(self, work: Callable[[], None]) -> None:
-        self._work.put(work)
-
-    def finish(self) -> None:
-        """Add a job after the waiting ones."""
-        self._work.put(None)
-
-    def join(self, until: float) -> bool:
-        """Wait until the thread has ended, or until this monotonic time."""
-        self._thread.join(max(0.0, until - time.monotonic()))
-        return not self._thread.is_alive()
-
-    def _run_jobs(self) -> None:
-        while (work := self._work.get()) is not None:
-            try:
-                work()
-            except Exception as error:  # noqa: BLE001  # tracing's outer edge: turns continue, whatever a server answers
-                self._warning.warn(type(error).__name__)
-
-
-class _LangfuseExporter(OTLPSpanExporter):
-    """Export spans as Langfuse's own client does, and log failures without their text."""
-
-    def __init__(self, host: str, public_key: str, secret_key: SecretStr, warning: WarnOnce) -> None:
-        pair = f"{public_key}:{secret_key.get_secret_value()}"
-        headers = {
-            "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",
-            "x-langfuse-ingestion-version": "4",  # the server shows the spans at once, not after minutes
-        }
-        endpoint = f"{host}/api/public/otel/v1/traces"
-        super().__init__(endpoint=endpoint, headers=headers, timeout=MAX_EXPORT_SECONDS, compression=Compression.Gzip)
-        self._warning = warning
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result = super().export(spans)
-        if result is not SpanExportResult.SUCCESS:
-            self._warning.warn("traces")
-        return result
+def _make_exporter(host: str, public_key: str, secret_key: SecretStr, warning: WarnOnce) -> WarningExporter:
+    """Return an exporter that sends spans as Langfuse's own client does."""
+    pair = f"{public_key}:{secret_key.get_secret_value()}"
+    headers = {
+        "Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}",
+        "x-langfuse-ingestion-version": "4",  # the server shows the spans at once, not after minutes
+    }
+    return WarningExporter(f"{host}/api/public/otel/v1/traces", headers, warning)

@@ -1,5 +1,6 @@
 """The protocol of a tracer. Its methods return at once and never fail; this file knows no tracing service."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from agent.tracing.events import Prompt, TraceEvent
@@ -43,3 +44,26 @@ class NoTracing:
 
 
 NO_TRACING: Tracer = NoTracing()
+
+
+@dataclass(frozen=True, slots=True)
+class TwoTracers:
+    """Two services that receive the same events. Prompts and links are those of the first."""
+
+    first: Tracer
+    second: Tracer
+    is_on = True
+
+    def record(self, event: TraceEvent) -> None:
+        self.first.record(event)
+        self.second.record(event)
+
+    def find_prompt(self, name: str, builtin: str) -> Prompt:
+        return self.first.find_prompt(name, builtin)
+
+    def link_run(self, run_id: str) -> str:
+        return self.first.link_run(run_id)
+
+    def close(self) -> None:
+        self.first.close()
+        self.second.close()

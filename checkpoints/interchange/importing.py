@@ -15,6 +15,7 @@ from ..sentence import sentence
 from ..storage import tag_rows, thread_rows
 from ..storage.driver_errors import translate_taken_ids
 from ..storage.message_inserts import MessageContent
+from ..storage.postgresql import allow_long_pauses
 from ..tag import fold_tag
 from .existing import ExistingContents, read_existing_contents
 from .import_plan import ImportPlan, MessageChain
@@ -62,6 +63,7 @@ def _make_import(doc: Document, make_plan: _MakePlan, report: Report) -> ChangeB
     new_chains = plan_new_chains(doc)
 
     def import_document(transaction: Transaction) -> str:
+        allow_long_pauses(transaction.connection)
         plan = make_plan(doc, read_existing_contents(transaction.connection, transaction.thread, doc), new_chains)
         with translate_taken_ids():
             write_plan(transaction, doc, plan, contents, report)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from ..model import Branch, Checkpoint, Json, Message, Node
 from ..operation import OperationKind
+from ..storage.postgresql import allow_long_pauses
 from ..store import Store
 from ..tree_reader import Fork, read_tree
 from . import transfer
@@ -57,7 +58,8 @@ def read_conversation(store: Store, thread_id: str, options: ExportOptions = WHO
 
     Raises `ThreadNotFoundError`, `DamagedMessageError` and what `ExportOptions.redact` raises.
     """
-    with store.database.begin_read():
+    with store.database.begin_read() as connection:
+        allow_long_pauses(connection)
         thread, path = store.get_thread(thread_id), store.list_messages(thread_id, report=options.report)
         branches = [branch for branch, _ in store.list_branches(thread_id)]
         branches = [each for each in branches[:-MAX_PLACES] if each.id == thread.branch_id] + branches[-MAX_PLACES:]
@@ -84,7 +86,8 @@ def read_path(
 
     Raises what `read_conversation` does.
     """
-    with store.database.begin_read():
+    with store.database.begin_read() as connection:
+        allow_long_pauses(connection)
         if checkpoint is None or checkpoint.node is None:
             title, checkpoints = store.get_thread(thread_id).title, store.list_checkpoints(thread_id)[-MAX_PLACES:]
             path = store.list_messages(thread_id, report=options.report)

@@ -15,6 +15,7 @@ from ..operation import USER, Caller, Operation, OperationKind, Receipt
 from ..progress import Progress, Report, ignore_progress
 from ..sentence import sentence
 from ..storage import message_rows, tag_rows
+from ..storage.postgresql import allow_long_pauses
 from ..store import Store
 from . import waymark
 from .document_redaction import leave_out_parts
@@ -94,6 +95,7 @@ def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EX
 def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Build the document as plain JSON: see `export`."""
     with store.database.begin_read() as connection:
+        allow_long_pauses(connection)
         thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
         names = tag_rows.select_names(connection, thread.tags)
         heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
@@ -157,7 +159,8 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
 
 def export_current_path(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Export the current path only, in the document's form: damage elsewhere in the tree does not matter."""
-    with store.database.begin_read():
+    with store.database.begin_read() as connection:
+        allow_long_pauses(connection)
         thread, messages = store.get_thread(thread_id), store.list_messages(thread_id, report=options.report)
     made: Json = {
         "thread": {"title": thread.title, "settings": {}},
@@ -204,6 +207,7 @@ def preview_import(store: Store, doc: Document, thread_id: str | None = None, gr
     known, is_empty = set[str](), False
     if thread_id:
         with store.database.begin_read() as connection:
+            allow_long_pauses(connection)
             is_empty = store.get_thread(thread_id).head_id is None
             intact = message_rows.select_intact_messages(connection, thread_id)
             known = {message.hash for message in intact.values()}

@@ -28,6 +28,9 @@ ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextexten
 # "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
 CLAIM_KEY = "1466005869, 1"
 WORKER_KEY = 1466005870  # with the worker's id
+# Between two statements of a transaction: a frozen process gives its locks back before it counts as dead, see worker_rows.
+MAX_PAUSE_SECONDS = 5.0
+MAX_LONG_PAUSE_SECONDS = 600.0  # see allow_long_pauses
 _MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner
 
 
@@ -89,6 +92,16 @@ def build_connect_options(max_wait_seconds: int) -> dict[str, Any]:
         "tcp_user_timeout": max_wait_seconds * 1000,  # a cut network gives no answer, not even a refusal
         "application_name": "waymark",
     }
+
+
+def allow_long_pauses(connection: sa.Connection) -> None:
+    """Let this transaction compute for long between two statements, as exports, imports and migrations do."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SET LOCAL {_limit_pauses(MAX_LONG_PAUSE_SECONDS)}")
+
+
+def _limit_pauses(seconds: float) -> str:
+    return f"idle_in_transaction_session_timeout = {round(seconds * 1000)}"
 
 
 class Claim:
@@ -163,7 +176,9 @@ def _make_session_setup(max_wait_seconds: int) -> Callable[[Any, object], None]:
     def set_up_session(connection: Any, _record: object) -> None:
         connection.adapters.register_dumper(str, SanitizingDumper)
         connection.autocommit = True
-        connection.execute(f"SET lock_timeout = '{max_wait_seconds}s'; {ACT_FOR_EVERYBODY}")
+        connection.execute(
+            f"SET lock_timeout = '{max_wait_seconds}s'; SET {_limit_pauses(MAX_PAUSE_SECONDS)}; {ACT_FOR_EVERYBODY}"
+        )
         connection.autocommit = False
 
     return set_up_session

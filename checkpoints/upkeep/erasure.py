@@ -20,6 +20,7 @@ from ..progress import Progress, Report, StepCounter, count_steps, ignore_progre
 from ..storage import audit_rows, file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
 from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
+from ..storage.postgresql import allow_long_pauses
 from ..storage.search_index import IndexedMessage
 from ..store import new_id
 from . import state_erasure, undo_reach
@@ -65,6 +66,7 @@ def plan_erasure(
     Raises `ThreadNotFoundError`, and `RunActiveError` while an answer is being written.
     """
     with database.begin_read() as connection:
+        allow_long_pauses(connection)
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
         tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
         return _sum_up(erasures, _select_orphan_files(connection, erasures), tags)
@@ -75,6 +77,7 @@ def erase(
 ) -> ErasePlan:
     """Erase the rows that `plan_erasure` counts, irrevocably, and return their counts. Requires exclusive use."""
     with database.begin_write() as connection:
+        allow_long_pauses(connection)
         erasures = list(_plan_threads(connection, thread_id, keep_undo, report))
         lost_tags = 0 if keep_undo or thread_id else tag_rows.count_removed(connection)
         lost_files = _run_erasures(connection, erasures, report, keep_tags=keep_undo or thread_id is not None)

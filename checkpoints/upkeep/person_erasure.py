@@ -13,6 +13,7 @@ from ..audit_entry import AuditKind
 from ..storage import audit_rows, person_rows, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
+from ..storage.postgresql import allow_long_pauses
 from . import erasure
 from .erase_plan import ErasePlan
 
@@ -31,6 +32,7 @@ class PersonErasure:
 def plan_person_erasure(database: Database, name: str) -> PersonErasure:
     """Count what `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
     with database.begin_read() as connection:
+        allow_long_pauses(connection)
         owner = select_account(connection, name).name
         return PersonErasure(owner, erasure.plan_owner(connection, owner), *_count_names(connection, owner))
 
@@ -39,6 +41,7 @@ def plan_person_erasure(database: Database, name: str) -> PersonErasure:
 def erase_person(database: Database, name: str) -> PersonErasure:
     """Erase a person for good, and return the counts. Raises `InvalidAccountError`, and `RunActiveError`."""
     with database.begin_write("person") as connection:
+        allow_long_pauses(connection)
         account = select_account(connection, name)
         require_other_admin(connection, account)
         names = _count_names(connection, account.name)

@@ -21,6 +21,7 @@ from ..operation_detail import OperationDetail
 from ..progress import Report, StepCounter, ignore_progress
 from ..storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
 from ..storage.database import Database
+from ..storage.postgresql import allow_long_pauses
 from . import index_verification, state_verification, tag_verification, undo_reach
 from .verification_report import Damage, RowCounts, VerificationReport
 
@@ -33,6 +34,7 @@ def verify(database: Database, report: Report = ignore_progress) -> Verification
     """Check the whole database in one snapshot. Raises `StoreUnavailableError` only if nothing can be read at all."""
     tables = (schema.thread, schema.message, schema.checkpoint, schema.operation, schema.file, schema.state)
     with database.begin_read() as connection:
+        allow_long_pauses(connection)
         messages = StepCounter(report, "Checking", _count_rows(connection, schema.message), "messages")
         found = (*_find_damages(connection, messages), *_find_lost_changes(connection, database.marked_versions))
         counts = RowCounts(*(_count_rows(connection, table) for table in tables))

@@ -1,6 +1,7 @@
 """A redirect takes no key and no conversation to another address, and the user or the log hears of it."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Iterator
 from contextlib import closing
 
@@ -16,7 +17,9 @@ from agent.tools.mcp_transports import open_address
 from agent.tools.web_search import make_web_search_tool
 from agent.tracing.events import Feedback, RunBegun, RunEnded
 from agent.tracing.langfuse import LangfuseTracer
+from agent.tracing.opentelemetry import OpenTelemetryTracer
 from checkpoints import RunState
+from tests.app_process import PATIENCE
 from tests.fakes.recording_site import RecordingSite
 
 KEY = SecretStr("plain-key-0987654321")
@@ -81,6 +84,20 @@ def test_traces_scores_and_prompts_are_not_redirected(
     assert {"/api/public/otel/v1/traces", "/api/public/scores"} <= set(redirecting.paths)
     assert other.paths == []
     assert "Langfuse does not take or give what it should" in caplog.text
+
+
+def test_spans_are_not_redirected(
+    other: RecordingSite, redirecting: RecordingSite, caplog: pytest.LogCaptureFixture
+) -> None:
+    tracer = OpenTelemetryTracer(redirecting.address, {"Authorization": KEY.get_secret_value()})
+    tracer.record(RunBegun("run", "thread", 1, "my secret plan", None))
+    tracer.record(RunEnded("run", 2, RunState.DONE, None, "a plan"))
+    tracer.close()
+    end = time.monotonic() + PATIENCE  # the exporter tries again before it gives up
+    while "OTLP_ENDPOINT" not in caplog.text:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert (bool(redirecting.paths), other.paths) == (True, [])
 
 
 def test_an_mcp_server_behind_a_redirect_gets_nothing(other: RecordingSite, redirecting: RecordingSite) -> None:

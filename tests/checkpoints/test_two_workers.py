@@ -1,8 +1,10 @@
 """Two workers on one PostgreSQL: they lock rows in one order, and what the server gives up is tried again."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -10,7 +12,9 @@ import sqlalchemy as sa
 
 from checkpoints import Caller, ConflictError, Database, Draft, OperationDetail, Runs, RunState, Store, StoreUnavailableError
 from checkpoints.files import File, hash_bytes
-from checkpoints.storage import database, file_rows
+from checkpoints.interchange import transfer
+from checkpoints.interchange.export_options import ExportOptions
+from checkpoints.storage import database, file_rows, postgresql, thread_rows
 from checkpoints.storage.database import retry_contended
 from tests.checkpoints.conversations import new, talked, texts
 from tests.postgres import Postgres, name_of
@@ -55,6 +59,32 @@ def together(*works: Callable[[], object]) -> list[object]:
 
     with ThreadPoolExecutor(len(works)) as pool:
         return list(pool.map(begin, works))
+
+
+def test_a_process_that_freezes_in_a_transaction_gives_its_locks_back(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresql, "MAX_PAUSE_SECONDS", 0.2)
+    with closing(Database.open_url(postgres_url)) as one, closing(Database.open_url(postgres_url)) as other:
+        thread_id = talked(Store(one), "a", "b")
+
+        def freeze_in_transaction() -> None:
+            with one.begin_write() as connection:
+                thread_rows.load_thread(connection, thread_id)
+                Store(other).append(thread_id, new("c"))  # it waits for no more than the pause
+                thread_rows.load_thread(connection, thread_id)
+
+        with pytest.raises(StoreUnavailableError):
+            freeze_in_transaction()
+        assert texts(Store(one), thread_id) == ["a", "b", "c"]
+
+
+def test_an_export_may_compute_for_long(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql, "MAX_PAUSE_SECONDS", 0.2)
+    with closing(Database.open_url(postgres_url)) as opened:
+        store = Store(opened)
+        slow = ExportOptions(report=lambda _: time.sleep(0.3))
+        assert len(transfer.export_document(store, talked(store, "a", "b"), slow)["messages"]) == 2
 
 
 @pytest.mark.slow

@@ -41,6 +41,7 @@ class Span:
     ended: int
     attributes: dict[str, str | int | list[Any]]
     children: list["Span"] = field(default_factory=list)
+    is_failed: bool = False
 
     def __getitem__(self, key: str) -> str | int | list[Any] | None:
         """An attribute of the observation, of its trace, or one without either."""
@@ -81,7 +82,7 @@ class FakeLangfuse(FakeServer):
         noted = {"trouble": self.trouble}  # first: a test may wait for the request, and then take the trouble away
         self.received.append(f"{request.method} {request.url}\n".encode() + raw)
         if request.url.path == TRACES:
-            return {"spans": _spans(raw), **noted}
+            return {"spans": read_spans(raw), **noted}
         return {"scores": json.loads(raw), **noted} if request.method == "POST" else noted
 
     def accept(self, request: Request, body: JSON) -> None:
@@ -132,7 +133,7 @@ class FakeLangfuse(FakeServer):
         return {"message": "Accepted" if request.method == "POST" else "Score deleted"}
 
 
-def _spans(raw: bytes) -> list[Span]:
+def read_spans(raw: bytes) -> list[Span]:
     request = ExportTraceServiceRequest()
     request.ParseFromString(raw)
     return [
@@ -144,6 +145,7 @@ def _spans(raw: bytes) -> list[Span]:
             began=span.start_time_unix_nano,
             ended=span.end_time_unix_nano,
             attributes={each.key.removeprefix("langfuse."): _value(each.value) for each in span.attributes},
+            is_failed=span.status.code == 2,
         )
         for resource in request.resource_spans
         for scope in resource.scope_spans
@@ -153,7 +155,7 @@ def _spans(raw: bytes) -> list[Span]:
 
 def _value(value: Any) -> str | int | list[Any]:
     kind = value.WhichOneof("value")
-    found: str | int = getattr(value, kind)
+    found: str | int | float = getattr(value, kind)
     return [_value(each) for each in value.array_value.values] if kind == "array_value" else found
 
 

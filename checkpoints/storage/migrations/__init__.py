@@ -98,6 +98,7 @@ def run_migrations(engine: sa.Engine) -> None:
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_MAX_WAIT_SECONDS}s'")
+            postgresql.allow_long_pauses(connection)
             connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
             if read_revision(connection) not in (None, NEWEST_REVISION):
                 _keep_servers_out(connection)

@@ -10,7 +10,7 @@ import pytest
 from agent.run import worker
 from checkpoints import Caller, Candidate, CandidateKey, Database, Run, RunState, Store
 from checkpoints.workers import Workers
-from tests.agent.run.test_worker import TestWire, Wires, freeze
+from tests.agent.run.two_processes import TestWire, Wires, freeze
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 

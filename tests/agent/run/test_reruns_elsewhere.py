@@ -11,8 +11,8 @@ from agent.run.requests import RerunActiveError
 from agent.run.reruns import RerunRequest
 from agent.tools.approval import Decision
 from checkpoints import Caller, Run, RunState
-from tests.agent.run import test_worker
-from tests.agent.run.test_worker import freeze
+from tests.agent.run import two_processes
+from tests.agent.run.two_processes import freeze
 from tests.agent.running import Running, tool
 from tests.fakes.openai import Call, Fault, Say
 
@@ -40,7 +40,7 @@ def play(
 
     tools = [tool("send", lambda: "sent"), tool("wait", wait)]
     answers = [Say("one it is."), Say("two it is.")]
-    test_worker.play(whole, address, *answers, *replies, tools=tools, approval=["send"], loses=loses)
+    two_processes.play(whole, address, *answers, *replies, tools=tools, approval=["send"], loses=loses)
 
 
 def latest(chat: Running) -> Run:

@@ -1,105 +1,23 @@
 """Two processes that drive runs of one PostgreSQL, in one event loop: what one does to the other's runs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from langchain_core.tools import BaseTool
 
 from agent.events import RunFinished, RunQueued, RunStarted
 from agent.run import worker
-from agent.run.hub import RunHub
 from agent.run.requests import QueueFullError
-from agent.run.wire import CommandCallback, LocalWire
-from checkpoints import Caller, Database, RunActiveError, RunState, Store, StoreUnavailableError
-from checkpoints.workers import Workers
-from tests.agent.running import Running, model_at, running, tool
-from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say
-
-Story = Callable[[Running, Running], Awaitable[None]]
-HANGING = Fault("hang", Say("one two three"), after_tokens=1)
-
-
-class Wires:
-    """Wires between processes, which bring every command to all of them, or lose it."""
-
-    def __init__(self, *, loses: bool) -> None:
-        self.loses = loses
-        self.callbacks: list[CommandCallback] = []
-
-
-class TestWire(LocalWire):
-    __test__ = False
-
-    def __init__(self, wires: Wires, hub: RunHub) -> None:
-        super().__init__(hub)
-        self.wires = wires
-
-    def send(self, command: str, thread_id: str, run_id: str) -> None:
-        for callback in [] if self.wires.loses else self.wires.callbacks:
-            asyncio.get_running_loop().call_soon(callback, command, thread_id, run_id)
-
-    def on_command(self, callback: CommandCallback) -> None:
-        self.wires.callbacks.append(callback)
-
-
-def play(
-    story: Story, address: str, *replies: Any, loses: bool = True, tools: Sequence[BaseTool] = (), **options: Any
-) -> FakeOpenAI:
-    """Play with two processes at one conversation. The wire loses everything, unless a test says otherwise."""
-
-    async def whole(fake: FakeOpenAI) -> None:
-        wires = Wires(loses=loses)
-        one, other = Database.open_url(address), Database.open_url(address)
-        members = [Workers.join(Store(each), "test") for each in (one, other)]
-        for each in members:
-            each._judges_from = 0
-        ways: list[Any] = [
-            {"database": database, "workers": member, "wire": partial(TestWire, wires)}
-            for database, member in zip((one, other), members, strict=True)
-        ]
-        async with (
-            model_at(fake) as model,
-            running(model, tools, **ways[0], **options) as first,
-            running(model, tools, **ways[1], **options, thread_id=first.thread_id) as second,
-        ):
-            await story(first, second)
-
-    with FakeOpenAI() as fake:
-        fake.reply(*replies)
-        asyncio.run(whole(fake))
-    return fake
+from agent.run.taking import RunTaker
+from checkpoints import Caller, RunActiveError, RunState, StoreUnavailableError
+from tests.agent.run.two_processes import HANGING, freeze, hurry, play, state_of, stop_beating
+from tests.agent.running import Running, tool
+from tests.fakes.openai import Call, Calls, Say
 
 
 @pytest.fixture(autouse=True)
 def quick_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
-    monkeypatch.setattr(worker, "POLL_SECONDS", 0.02)
-    monkeypatch.setattr(worker, "HANDOVER_SECONDS", 0.05)
-
-
-def stop_beating(process: Running) -> None:
-    assert process.runner.worker is not None
-    assert process.runner.worker._beating is not None
-    process.runner.worker._beating.cancel()
-
-
-def freeze(process: Running) -> None:
-    """Let a process beat no more, as if it were dead for some time."""
-    stop_beating(process)
-    with process.store.database.begin_write() as connection:
-        connection.execute(
-            sa.text("UPDATE worker SET heartbeat = heartbeat - 60000000 WHERE id = :id"), {"id": process.runs.worker_id}
-        )
-
-
-def state_of(process: Running) -> RunState:
-    latest = process.runs.get_latest_run(process.thread_id)
-    assert latest is not None
-    return latest.state
+    hurry(monkeypatch)
 
 
 @pytest.mark.parametrize("loses", [True, False], ids=["by the row", "by the wire"])
@@ -157,6 +75,39 @@ def test_another_process_goes_on_with_the_run_of_a_dead_one_which_writes_nothing
         assert not any(isinstance(event, RunFinished) for event in one.events)
 
     play(story, postgres_url, HANGING, Say("two three"))
+
+
+def test_a_run_that_cannot_be_taken_delays_neither_others_nor_the_heartbeat(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(one: Running, other: Running) -> None:
+        assert other.runner.worker is not None
+        one.runner.active_runs.max_runs = other.runner.active_runs.max_runs = 0
+        refused = await one.runner.send(None, "refused", caller=Caller())
+        hanging = await one.runner.send(None, "hanging", caller=Caller())
+        run = await one.send("please")
+        tries, going_on, take = list[str](), asyncio.Event(), RunTaker.take
+
+        async def try_to_take(taker: RunTaker, run_id: str, thread_id: str) -> None:
+            tries.append(run_id)
+            if run_id == refused.id:
+                raise StoreUnavailableError("The row is locked.")
+            if run_id == hanging.id:
+                await going_on.wait()
+            await take(taker, run_id, thread_id)
+
+        monkeypatch.setattr(RunTaker, "take", try_to_take)
+        other.runner.active_runs.max_runs = None
+        await other.until(lambda: hanging.id in tries)
+        for _ in range(3):
+            last = other.runner.worker.workers._last_beat
+            await other.until(lambda last=last: other.runner.worker.workers._last_beat > last)  # type: ignore[misc,union-attr]
+        assert run.id not in tries
+        going_on.set()
+        assert (await other.end(run)).state is RunState.DONE
+        assert tries[0] == refused.id
+
+    play(story, postgres_url, Say("hello"), Say("hello"))
 
 
 @pytest.mark.parametrize("calls", [["look"], ["hear", "look"]], ids=["one", "the other was done"])
@@ -319,42 +270,6 @@ def test_who_follows_a_run_that_waits_is_told_how_many_are_before_it(postgres_ur
             await each.until(lambda each=each: RunQueued(run.id, 0) in each.events)  # type: ignore[misc]
 
     play(story, postgres_url)
-
-
-def test_a_process_that_ends_hands_its_runs_over(postgres_url: str) -> None:
-    async def story(one: Running, other: Running) -> None:
-        run = await one.send("please")
-        await one.until(one.heard)
-        await one.runner.close()
-        assert (await other.end(run)).state is RunState.DONE
-        assert other.said() == [("human", "done", "please"), ("ai", "partial", "one "), ("ai", "done", "two three")]
-
-    play(story, postgres_url, HANGING, Say("two three"))
-
-
-def test_a_worker_that_ends_leaves_its_runs_to_one_that_comes_later_while_the_page_is_served(postgres_url: str) -> None:
-    async def story(one: Running, page: Running) -> None:
-        page.runner.active_runs.max_runs = 0
-        run = await one.send("please")
-        await one.until(one.heard)
-        await one.runner.close()
-        assert state_of(page) is RunState.RUNNING
-        page.runner.active_runs.max_runs = None  # as one that comes
-        assert (await page.end(run)).state is RunState.DONE
-        assert page.said() == [("human", "done", "please"), ("ai", "partial", "one "), ("ai", "done", "two three")]
-
-    play(story, postgres_url, HANGING, Say("two three"))
-
-
-def test_the_last_process_interrupts_its_runs_at_its_end(postgres_url: str) -> None:
-    async def story(one: Running, other: Running) -> None:
-        await one.send("please")
-        await one.until(one.heard)
-        await other.runner.close()
-        await one.runner.close()
-        assert state_of(one) is RunState.INTERRUPTED
-
-    play(story, postgres_url, HANGING)
 
 
 def test_stop_ends_a_run_whose_process_has_died(postgres_url: str) -> None:
