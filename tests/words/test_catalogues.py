@@ -124,6 +124,10 @@ def test_a_copy_of_a_sentence_is_one() -> None:
             "The run reached the limit of 1 answer. Go on?",
             "Der Durchlauf hat die Grenze von 1 Antwort erreicht. Fortsetzen?",
         ),
+        (
+            "The model provider refused the API key; check it in the settings.",  # of an earlier version
+            "Der Modellanbieter hat den API-Schlüssel abgelehnt; bitte in den Einstellungen prüfen.",
+        ),
         ("Nothing that any source says.", "Nothing that any source says."),
         ("x" * MAX_CHARS + " is empty.", "x" * MAX_CHARS + " is empty."),
         (None, None),
