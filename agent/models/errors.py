@@ -20,11 +20,12 @@ _FIELDS_ATTRIBUTE = "_waymark_fields"  # of an error: the fields that parameters
 MAX_NAMED_FIELDS = 8
 _BY_STATUS = {
     400: _NOT_ACCEPTED,
-    401: sentence("The model provider refused the API key; check it in the settings."),
+    401: sentence("The model provider refused the API key; enter it under “Connect a model”, or correct it in .env."),
     403: sentence("The model provider does not allow this API key to use this model; check the key and MODEL."),
     404: sentence("The model provider does not know this model; check MODEL and the provider's address."),
     405: sentence(
-        "The model provider's address takes no requests for answers; check it in the settings, such as OPENAI_BASE_URL."
+        "The model provider's address takes no requests for answers; "
+        "set it under “Connect a model”, or in .env, such as OPENAI_BASE_URL."
     ),
     408: sentence("The model provider gave up waiting; try again."),
     409: sentence("The model provider was busy with a conflicting request; try again."),

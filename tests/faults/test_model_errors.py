@@ -76,7 +76,7 @@ def recovers(page: PageClient, fake: FakeOpenAI) -> None:
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [
-        (Fault("status", status=401), "The model provider refused the API key; check it in the settings."),
+        (Fault("status", status=401), "enter it under “Connect a model”, or correct it in .env"),
         (Fault("status", status=429, retry_after="0"), "too many requests"),
         (Fault("status", status=429, retry_after="30"), "too many requests"),
         (Fault("status", status=500, message=f"crashed with {KEY}"), "has a problem on its side"),

@@ -4,6 +4,7 @@ const { createElement: h, memo } = window.React;
 const LANE_WIDTH = 16;
 const MAX_LANES_WIDTH = 112; // more lanes are nearer to one another
 const MARGIN = 15;
+const LINES = ["other", "removed", "current", "move"]; // the last is drawn above the others
 
 /** @param {{lanes: number}} layout @returns {{x: (lane: number) => number, width: number}} the columns of the lanes, in pixels */
 export function measureLanes({ lanes }) {
@@ -23,7 +24,7 @@ function GraphView({ layout, first, end, height }) {
     h(
       "g",
       { transform: `translate(0 ${-first * height})` },
-      ["other", "removed", "current", "move"].map(line),
+      LINES.map(line),
       rows.map((row, place) => drawMark(row, x(row.lane), (first + place + 0.5) * height)),
     ),
   );

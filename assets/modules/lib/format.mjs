@@ -23,13 +23,21 @@ const countDaysBetween = (time, now) => Math.round((findStartOfDay(now) - findSt
  * @returns {string} "now", "5 min ago", "3 h ago", "yesterday", "12 Nov"
  */
 export function formatAge(iso, now) {
+  const age = now - Date.parse(iso);
+  if (age >= MINUTE && age < HOUR) return _("{minutes} min ago", { minutes: Math.floor(age / MINUTE) });
+  if (age >= HOUR && countDaysBetween(Date.parse(iso), now) < 1) return _("{hours} h ago", { hours: Math.floor(age / HOUR) });
+  return formatBriefAge(iso, now);
+}
+
+/** @returns {string} like formatAge, where there is little room: "now", "5 min", "3 h", "yesterday", "12 Nov" */
+export function formatBriefAge(iso, now) {
   const time = Date.parse(iso);
   if (Number.isNaN(time)) return "";
   const age = now - time;
   if (age < MINUTE) return _("now");
-  if (age < HOUR) return _("{minutes} min ago", { minutes: Math.floor(age / MINUTE) });
+  if (age < HOUR) return _("{minutes} min", { minutes: Math.floor(age / MINUTE) });
   const days = countDaysBetween(time, now);
-  if (days < 1) return _("{hours} h ago", { hours: Math.floor(age / HOUR) });
+  if (days < 1) return _("{hours} h", { hours: Math.floor(age / HOUR) });
   if (days === 1) return _("yesterday");
   const date = new Date(time);
   const year = date.getFullYear();

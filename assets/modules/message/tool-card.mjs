@@ -77,8 +77,8 @@ function SubagentWork({ work, isAtWork }) {
       null,
       icon("chevron-right", "tool-fold"),
       h("span", { className: "tool-name" }, work.agent),
-      h("span", { className: "tool-preview" }, work.messages === 1 ? "1 message" : formatCount(work.messages, "message")),
-      isAtWork && h("span", { className: "tool-time" }, "working…"),
+      h("span", { className: "tool-preview" }, formatCount(work.messages, "message")),
+      isAtWork && h("span", { className: "tool-time" }, _("working…")),
     ),
     wasOpened && h(SubagentSteps, { work, Tool }), // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
   );
@@ -95,7 +95,7 @@ function ToolText({ label, text, more, className }) {
     "div",
     { className },
     h("p", { className: "tool-label" }, label),
-    h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? "(nothing)" : text),
+    h("pre", { tabIndex: 0, role: "group", "aria-label": label }, text === "" ? _("(nothing)") : text),
     h(ShowAll, { more }),
   );
 }

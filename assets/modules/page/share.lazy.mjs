@@ -9,6 +9,7 @@ const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const UNREADABLE_TEXT = _("The links cannot be read or changed right now.");
 const DAYS = [1, 7, 30, 90];
+const PATTERN_EXAMPLE = "sk-*";
 const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
 loadStyle(new URL("./share.lazy.css", import.meta.url));
@@ -78,7 +79,7 @@ function LinkForm({ hasNames, onMake }) {
     h(Choice, { name: "files", label: _("Leave out attached files"), isOn: false }),
     hasNames && h(Choice, { name: "name", label: _("Show my name"), isOn: false }),
     h("label", { className: "form-label", htmlFor: `${id}-words` }, _("Words to redact"), " ", h("span", { className: "quiet" }, _("optional, one per line"))),
-    h("textarea", { id: `${id}-words`, name: "redact", className: "form-control", rows: 2, placeholder: "sk-*", "aria-describedby": `${id}-about` }),
+    h("textarea", { id: `${id}-words`, name: "redact", className: "form-control", rows: 2, placeholder: PATTERN_EXAMPLE, "aria-describedby": `${id}-about` }),
     h("p", { className: "quiet", id: `${id}-about` }, _("* matches the rest of a word. With words, attached files are left out as well. The dialog of an export says which words are not found.")),
     h(
       "div",

@@ -1,6 +1,6 @@
 /** One conversation of the list: its link and its menu, the field that changes its title, or its checkbox. */
 import { copyLink } from "../lib/addresses.mjs";
-import { formatAge, formatDateTime } from "../lib/format.mjs";
+import { formatBriefAge, formatDateTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { NameField } from "../lib/name-field.mjs";
@@ -62,7 +62,7 @@ function ThreadLine({ thread, now, state, isAnyView, names }) {
   return [
     h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
     h(RowTags, { key: "tags", ids: thread.tags, names }),
-    isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, "archived"),
+    isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, _("archived")),
     h("span", { key: "meta", className: "thread-meta" }, h(ThreadState, { thread, now, state })),
   ];
 }
@@ -86,7 +86,7 @@ function SelectLabel({ thread, now, state, isSelected, isAnyView, names, actions
 function ThreadState({ thread, now, state }) {
   if (state === "running") return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), _("answering"));
   if (state === "waiting") return h("span", { className: "thread-waiting" }, _("waits for you"));
-  return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatAge(thread.updated, now).replace(" ago", ""));
+  return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatBriefAge(thread.updated, now));
 }
 
 /** The menu, and the button for what is done most. */

@@ -89,7 +89,7 @@ def test_a_page_with_another_status_names_the_setting_too() -> None:
     with FakeOpenAI() as server:
         server.reply(Fault("status", status=405, body=PAGE))
         run, _ = ask(server, CHAT)
-    assert "check it in the settings, such as OPENAI_BASE_URL" in (run.error or "")
+    assert "or in .env, such as OPENAI_BASE_URL" in (run.error or "")
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain"])
