@@ -12,7 +12,7 @@ from .. import postgresql, schema, sqlite
 
 FOLDER = Path(__file__).parent
 _MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
-NEWEST_REVISION = "0022"  # the newest file in versions/; a test compares the two
+NEWEST_REVISION = "0023"  # the newest file in versions/; a test compares the two
 _REVISION_TABLE = (  # as Alembic makes it
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
