@@ -16,6 +16,9 @@ class AuditKind(StrEnum):
     SHARE = "share"
     SHARE_REVOKED = "share-revoked"
     SHARE_OPENED = "share-opened"  # for the first time
+    MEMBER = "member"  # let into a conversation
+    MEMBER_ROLE = "member-role"
+    MEMBER_REMOVED = "member-removed"
     EXPORT = "export"
     ERASE = "erase"  # of conversations, or of what nothing reaches
     PERSON_ERASED = "person-erased"

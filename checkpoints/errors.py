@@ -26,6 +26,8 @@ StateError
 ├── InvalidPromptError       a prompt that cannot be saved
 ├── InvalidShareError        a link that cannot be made
 ├── ReadOnlyError            a change by somebody who only reads
+│   └── OwnerOnlyError       a change by a member that is the owner's alone
+├── InvalidMemberError       a person who cannot be let into a conversation
 ├── InvalidTagError          a tag without a name, or one too many
 ├── InvalidFileError         a file that cannot be attached
 ├── DamagedFileError         an attached file that is missing, or does not fit its hash
@@ -227,6 +229,17 @@ class ReadOnlyError(StateError):
 
     def __init__(self) -> None:
         super().__init__(sentence("You have read-only access."))
+
+
+class OwnerOnlyError(ReadOnlyError):
+    """A member would do what only the owner of a conversation may."""
+
+    def __init__(self) -> None:
+        StateError.__init__(self, sentence("Only the owner of this conversation can do this."))
+
+
+class InvalidMemberError(StateError):
+    """A person who cannot be let into a conversation, or is not in it."""
 
 
 class InvalidPromptError(StateError):

@@ -51,6 +51,8 @@ MAX_SAVED_PROMPT_CHARS = 20_000  # of the text of one
 # Links for strangers
 MAX_SHARES_OF_THREAD = 50
 MAX_SHARE_DAYS = 365
+MAX_MEMBERS_OF_THREAD = 50
+MAX_SHARED_THREADS = 1_000  # that one person is let into
 
 # Documents
 MAX_DOCUMENT_BYTES = 10_000_000

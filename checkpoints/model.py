@@ -27,6 +27,14 @@ class MessageStatus(StrEnum):
     PARTIAL = "partial"
 
 
+class ThreadRole(StrEnum):
+    """What a person may do in a conversation. Members are all but the owner."""
+
+    OWNER = "owner"
+    EDITOR = "editor"
+    READER = "reader"
+
+
 NewId = Callable[[], str]
 
 
@@ -87,6 +95,7 @@ class Message:
     hash: str
     run_id: str | None
     created_at: datetime
+    person: str | None = None  # who wrote it, or asked for it, where people are told apart
     damaged: bool = False  # what is stored does not fit its hash: `body` is then an empty one of the same type
 
     @property
@@ -127,6 +136,7 @@ class NewMessage:
     created_at: int | None = None  # microseconds since 1970, of an imported message; None: now
     files: tuple[File, ...] = ()  # that its body names and that may not be stored yet
     run_id: str | None = None  # of the run that wrote it first, where it is a copy; None: whoever writes it now
+    person: str | None = None  # who wrote it first, where it is a copy; None: who acts
 
 
 @dataclass(frozen=True, slots=True)

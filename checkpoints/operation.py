@@ -83,6 +83,7 @@ class Operation:
     created_at: datetime
     detail: OperationDetail = NO_DETAIL
     target: int | None = None  # of an undo or a redo: the version that it undid or redid
+    person: str | None = None  # who acted, where people are told apart
     damaged: bool = False  # its changes cannot be read: `changes` is then empty
     abridged: bool = False  # its changes were not read, for a list: `changes` is then empty
 

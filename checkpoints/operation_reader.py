@@ -8,7 +8,7 @@ from .changes import undo
 from .operation import USER, Operation, OperationKind
 from .storage import operation_rows, schema
 from .storage.database import Database
-from .storage.ownership import owns_thread
+from .storage.ownership import sees_thread
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 
@@ -34,7 +34,7 @@ class OperationReader:
     def get_last_operation(self, thread_id: str) -> Operation | None:
         """Return the newest change of a thread, abridged, also of a deleted one; None if there is none."""
         with self.database.begin_read() as connection:
-            if not owns_thread(connection, thread_id):
+            if not sees_thread(connection, thread_id):
                 return None
             found = operation_rows.select_operations(connection, thread_id, limit=1, abridged=True)
             return found[0] if found else None

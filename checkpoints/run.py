@@ -63,6 +63,7 @@ class Run:
     worker: int | None = None  # the process that drives it, where there may be several
     stop_wanted: bool = False  # by a person, at another process than that
     job: str | None = None  # how another worker drives it, as its agent wrote it
+    person: str | None = None  # who asked, where people are told apart: the run acts for them
     attempt: int = 0  # each worker that takes it counts one: writes of an earlier attempt are refused
 
 

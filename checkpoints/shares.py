@@ -17,7 +17,7 @@ from .model import Checkpoint, Thread
 from .sentence import sentence
 from .storage import audit_rows, checkpoint_rows, schema, thread_rows
 from .storage.database import retry_contended
-from .storage.ownership import EVERYBODY, act_for
+from .storage.ownership import EVERYBODY, act_for, require_owner
 from .storage.thread_rows import from_time, to_time
 from .store import Store, new_id
 
@@ -71,7 +71,7 @@ class Shares:
             raise InvalidShareError(sentence("A link works for 1 to {days} days.", days=MAX_SHARE_DAYS))
         now = self._store.now()
         with self._store.database.begin_write("share") as connection:
-            thread_rows.select_thread(connection, link.thread_id)
+            _require_own_thread(connection, link.thread_id)
             if link.checkpoint_id is not None:
                 _require_checkpoint(connection, link.thread_id, link.checkpoint_id)
             of_thread = _share.thread_id == link.thread_id
@@ -98,7 +98,7 @@ class Shares:
         )
         query = named.where(_share.thread_id == thread_id, self._is_valid())
         with self._store.database.begin_read() as connection:
-            thread_rows.select_thread(connection, thread_id)
+            _require_own_thread(connection, thread_id)
             rows = connection.execute(query.order_by(_share.created_at.desc(), _share.id))
             return [(share, row.name) for row in rows if (share := _to_share(row))]
 
@@ -106,7 +106,7 @@ class Shares:
     def revoke_link(self, thread_id: str, share_id: str) -> None:
         """End a link. Raises `ShareNotFoundError`."""
         with self._store.database.begin_write() as connection:
-            thread_rows.select_thread(connection, thread_id)
+            _require_own_thread(connection, thread_id)
             own = sa.and_(_share.id == share_id, _share.thread_id == thread_id)
             if not connection.execute(sa.delete(schema.share).where(own)).rowcount:
                 raise ShareNotFoundError(share_id)
@@ -148,6 +148,12 @@ class Shares:
 
     def _is_valid(self) -> sa.ColumnElement[bool]:
         return _share.expires_at > from_time(self._store.now())
+
+
+def _require_own_thread(connection: sa.Connection, thread_id: str) -> None:
+    """Raises `ThreadNotFoundError`, and `OwnerOnlyError` for a member: a link lets strangers in."""
+    thread_rows.select_thread(connection, thread_id)
+    require_owner(connection, thread_id)
 
 
 def _require_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint:

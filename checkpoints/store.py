@@ -24,7 +24,7 @@ from .person_limits import PersonMeter
 from .reader import Reader
 from .storage import operation_rows, schema, search_index, thread_rows
 from .storage.database import Database, retry_contended
-from .storage.ownership import EVERYBODY, act_for, owns_thread
+from .storage.ownership import EVERYBODY, act_for, get_acting_owner, sees_thread
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
 
@@ -203,12 +203,17 @@ class Store(Reader):
             path = thread_rows.load_path(connection, thread_id, message_id)
             title = clean_name(title) or f"Branch of {source.title}"
             kept = {key: value for key, value in source.settings.items() if (key, value) != _ALWAYS_ALLOW}
-            new = self.prepare_thread(title, source.owner, thread_id=identifier, settings=kept)
+            new = self.prepare_thread(title, self._choose_owner(source), thread_id=identifier, settings=kept)
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(
                 OperationKind.FORK, partial(thread_fork.copy_path, source=source, path=path, with_states=with_states)
             )
+
+    def _choose_owner(self, source: Thread) -> str:
+        """Return the owner of a copy: who acts, be it a member of the original."""
+        is_person = self.database.separates_owners and get_acting_owner()
+        return self.database.name_owner() if is_person else source.owner
 
     def rename_branch(self, thread_id: str, branch_id: str, name: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(
@@ -412,7 +417,7 @@ class Store(Reader):
 
 def _find_fork(connection: sa.Connection, thread_id: str) -> Operation | None:
     """Return the operation that made a conversation as a copy; None for one that is not there, or is another owner's."""
-    if not owns_thread(connection, thread_id):
+    if not sees_thread(connection, thread_id):
         return None
     found = operation_rows.select_operations(connection, thread_id, schema.operation.c.kind == OperationKind.FORK)
     return found[-1] if found else None

@@ -10,7 +10,7 @@ from .search.query import split_tags
 from .storage import schema, state_rows, thread_lists, thread_rows
 from .storage.access import exempt_query
 from .storage.database import Database
-from .storage.ownership import limit_to_owner, owns_thread
+from .storage.ownership import limit_to_owner, sees_thread
 
 
 class ThreadReader:
@@ -88,7 +88,7 @@ class ThreadReader:
             return False
         query = exempt_query(sa.select(schema.thread.c.id).where(schema.thread.c.id == thread_id))
         with self.database.begin_read() as connection:
-            return connection.execute(query).first() is not None and not owns_thread(connection, thread_id)
+            return connection.execute(query).first() is not None and not sees_thread(connection, thread_id)
 
     def find_import(self, source_hash: str, owner: str | None = None) -> Thread | None:
         """Find the conversation that was imported from the document with this hash, if it is still in the list."""

@@ -164,14 +164,15 @@ def replace_message(
 
 
 def copy_message(message: Message) -> NewMessage:
-    """Return a copy of the message for another place of its conversation. It keeps the run of its original.
+    """Return a copy of the message for another place of its conversation. It keeps the run and the person of its original.
 
     Raises `DamagedMessageError`: a copy would make damage look whole.
     """
     if message.damaged:
         raise DamagedMessageError(message.thread_id, message.id, message.depth)
     time = thread_rows.from_time(message.created_at)
-    return NewMessage(message.body, agent=message.agent, status=message.status, created_at=time, run_id=message.run_id)
+    kept = (time, (), message.run_id, message.person)
+    return NewMessage(message.body, message.agent, message.status, None, *kept)
 
 
 def keep_complete_pairs(

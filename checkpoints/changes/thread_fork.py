@@ -19,11 +19,11 @@ def copy_path(transaction: Transaction, source: Thread, path: Path, *, with_stat
     states = StateFork(transaction, source, path, nodes)
     head_state = _find_head_state(transaction, source, path)
     saved = checkpoint_rows.select_checkpoint_states(transaction.connection, source.id)
-    if nodes and with_states:
+    if nodes and with_states and source.owner == transaction.thread.owner:  # the values of a graph stay their owner's
         states.copy_states({number for number in (head_state, *saved.values()) if number is not None})
     _copy_checkpoints(transaction, source, path, nodes, {each: states.find_copy(number) for each, number in saved.items()})
     transaction.stand_at(nodes[-1] if nodes else None, states.find_copy(head_state))
-    if source.tags:
+    if source.tags:  # which a member does not see
         transaction.update_row("thread", transaction.thread.id, tags=list(source.tags))
     transaction.detail = OperationDetail(subject="thread", name=source.title)
     transaction.record_insert("thread", transaction.thread.id)

@@ -36,9 +36,11 @@ from ..storage import (
     usage_rows,
 )
 from ..storage.bulk_insert import insert_rows
+from ..storage.ownership import find_person, require_owner
 from .alternatives import check_room_after
 from .default_names import DefaultNames
 
+_OWNERS_COLUMNS: Final = frozenset({"pinned", "archived", "tags", "deleted_at"})  # of a thread: members change no other list
 _INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
 
 
@@ -95,8 +97,14 @@ class Transaction:
 
     def _write_columns(self, table: str, identifier: str, before: Json, after: Json) -> None:
         if before != after:
+            self._check_columns(table, after)
             self.changes.append(RowChange(table, identifier, before, after))
             movable_rows.update_row(self.connection, table, identifier, after)
+
+    def _check_columns(self, table: str, columns: Json) -> None:
+        """Refuse a member's change of how its owner lists the conversation. Raises `OwnerOnlyError`."""
+        if table == "thread" and not _OWNERS_COLUMNS.isdisjoint(columns):
+            require_owner(self.connection, self.thread.id)
 
     def update_each_row(self, table: str, after: Mapping[str, Json]) -> None:
         """Set columns of many mutable rows, and record the old values; `after` holds the new ones by row id."""
@@ -118,6 +126,8 @@ class Transaction:
 
         Raises `ConflictError` for a row that has changed since, `NoResultFound` for a missing row.
         """
+        for each in changes:
+            self._check_columns(each.table, each.after)
         if not movable_rows.write_row_changes(self.connection, changes):
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
         self.changes.extend(changes)
@@ -170,9 +180,9 @@ class Transaction:
         tail = message_rows.select_tail(self.connection, parent) if parent else message_rows.EMPTY_TAIL
         segment, depth = self._allocate_position(parent, is_last=tail.is_last)
         hash_, parent_id = tail.hash, parent.id if parent else None
-        placed = []
+        placed, person = [], find_person(self.connection)
         for offset, message in enumerate(messages):
-            content = message_inserts.make_message_content(message, hash_, self.now, run_id)
+            content = message_inserts.make_message_content(message, hash_, self.now, run_id, person)
             node = Node(message.id or self.new_id(), segment, depth + offset)
             placed.append(message_inserts.PlacedMessage(node, parent_id, content))
             hash_, parent_id = content.hash, node.id
@@ -278,6 +288,7 @@ class Transaction:
             created_at=thread_rows.to_time(self.now),
             detail=self.detail or NO_DETAIL,
             target=self.target,
+            person=find_person(self.connection),
         )
         operation_rows.insert_operation(self.connection, operation, self.caller.request_id)
         return Receipt(operation)

@@ -5,6 +5,8 @@ from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
+from ..model import ThreadRole
+
 ACCESS: Final = "access"  # the option of a connection: an `Access`, or None for everybody
 UNCHECKED: Final = "names_no_owner"  # of a query
 Q = TypeVar("Q", bound=sa.Executable)
@@ -12,10 +14,10 @@ Q = TypeVar("Q", bound=sa.Executable)
 
 @dataclass(slots=True)
 class Access:
-    """An owner, their conversations that the statements of a connection have named, and whether any has named a thing."""
+    """An owner, their roles in the conversations that a connection has named, and whether any has named a thing."""
 
     owner: str
-    thread_ids: set[str] = field(default_factory=set)
+    roles: dict[str, ThreadRole] = field(default_factory=dict)  # by the id of the conversation
     is_open: bool = False
 
 

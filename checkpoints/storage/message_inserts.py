@@ -27,6 +27,7 @@ class MessageContent:
     hash: str
     created_at: int  # microseconds since 1970
     run_id: str | None = None
+    person: str | None = None
     files: tuple[File, ...] = ()  # named by the body
 
 
@@ -43,7 +44,10 @@ class PlacedMessage:
         return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
 
 
-def make_message_content(message: NewMessage, parent_hash: str | None, now: int, run_id: str | None) -> MessageContent:
+def make_message_content(
+    message: NewMessage, parent_hash: str | None, now: int, run_id: str | None, person: str | None = None
+) -> MessageContent:
+    """Make the content of a message. `person` acts; a message with a time of its own was written by another, or nobody."""
     body = serde.to_canonical(message.body)
     return MessageContent(
         agent=message.agent,
@@ -52,6 +56,7 @@ def make_message_content(message: NewMessage, parent_hash: str | None, now: int,
         hash=serde.hash_canonical_body(body, message.agent, message.status, parent_hash),
         created_at=now if message.created_at is None else message.created_at,
         run_id=message.run_id or run_id,
+        person=person if message.created_at is None else message.person,
         files=message.files,
     )
 
@@ -81,4 +86,5 @@ def _make_row(thread_id: str, message: PlacedMessage) -> Json:
         "hash": content.hash,
         "run_id": content.run_id,
         "created_at": content.created_at,
+        "person": content.person,
     }

@@ -155,7 +155,7 @@ def select_message_hash(connection: sa.Connection, message_id: str | None) -> st
 def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
     """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
     # Unpacked: by name, each column of a list of thousands would be looked up anew.
-    identifier, thread_id, parent_id, segment, depth, agent, status, body, hash_, run_id, created_at, *_ = row
+    identifier, thread_id, parent_id, segment, depth, agent, status, body, hash_, run_id, created_at, person, *_ = row
     damaged = serde.hash_canonical_body(body, agent, status, parent_hash) != hash_
     return Message(
         id=identifier,
@@ -169,6 +169,7 @@ def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
         hash=hash_,
         run_id=run_id,
         created_at=thread_rows.to_time(created_at),
+        person=person,
         damaged=damaged,
     )
 

@@ -1,14 +1,16 @@
 """Operations, read from rows and inserted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 
-from ..model import Json
+from ..model import Json, ThreadRole
 from ..operation import Operation, OperationKind, RowChange
 from ..operation_detail import OperationDetail
 from . import schema, thread_rows
+from .ownership import find_role
 
 _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements of `rows`
 _columns = schema.operation.c
@@ -35,7 +37,16 @@ def select_operations(
     """
     query = sa.select(*(_ABRIDGED_COLUMNS if abridged else _columns)).where(_columns.thread_id == thread_id, *conditions)
     query = query.order_by(_columns.version.desc()).limit(limit)
-    return [parse_operation(row, abridged=abridged) for row in connection.execute(query)]
+    rows = connection.execute(query).all()
+    found = [parse_operation(row, abridged=abridged) for row in rows]
+    return found if find_role(connection, thread_id) is ThreadRole.OWNER else [_hide_tags(each) for each in found]
+
+
+def _hide_tags(operation: Operation) -> Operation:
+    """Return an operation without the names of tags: they are the owner's."""
+    if operation.kind is not OperationKind.TAG:
+        return operation
+    return replace(operation, detail=replace(operation.detail, added=[], removed=[]))
 
 
 def insert_operation(connection: sa.Connection, operation: Operation, request_id: str | None) -> None:
@@ -51,6 +62,7 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "result": operation.result,
         "target": operation.target,
         "request": request_id,
+        "person": operation.person,
         "created_at": thread_rows.from_time(operation.created_at),
     }
     connection.execute(_INSERT_OPERATION, values)
@@ -110,6 +122,7 @@ def parse_operation(row: sa.Row[Any], *, abridged: bool = False) -> Operation:
         undone=row.undone_by is not None,
         created_at=thread_rows.to_time(row.created_at),
         target=row.target,
+        person=row.person,
         damaged=changes is None,
         abridged=left_out,
     )

@@ -2,7 +2,8 @@
 
 Where a database separates owners, every statement of a connection passes here, and none passes by default. One passes if it
 names the owner who acts, or a conversation of theirs. After it, so do those that name neither: they use ids that it found.
-Another owner's conversation is refused as one that never was.
+Another owner's conversation is refused as one that never was, unless its owner has let the person in: a member reads it, and
+an editor changes it (see members).
 """
 
 import re
@@ -15,7 +16,8 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
-from ..errors import ReadOnlyError, ThreadNotFoundError
+from ..errors import OwnerOnlyError, ReadOnlyError, ThreadNotFoundError
+from ..model import ThreadRole
 from . import row_security, schema
 from .access import ACCESS, UNCHECKED, Access, exempt_query, find_access
 
@@ -28,13 +30,27 @@ _acting_owner: ContextVar[str | None] = ContextVar("acting_owner", default=NOBOD
 _only_reads: ContextVar[bool] = ContextVar("only_reads", default=False)
 _THREAD_NAME = re.compile(r"((common_)?thread_id|of_thread|thread)(_\d+)*")
 _OWNER_NAME = re.compile(r"owner(_\d+)*")
-_owner_query = exempt_query(sa.select(schema.thread.c.owner).where(schema.thread.c.id == sa.bindparam("checked_id")))
+_member = schema.thread_member.c
+_is_own_membership = sa.and_(
+    _member.thread_id == schema.thread.c.id,
+    _member.person == sa.bindparam("acting_person"),
+    schema.thread.c.deleted_at.is_(None),  # only its owner can bring a deleted one back
+)
+_role_query = exempt_query(
+    sa.select(schema.thread.c.owner, _member.role)
+    .outerjoin(schema.thread_member, _is_own_membership)
+    .where(schema.thread.c.id == sa.bindparam("checked_id"))
+)
 # PostgreSQL's policies look up no conversation that the transaction has named already: see row_security.
+_ADD_NAME = "set_config('waymark.{0}', concat_ws(',', current_setting('waymark.{0}', true), t.id), true)"
 _naming_query = exempt_query(
     sa.text(
-        "SELECT owner, CASE WHEN owner = current_setting('waymark.owner', true) THEN "
-        "set_config('waymark.threads', concat_ws(',', current_setting('waymark.threads', true), id), true) END "
-        "FROM thread WHERE id = :checked_id"
+        "SELECT t.owner, m.role, "  # noqa: S608  (no values)
+        f"CASE WHEN t.owner = :acting_person OR m.role IS NOT NULL THEN {_ADD_NAME.format('threads')} END, "
+        f"CASE WHEN t.owner = :acting_person OR m.role = 'editor' THEN {_ADD_NAME.format('changed')} END, "
+        "CASE WHEN m.role IS NOT NULL THEN set_config('waymark.values', t.owner, true) END "
+        "FROM thread t LEFT JOIN thread_member m ON m.thread_id = t.id AND m.person = :acting_person "
+        "AND t.deleted_at IS NULL WHERE t.id = :checked_id"
     )
 )
 
@@ -107,17 +123,37 @@ class OwnedDatabase:
 
 
 def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: sa.ColumnElement[str]) -> sa.Select[Any]:
-    """Limit a query over conversations to those of the owner who acts."""
+    """Limit a query to conversations that the owner who acts may see; in a change, to those that they may change."""
     access = find_access(connection)
     if access is None:
         return query
     own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == access.owner)
-    return query.where(thread_id.in_(own))
+    shared = sa.select(_member.thread_id).where(_member.person == access.owner)
+    if _is_writing(connection):
+        shared = shared.where(_member.role == ThreadRole.EDITOR)
+    return query.where(sa.or_(thread_id.in_(own), thread_id.in_(shared)))
 
 
-def owns_thread(connection: sa.Connection, thread_id: str) -> bool:
+def find_role(connection: sa.Connection, thread_id: str) -> ThreadRole | None:
+    """Return the role of the person who acts in a conversation; None for one that they may not see."""
     access = find_access(connection)
-    return access is None or _admit_thread(connection, access, thread_id)
+    return ThreadRole.OWNER if access is None else _find_role(connection, access, thread_id)
+
+
+def sees_thread(connection: sa.Connection, thread_id: str) -> bool:
+    return find_role(connection, thread_id) is not None
+
+
+def require_owner(connection: sa.Connection, thread_id: str) -> None:
+    """Refuse somebody who is let into a conversation, and does not own it. Raises `OwnerOnlyError`."""
+    if find_role(connection, thread_id) is not ThreadRole.OWNER:
+        raise OwnerOnlyError
+
+
+def find_person(connection: sa.Connection) -> str | None:
+    """Return the person whom a change names as who did it; None where people are not told apart, and for the server."""
+    access = find_access(connection)
+    return access.owner if access else None
 
 
 def check_owner(connection: sa.Connection, context: Any) -> None:
@@ -138,8 +174,16 @@ def _require_own(connection: sa.Connection, access: Access, kind: _Kind, values:
     for value in chain.from_iterable([each] if isinstance(each, str) else each for each in values):
         if kind == "owner" and value != access.owner:
             raise UnownedStatementError("a statement names another owner")
-        if kind == "thread" and not _admit_thread(connection, access, value):
-            raise ThreadNotFoundError(value)
+        if kind == "thread":
+            role = _find_role(connection, access, value)
+            if role is None:
+                raise ThreadNotFoundError(value)
+            if role is ThreadRole.READER and _is_writing(connection):
+                raise ReadOnlyError
+
+
+def _is_writing(connection: sa.Connection) -> bool:
+    return bool(connection.get_execution_options().get("writing"))
 
 
 @cache
@@ -150,10 +194,12 @@ def _find_kind(name: str) -> _Kind | None:
     return "owner" if _OWNER_NAME.fullmatch(name) else None
 
 
-def _admit_thread(connection: sa.Connection, access: Access, thread_id: str) -> bool:
-    if thread_id not in access.thread_ids:
-        query = _naming_query if connection.dialect.name == "postgresql" else _owner_query
-        if connection.scalar(query, {"checked_id": thread_id}) != access.owner:
-            return False
-        access.thread_ids.add(thread_id)
-    return True
+def _find_role(connection: sa.Connection, access: Access, thread_id: str) -> ThreadRole | None:
+    if role := access.roles.get(thread_id):
+        return role
+    query = _naming_query if connection.dialect.name == "postgresql" else _role_query
+    row = connection.execute(query, {"checked_id": thread_id, "acting_person": access.owner}).one_or_none()
+    if row is None or (row.owner != access.owner and row.role is None):
+        return None
+    access.roles[thread_id] = ThreadRole.OWNER if row.owner == access.owner else ThreadRole(row.role)
+    return access.roles[thread_id]

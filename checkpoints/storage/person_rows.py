@@ -4,12 +4,13 @@ import sqlalchemy as sa
 
 from . import schema
 
-_person, _invitation = schema.person.c, schema.invitation.c
+_person, _invitation, _member = schema.person.c, schema.invitation.c, schema.thread_member.c
 
 
 def owns_things(connection: sa.Connection, name: str) -> bool:
     """Return whether an owner of a name has left something: a new person would find it as theirs."""
     owners = [sa.select(table.c.owner).where(table.c.owner == name) for table in schema.OWNED_TABLES]
+    owners.append(sa.select(_member.person).where(_member.person == name))
     return connection.execute(sa.union_all(*owners).limit(1)).first() is not None
 
 
@@ -28,6 +29,13 @@ def delete_shares_of(connection: sa.Connection, owner: str) -> int:
     """End the links to an owner's conversations, and return their number."""
     own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)
     return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
+
+
+def replace_person(connection: sa.Connection, name: str, replacement: str) -> None:
+    """Let somebody out of the conversations of others, and replace their name at what they did there."""
+    connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
+    for table in (schema.operation, schema.message, schema.run):
+        connection.execute(sa.update(table).where(table.c.person == name).values(person=replacement))
 
 
 def count_persons(connection: sa.Connection, role: str) -> int:

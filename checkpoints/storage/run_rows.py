@@ -11,7 +11,7 @@ from ..limits import MAX_REASONING_CHARS
 from ..run import Draft, RerunStep, Run, RunState
 from ..sentence import restore_sentence, store_sentence
 from . import schema, thread_rows
-from .ownership import limit_to_owner
+from .ownership import find_person, limit_to_owner
 
 _run = schema.run.c
 _is_at_head = sa.or_(_run.state == RunState.RUNNING, _run.head_id.is_not_distinct_from(sa.bindparam("at_head")))
@@ -24,6 +24,7 @@ _latest_query = (
 # Built once, as the statements of `thread_rows`.
 _run_query = sa.select(schema.run).where(_run.id == sa.bindparam("run_id"))
 _running_query = sa.select(_run.thread_id).where(_run.state == RunState.RUNNING)
+_is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")  # a partial index serves no bound parameter
 _earlier = schema.run.alias()
 _runs_before = sa.select(sa.func.count()).select_from(_earlier).where(_earlier.c.thread_id == sa.bindparam("of_thread"))
 _insert_run = sa.insert(schema.run).values(number=_runs_before.scalar_subquery())
@@ -80,6 +81,7 @@ def parse_run(row: sa.Row[Any]) -> Run:
         stop_wanted=row.stop_wanted,
         job=row.job,
         attempt=row.attempt,
+        person=row.person,
     )
 
 
@@ -106,7 +108,7 @@ def insert_run(
     row = {"id": run_id, "thread_id": thread_id, "state": RunState.RUNNING, "dismissed": False, **to_draft_columns(NO_DRAFT)}
     time = thread_rows.from_time(now)
     step = {"rerun_id": rerun and rerun.rerun_id, "rerun_number": rerun and rerun.number, "candidates": candidates}
-    own = {"worker": worker, "attempt": 0 if worker is None else 1, "job": job}
+    own = {"worker": worker, "attempt": 0 if worker is None else 1, "job": job, "person": find_person(connection)}
     connection.execute(_insert_run, {**row, **step, **own, "started_at": time, "compacts": compacts, "of_thread": thread_id})
     kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": candidates, **own}
     started_at = thread_rows.to_time(time)
@@ -194,9 +196,12 @@ def select_running_threads(connection: sa.Connection) -> set[str]:
 
 
 def make_running_count() -> sa.ScalarSelect[int]:
-    """Return the query for the number of the running runs of `owner`."""
+    """Return the query for the number of the running runs in the conversations of `owner`."""
     is_own = schema.thread.c.owner == sa.bindparam("owner")
-    # A literal: a partial index serves no bound parameter.
-    is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")
     joined = schema.run.join(schema.thread, schema.thread.c.id == _run.thread_id)
-    return sa.select(sa.func.count()).select_from(joined).where(is_running, is_own).scalar_subquery()
+    return sa.select(sa.func.count()).select_from(joined).where(_is_running, is_own).scalar_subquery()
+
+
+def make_asked_count() -> sa.ScalarSelect[int]:
+    """Return the query for the number of the running runs that the person `owner` has asked for."""
+    return sa.select(sa.func.count()).where(_is_running, _run.person == sa.bindparam("owner")).scalar_subquery()

@@ -56,6 +56,7 @@ message = sa.Table(
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sa.Column("person", sa.Text),  # who acted, where people are told apart; no part of the hash
     # One message a place: two writers that both saw the same tip cannot both succeed.
     sa.UniqueConstraint("segment", "depth", name="uq_message_segment_depth"),
 )
@@ -125,6 +126,7 @@ operation = sa.Table(
     sa.Column("request", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("detail", sa.JSON, nullable=False, server_default=sa.text("'{}'")),  # see OperationDetail
+    sa.Column("person", sa.Text),  # who acted, where people are told apart
     sa.Index(
         "uq_operation_thread_id_request",
         "thread_id",
@@ -218,6 +220,7 @@ run = sa.Table(
     sa.Column("attempt", sa.Integer, nullable=False, server_default="0"),  # one more for each worker: see workers.py
     sa.Column("stop_wanted", sa.Boolean, nullable=False, server_default=sa.false()),  # by a person, at another process
     sa.Column("job", sa.Text),  # JSON: how to drive it, for a worker that did not begin it
+    sa.Column("person", sa.Text),  # who asked, where people are told apart
     sa.Index("ix_run_thread_id_number", "thread_id", "number"),
     sa.Index(
         "ix_run_thread_id_waiting",
@@ -231,6 +234,17 @@ run = sa.Table(
         unique=True,
         sqlite_where=sa.text("state = 'running'"),
     ),
+)
+
+# The people whom the owner of a conversation lets in: see members.
+thread_member = sa.Table(
+    "thread_member",
+    metadata,
+    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("person", sa.Text, primary_key=True, index=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("added_by", sa.Text, nullable=False),
+    sa.Column("added_at", sa.BigInteger, nullable=False),
 )
 
 # The processes that serve this database, where there may be several: see workers.py.

@@ -20,7 +20,7 @@ from ..search.query import THIS, SearchQuery
 from ..search.result import SearchHit, SearchResult, Standing
 from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from ..search.words import list_words
-from . import file_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
+from . import file_rows, member_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
 from .access import exempt_query
 from .message_places import find_branches, load_current_path
 from .row_security import pass_policies
@@ -30,6 +30,7 @@ _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
 _MAX_MARKED_THREADS = 100  # with a tag, whose marks are searched for
 _MAX_OWN_THREADS = 1_000  # of an owner among others, whose marks are searched for
 _ANY_TIME = 2**62
+_IS_OWN, _IS_OWN_OR_SHARED = "t.owner = :owner", "(t.owner = :owner OR t.id IN :shared)"
 _COLUMNS = (
     "SELECT e.number, e.created_at, t.id AS thread_id, t.title, e.segment, e.depth, "
     "c.id AS checkpoint_id, c.name, c.description, c.message_id, c.segment AS at_segment, c.depth AS at_depth "
@@ -42,14 +43,14 @@ _SQLITE = (
     "CROSS JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
     "WHERE search_words MATCH :match AND w.rowid BETWEEN :first AND :last "
     "AND e.created_at >= :after AND e.created_at < :before "
-    "AND t.owner = :owner AND t.deleted_at IS NULL {tags} ORDER BY w.rowid DESC LIMIT :most"
+    "AND {owner} AND t.deleted_at IS NULL {tags} ORDER BY w.rowid DESC LIMIT :most"
 )
 _POSTGRESQL = (
     f"{_COLUMNS} FROM search_entry e "
     "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
     "JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
     "WHERE e.words @@ CAST(:match AS tsquery) AND e.created_at >= :after AND e.created_at < :before "
-    "AND t.owner = :owner AND t.deleted_at IS NULL {tags} "
+    "AND {owner} AND t.deleted_at IS NULL {tags} "
 )
 # PostgreSQL cannot tell how frequent words are together, and no index of words knows dates. Among the newest entries, or
 # those of the dates, frequent words are found in order; where these have too few, the index finds all of a rare one. The sum
@@ -76,8 +77,9 @@ def search(
     most = min(most, MAX_SEARCH_HITS)
     is_pending = search_queue.is_pending(connection)
     tags = tag_rows.match_tags(connection, owner, query.tags)
+    shared = member_rows.select_shared_ids(connection, owner)
     named = _find_tagged(connection, tags, _find_threads(connection, query, owner, this))
-    thread_ids = _find_own(connection, owner) if has_others and named is None else named  # not the matches of all others
+    thread_ids = _find_own(connection, owner, shared) if has_others and named is None else named  # not those of all others
     is_own = named is None and thread_ids is not None
     is_postgresql = connection.dialect.name == "postgresql"
     match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids)
@@ -89,6 +91,7 @@ def search(
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
         "most": most + 1,
+        **({"shared": shared} if shared else {}),
         **{f"tags{number}": group for number, group in enumerate(tags)},
     }
     has_dates = bool(query.before or query.after)
@@ -105,11 +108,12 @@ def _select_matches(
     is_postgresql = connection.dialect.name == "postgresql"
     if is_own and is_postgresql:  # which takes each mark for a frequent word, and would read all entries
         connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-    every = _write_statement(_POSTGRESQL_ALL if is_postgresql else _SQLITE, tag_count)
+    has_shared = "shared" in values
+    every = _write_statement(_POSTGRESQL_ALL if is_postgresql else _SQLITE, tag_count, has_shared)
     if not is_own and (is_postgresql or has_dates):
         newest, is_whole = (_limit_to_dates if has_dates else _limit_to_newest)(connection, values)
         statement = (_POSTGRESQL_DATED if has_dates else _POSTGRESQL_NEWEST) if is_postgresql else _SQLITE
-        found = connection.execute(_write_statement(statement, tag_count), newest).all()
+        found = connection.execute(_write_statement(statement, tag_count, has_shared), newest).all()
         if is_whole or len(found) == values["most"]:
             return found
     return connection.execute(every, {**values, **_EVERY_NUMBER}).all()
@@ -135,18 +139,19 @@ def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, thi
         return None
     found = {this} if this and THIS in query.places else set[str]()
     named = [list_words(place) for place in query.places if place != THIS]
-    for thread in thread_rows.select_threads(connection, owner, _MAX_THREADS) if named else ():
+    others = member_rows.select_shared(connection, owner, limit=_MAX_THREADS) if named else ()
+    for thread in [*thread_rows.select_threads(connection, owner, _MAX_THREADS), *others] if named else ():
         title = list_words(thread.title)
         if any(words and _contains(title, words) for words in named) and len(found) < _MAX_NAMED_THREADS:
             found.add(thread.id)
     return sorted(found)
 
 
-def _find_own(connection: sa.Connection, owner: str) -> list[str] | None:
-    """Return an owner's conversations, if they are few."""
+def _find_own(connection: sa.Connection, owner: str, shared: Sequence[str]) -> list[str] | None:
+    """Return an owner's conversations, and those that they are let into, if they are few."""
     table = schema.thread.c
     query = sa.select(table.id).where(table.owner == owner, table.deleted_at.is_(None)).limit(_MAX_OWN_THREADS + 1)
-    found = list(connection.scalars(query))
+    found = [*connection.scalars(query), *shared]
     return None if len(found) > _MAX_OWN_THREADS else found
 
 
@@ -159,11 +164,13 @@ def _find_tagged(connection: sa.Connection, tags: Sequence[Sequence[str]], threa
 
 
 @cache
-def _write_statement(statement: str, tag_count: int) -> sa.TextClause:
-    """Return a statement that also asks for so many tags."""
+def _write_statement(statement: str, tag_count: int, has_shared: bool) -> sa.TextClause:
+    """Return a statement that also asks for so many tags, or also finds shared conversations."""
     names = [f"tags{number}" for number in range(tag_count)]
     conditions = " ".join(map(_HAS_TAG.format, names))
-    return sa.text(statement.format(tags=conditions)).bindparams(*[sa.bindparam(name, expanding=True) for name in names])
+    text = statement.format(tags=conditions, owner=_IS_OWN_OR_SHARED if has_shared else _IS_OWN)
+    names += ["shared"] if has_shared else []
+    return sa.text(text).bindparams(*[sa.bindparam(name, expanding=True) for name in names])
 
 
 def _contains(title: Sequence[str], words: Sequence[str]) -> bool:

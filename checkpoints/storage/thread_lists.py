@@ -6,8 +6,9 @@ from itertools import islice
 
 import sqlalchemy as sa
 
+from ..limits import MAX_SHARED_THREADS
 from ..model import ListPlace, Thread
-from . import schema, tag_rows, thread_rows
+from . import member_rows, schema, tag_rows, thread_rows
 
 _ORDER = (schema.thread.c.pinned.desc(), schema.thread.c.updated_at.desc(), schema.thread.c.id)
 
@@ -23,7 +24,8 @@ def select_thread_portion(
 ) -> list[Thread]:
     """Return the next threads of the list after a place, whose titles contain all words (of small letters).
 
-    `archived` None: both kinds. `tags`: names, of which the threads have all.
+    `archived` None: both kinds. `tags`: names, of which the threads have all. Threads that the owner is let into have none,
+    and are not archived.
     """
     table = schema.thread.c
     conditions = [table.owner == owner, table.deleted_at.is_(None)]
@@ -35,7 +37,21 @@ def select_thread_portion(
     if words:
         conditions = [table.id.in_(_find_titles(connection, conditions, words, limit))]
     query = thread_rows.THREAD_COLUMNS.where(*conditions).order_by(*_ORDER).limit(limit)
-    return [thread_rows.parse_thread(row) for row in connection.execute(query)]
+    own = [thread_rows.parse_thread(row) for row in connection.execute(query)]
+    shared = [] if archived or tags else _select_shared(connection, owner, words, after, limit)
+    return sorted([*own, *shared], key=_place_thread)[:limit] if shared else own
+
+
+def _select_shared(
+    connection: sa.Connection, person: str, words: Sequence[str], after: ListPlace | None, limit: int
+) -> list[Thread]:
+    found = member_rows.select_shared_after(connection, person, after, MAX_SHARED_THREADS if words else limit)
+    return [each for each in found if all(word in each.title.casefold() for word in words)]
+
+
+def _place_thread(thread: Thread) -> tuple[bool, int, str]:
+    """Return what the list is sorted by, as `_ORDER` says it to the database."""
+    return not thread.pinned, -thread_rows.from_time(thread.updated_at), thread.id
 
 
 def _find_titles(
@@ -62,4 +78,6 @@ def select_changed_threads(connection: sa.Connection, owner: str, since: datetim
     table = schema.thread.c
     query = thread_rows.THREAD_COLUMNS.where(table.owner == owner, table.updated_at >= thread_rows.from_time(since))
     rows = connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))
-    return [thread_rows.parse_thread(row) for row in rows]
+    shared = member_rows.select_shared_since(connection, owner, since, limit)
+    found = [*map(thread_rows.parse_thread, rows), *shared]
+    return sorted(found, key=lambda each: (-thread_rows.from_time(each.updated_at), each.id))[:limit] if shared else found

@@ -14,6 +14,7 @@ from ..model import Branch, Json, Node, Thread
 from ..operation import OperationKind
 from ..run import RunState
 from . import schema
+from .access import find_access
 from .batches import select_in_batches
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -132,7 +133,18 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if row is None:
         raise ThreadNotFoundError(thread_id)
     place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
-    return LoadedThread(parse_thread(row), row.running, place, bool(row.has_states), row.attempt)
+    return LoadedThread(_show_thread(connection, parse_thread(row)), row.running, place, bool(row.has_states), row.attempt)
+
+
+def _show_thread(connection: sa.Connection, thread: Thread) -> Thread:
+    """Return a thread as the person who acts may see it."""
+    access = find_access(connection)
+    return thread if access is None or access.owner == thread.owner else hide_listing(thread)
+
+
+def hide_listing(thread: Thread) -> Thread:
+    """Return a thread without its place in the list of its owner: pins, the archive and tags are no member's business."""
+    return replace(thread, pinned=False, archived=False, tags=())
 
 
 def insert_thread(connection: sa.Connection, new: NewThread, now: datetime) -> LoadedThread:

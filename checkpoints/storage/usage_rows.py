@@ -21,6 +21,7 @@ _of_today = sa.select(sa.func.coalesce(sa.func.sum(_usage.input + _usage.output)
     _usage.owner == sa.bindparam("owner"), _usage.day == sa.bindparam("day")
 )
 _use_query = sa.select(_of_today.scalar_subquery(), run_rows.make_running_count())  # one statement: each send waits for it
+_use_query_of_person = sa.select(_of_today.scalar_subquery(), run_rows.make_asked_count())
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ def add_call(connection: sa.Connection, owner: str, now: int, model: str, counte
 
 def count_use(connection: sa.Connection, owner: str, now: int) -> tuple[int, int]:
     """Return the tokens that an owner has used on the day of a time, and the number of their running runs."""
-    tokens, runs = connection.execute(_use_query, {"owner": owner, "day": now // DAY}).one()
+    query = _use_query_of_person if find_access(connection) else _use_query
+    tokens, runs = connection.execute(query, {"owner": owner, "day": now // DAY}).one()
     return int(tokens), runs
 
 

@@ -36,6 +36,7 @@ _TABLES_OF_THREAD = (
     *(schema.checkpoint, schema.branch, schema.message, schema.segment),
     *(schema.candidate, schema.run, schema.rerun, schema.operation, schema.thread_tag, schema.state, schema.state_write),
     schema.share,
+    schema.thread_member,
 )
 _EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
 _MAX_CONDITIONS = 200  # in one statement

@@ -1,6 +1,7 @@
 """Erasure of a person: the account, and all that is theirs. It needs no exclusive use, so the file keeps its size.
 
 Their sessions end with the account. Their answers have to be stopped first: see people.admin.
+At what they did in conversations of others, a number takes the place of their name.
 """
 
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ def erase_person(database: Database, name: str) -> PersonErasure:
         person_rows.delete_links_of(connection, account.name)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))
         about = audit_rows.replace_name(connection, account.name)
+        person_rows.replace_person(connection, account.name, about)
         counts = {"threads": len(erased.threads.threads), "messages": erased.threads.messages}
         audit_rows.insert_entry(connection, datetime.now(UTC), AuditKind.PERSON_ERASED, counts, about=about)
     if database.kind == "sqlite":

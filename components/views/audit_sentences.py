@@ -13,6 +13,9 @@ KIND_LABELS: Final = {
     AuditKind.SHARE: N_("Links made"),
     AuditKind.SHARE_REVOKED: N_("Links revoked"),
     AuditKind.SHARE_OPENED: N_("Links opened"),
+    AuditKind.MEMBER: N_("People let into conversations"),
+    AuditKind.MEMBER_ROLE: N_("Roles in conversations"),
+    AuditKind.MEMBER_REMOVED: N_("People removed from conversations"),
     AuditKind.EXPORT: N_("Exports"),
     AuditKind.ERASE: N_("Erasures"),
     AuditKind.PERSON_ERASED: N_("People erased"),
@@ -24,6 +27,7 @@ KIND_LABELS: Final = {
     AuditKind.SETTINGS: N_("Settings of conversations"),
     AuditKind.MODEL: N_("Models connected"),
 }
+_MEMBER_ROLES: Final = {"editor": N_("may change it"), "reader": N_("may read it")}
 _ROLES: Final = {"admin": N_("Admin"), "member": N_("Member"), "reader": N_("Reader")}
 
 
@@ -116,6 +120,22 @@ def _describe_settings(detail: Mapping[str, Any], _about: str) -> str:
     return _("Changed settings of the conversation {thread}: {keys}", thread=detail["thread"], keys=keys)
 
 
+def _describe_member(detail: Mapping[str, Any], about: str) -> str:
+    values = {"name": about, "thread": detail["thread"], "role": _(_MEMBER_ROLES.get(detail["role"], detail["role"]))}
+    return _("Let {name} into the conversation {thread}: {role}", **values)
+
+
+def _describe_member_role(detail: Mapping[str, Any], about: str) -> str:
+    values = {"name": about, "thread": detail["thread"], "role": _(_MEMBER_ROLES.get(detail["role"], detail["role"]))}
+    return _("Changed the role of {name} in the conversation {thread}: {role}", **values)
+
+
+def _describe_removed_member(detail: Mapping[str, Any], about: str) -> str:
+    if detail["left"]:
+        return _("Left the conversation {thread}", thread=detail["thread"])
+    return _("Removed {name} from the conversation {thread}", name=about, thread=detail["thread"])
+
+
 def _name_role(role: str) -> str:
     return _(_ROLES.get(role, role))
 
@@ -130,6 +150,9 @@ _WRITERS: Final[Mapping[AuditKind, Callable[[Mapping[str, Any], str], str]]] = {
         if about
         else _("A link was opened for the first time")
     ),
+    AuditKind.MEMBER: _describe_member,
+    AuditKind.MEMBER_ROLE: _describe_member_role,
+    AuditKind.MEMBER_REMOVED: _describe_removed_member,
     AuditKind.EXPORT: _describe_export,
     AuditKind.ERASE: _describe_erasure,
     AuditKind.PERSON_ERASED: _describe_erased_person,

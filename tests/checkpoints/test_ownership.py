@@ -27,6 +27,8 @@ from checkpoints import (
     UnownedStatementError,
     act_for,
 )
+from checkpoints.members import Members
+from checkpoints.model import ThreadRole
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.shares import NewShare, Shares
 from checkpoints.storage import schema
@@ -40,7 +42,7 @@ TELLING = ("belongs_to_another", "read_files", "open_link")  # that an id is tak
 CHOSEN_IDS = ("save_prompt",)  # an id that is taken is refused
 METHODS = [
     pytest.param(kind, name, id=f"{kind.__name__}.{name}")
-    for kind in (Store, Runs, Tags, SavedPrompts, Shares)
+    for kind in (Store, Runs, Tags, SavedPrompts, Shares, Members)
     for name, _ in inspect.getmembers(kind, inspect.isfunction)
     if not name.startswith("_") and name not in (*OF_THE_SERVER, *TELLING, *CHOSEN_IDS)
 ]
@@ -83,6 +85,8 @@ def map_arguments(ids: Things, thread_id: str) -> Mapping[str, Any]:
         **dict.fromkeys(("archived", "pinned"), True),
         **dict.fromkeys(("count", "last", "before", "version"), 1),
         **dict.fromkeys(("since", "now"), datetime(2020, 1, 1, tzinfo=UTC)),
+        "person": "carol",
+        "role": ThreadRole.READER,
         "fill": lambda _: None,
         "is_wanted": lambda _: True,
     }

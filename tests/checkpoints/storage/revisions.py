@@ -4,6 +4,10 @@ import sqlalchemy as sa
 
 _REVERSALS = {
     "0025": [f"ALTER TABLE {name} DROP COLUMN error_sentence" for name in ("run", "candidate")],
+    "0023": [
+        "DROP TABLE thread_member",
+        *(f"ALTER TABLE {name} DROP COLUMN person" for name in ("operation", "message", "run")),
+    ],
     "0022": ["DROP TABLE usage", "ALTER TABLE channel_value DROP COLUMN owner"],
     "0021": ["DROP TABLE audit_entry", "DROP TABLE share"],
     "0020": ["DROP TABLE identity"],
@@ -52,7 +56,9 @@ def revert_schema(connection: sa.Connection, revision: str) -> None:
 
 
 def _drop_policies(connection: sa.Connection) -> None:
-    for (table,) in connection.exec_driver_sql("SELECT tablename FROM pg_policies").all():
-        connection.exec_driver_sql(f"DROP POLICY owned ON {table}")
+    for (table,) in connection.exec_driver_sql("SELECT DISTINCT tablename FROM pg_policies").all():
+        for policy in ("owned", "kept"):
+            connection.exec_driver_sql(f"DROP POLICY IF EXISTS {policy} ON {table}")
         connection.exec_driver_sql(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY")
-    connection.exec_driver_sql("DROP FUNCTION owns_thread")
+    for name in ("owns_thread", "sees_thread", "changes_thread", "is_member"):
+        connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {name}")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import EVERYBODY, Database, Store, StoreUnavailableError, act_for
+from checkpoints import EVERYBODY, Database, Store, StoreUnavailableError, ThreadNotFoundError, act_for
 from checkpoints.accounts import Accounts, Role
 from checkpoints.audit_entry import AuditKind
 from checkpoints.audit_log import AuditLog
+from checkpoints.model import ThreadRole
 from checkpoints.storage import schema, usage_rows
 from checkpoints.storage.postgresql import POOL_SIZE
 from checkpoints.storage.value_rows import Value, insert_values
@@ -27,6 +28,8 @@ OPEN = {  # to everybody, and why
 }
 STATE_ID = "1f0c9b2e-0000-6000-8000-000000000000"
 OWNERS = ("ann", "bob")
+MEMBERS = {"ann": ("eve", "fay"), "bob": ("gil", "hal")}  # of their conversations: an editor, and a reader
+OF_THREADS = ("segment", "message", "branch", "checkpoint", "operation", "state", "state_write", "run", "candidate", "rerun")
 
 
 @dataclass
@@ -58,10 +61,20 @@ def town(postgres: Postgres) -> Iterator[Town]:
     for each in OWNERS:
         _put_state(store, each, things[each].thread)
         _put_rows_of_the_door(store, each, things[each].thread)
+    for each, (editor, reader) in MEMBERS.items():
+        with act_for(each):
+            _let_in(store, things[each].thread, editor, ThreadRole.EDITOR)
+            _let_in(store, things[each].thread, reader, ThreadRole.READER)
     yield Town(store, things["ann"], things["bob"])
     worker.leave()
     database.close()
     postgres.drop(address)
+
+
+def _let_in(store: Store, thread_id: str, person: str, role: ThreadRole) -> None:
+    row = {"thread_id": thread_id, "person": person, "role": role, "added_by": "x", "added_at": 0}
+    with store.database.begin_write() as connection:
+        connection.execute(sa.insert(schema.thread_member).values(row))
 
 
 def _put_state(store: Store, owner: str, thread_id: str) -> None:
@@ -129,6 +142,38 @@ def test_nobody_writes_a_row_for_somebody_else(town: Town) -> None:
     statement = f"INSERT INTO segment (thread_id, fork_depth) VALUES ('{town.ann.thread}', -1)"
     with pytest.raises(StoreUnavailableError), act_for("bob"), town.store.database.begin_write() as connection:
         connection.exec_driver_sql(statement)
+
+
+@pytest.mark.parametrize("person", MEMBERS["ann"])
+@pytest.mark.parametrize("table", _list_tables())
+def test_a_member_finds_the_rows_of_that_conversation_alone(town: Town, table: str, person: str) -> None:
+    shared = table in ("thread", *OF_THREADS)
+    assert town.count(table, person) == (town.count(table, "ann") if shared else int(table == "thread_member"))
+
+
+@pytest.mark.parametrize("table", ["thread", *OF_THREADS, "thread_member"])
+def test_a_reader_changes_no_row_of_it(town: Town, table: str) -> None:
+    column = next(iter(schema.metadata.tables[table].c)).name
+    with act_for("fay"):
+        with pytest.raises(StoreUnavailableError), town.store.database.begin_write() as connection:
+            connection.exec_driver_sql(f"UPDATE {table} SET {column} = {column}")
+        if table != "thread_member":  # they may leave
+            with town.store.database.begin_write() as connection:
+                assert connection.exec_driver_sql(f"DELETE FROM {table}").rowcount == 0
+
+
+def test_an_editor_changes_rows_and_lets_nobody_in(town: Town) -> None:
+    with act_for("eve"):
+        with town.store.database.begin_write() as connection:
+            for table in ("thread", *OF_THREADS):
+                column = next(iter(schema.metadata.tables[table].c)).name
+                count = connection.exec_driver_sql(f"UPDATE {table} SET {column} = {column}").rowcount
+                assert count == town.count(table, "ann"), table
+            assert connection.exec_driver_sql("DELETE FROM thread").rowcount == 0
+        with pytest.raises(StoreUnavailableError):
+            _let_in(town.store, town.ann.thread, "ivy", ThreadRole.READER)
+        with pytest.raises(ThreadNotFoundError):
+            _let_in(town.store, town.bob.thread, "eve", ThreadRole.EDITOR)
 
 
 def test_an_owner_is_forgotten_with_the_transaction(town: Town) -> None:
