@@ -18,7 +18,9 @@ KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMar
 numbers = st.integers(0, MAX_NUMBER)
 sources = st.lists(texts, max_size=3).map(tuple)
 marks: st.SearchStrategy[Mark] = st.one_of(
-    st.builds(MoveMark, position=numbers, removed=numbers, sources=sources, before=numbers, after=numbers, last=texts, head=texts),
+    st.builds(
+        MoveMark, position=numbers, removed=numbers, sources=sources, before=numbers, after=numbers, last=texts, head=texts
+    ),
     st.builds(MoveMark, position=numbers, removed=numbers, sources=sources),
     st.builds(SummaryMark, removed=numbers, before=numbers, after=numbers, last=texts, head=texts, sources=sources),
     st.builds(QuestionMark, st.builds(CallKey, texts, texts)),
