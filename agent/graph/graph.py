@@ -34,6 +34,7 @@ from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
 from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
+from agent.models.request_bodies import prepare_entries
 from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
@@ -171,15 +172,20 @@ class _ModelNode:
             """Return what fits, its messages with numbers, and those as providers take them."""
             request = _fit_request(state["messages"], source, max_tokens, with_tools=bool(offered))
             messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
-            return request, messages, load_attachments(messages, context.read_files, refused)
+            sent = restore_reasoning(load_attachments(messages, context.read_files, refused), source, model.chat)
+            return request, messages, sent
+
+        def build_long() -> tuple[ModelRequest, Sequence[AnyMessage], list[AnyMessage]]:
+            built = build()
+            prepare_entries(model.chat, built[-1])
+            return built
 
         # A long path takes hundreds of milliseconds, and other conversations would wait.
-        request, messages, sent = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build)
+        request, messages, sent = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)
         # The requested model; the answer's metadata names the one that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
         context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
         with self.refused_files.track_refusals(model, messages):
-            sent = restore_reasoning(sent, source, model.chat)
             answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), sent, context)
         answer = _make_ids_unique(answer, context.recorder)
         answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}

@@ -1,8 +1,10 @@
 """Bodies of requests for OpenAI's client. The JSON of a message that goes to the model again is not written again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from langchain_core.messages import BaseMessage
 
 
 class KeptEntry(dict[str, Any]):
@@ -17,6 +19,14 @@ class KeptEntry(dict[str, Any]):
         except AttributeError:
             self._json = _to_json(self)
             return self._json
+
+
+def prepare_entries(chat: Any, messages: Sequence[BaseMessage]) -> None:
+    """Convert a request's messages and write their JSON, where their model keeps both. On a thread, the loop is spared."""
+    if getattr(chat, "keeps_entries", False) and not chat.use_responses_api:
+        for entry in chat._get_request_payload(list(messages))["messages"]:
+            if isinstance(entry, KeptEntry):
+                entry.to_json()
 
 
 def write_body(body: Mapping[str, Any]) -> bytes:

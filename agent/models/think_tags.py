@@ -7,6 +7,7 @@ text before it is reasoning (vllm-project/vllm#12999, ggml-org/llama.cpp#11861).
 import re
 from dataclasses import dataclass
 
+MAX_QUOTED_TAGS = 1_000  # before a tag that ends reasoning; an answer with more has no reasoning before it
 TAG_NAMES = ("think", "thinking", "thought")
 _OPENINGS = tuple(f"<{name}>" for name in TAG_NAMES)
 _CLOSINGS = tuple(f"</{name}>" for name in TAG_NAMES)
@@ -34,6 +35,7 @@ class ThinkSplitter:
         self._takes_lone_tag = True
         self._passed_texts: list[str] = []  # while no tag has decided
         self._quotes = _QuoteTracker()  # over these texts
+        self._quoted_tags = 0
 
     def expect_no_lone_tag(self) -> None:
         """Take a closing tag without an opening one as text from now on: the reasoning comes in a field of its own."""
@@ -85,6 +87,9 @@ class ThinkSplitter:
                 thought, passed = self._pending[:tracked], "".join(self._passed_texts)
                 self._state, self._pending = "closed", self._pending[found.end() :]
                 return SplitPiece(self._take_text_after_tag(), thought, passed)
+            self._quoted_tags += 1
+            if self._quoted_tags > MAX_QUOTED_TAGS:
+                return SplitPiece(self._end())
         text = self._pending[: len(self._pending) - _count_held_chars(self._pending, (*_OPENINGS, *_CLOSINGS))]
         self._quotes.add(text[tracked:])  # a tag that is held begins where the text ends
         self._passed_texts.append(text)

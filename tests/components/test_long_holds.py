@@ -4,11 +4,8 @@ A busy machine makes no step longer. One call for each message would be beyond t
 """
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import cache
-from unittest.mock import patch
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -21,6 +18,7 @@ from components.routes.export_download import EXPORT_FORMATS, _write_export
 from components.services import Services
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
+from tests.loop_steps import counting_step_calls
 
 MESSAGES, MAX_STEP_CALLS = 2_000, 500
 Work = Callable[[Services, str], Awaitable[object]]
@@ -30,27 +28,6 @@ Work = Callable[[Services, str], Awaitable[object]]
 def write_file(messages: int) -> bytes:
     turn: list[BaseMessage] = [HumanMessage("And **then**?"), AIMessage("So:\n\n- it\n- went\n- on")]
     return shapes.following(turn * (messages // 2)).encode()
-
-
-@contextmanager
-def counting_steps() -> Iterator[list[int]]:
-    """Count the calls of functions in each step of the loop, which runs on this thread."""
-    steps, run = [0], asyncio.Handle._run
-
-    def run_counted(handle: asyncio.Handle) -> None:
-        steps.append(0)
-        run(handle)
-
-    def count(_frame: object, event: str, _argument: object) -> None:
-        steps[-1] += event in ("call", "c_call")
-
-    before = sys.getprofile()
-    with patch.object(asyncio.Handle, "_run", run_counted):
-        sys.setprofile(count)
-        try:
-            yield steps
-        finally:
-            sys.setprofile(before)
 
 
 async def import_file(services: Services, _: str) -> None:
@@ -75,7 +52,7 @@ def test_no_step_of_the_loop_is_as_long_as_a_conversation_and_its_progress_is_to
             thread_id = transfer.import_thread(services.store, document).result
             write_file(MESSAGES + 2)  # that of an import, before the steps are counted
             long_requests._report.set(told.append)
-            with counting_steps() as steps:
+            with counting_step_calls() as steps:
                 await work(services, thread_id)
             assert max(steps) <= MAX_STEP_CALLS
             assert any(each.total and each.total >= MESSAGES and 0 < each.done < MESSAGES for each in told)

@@ -28,6 +28,7 @@ from tests.agent.running import model_at, running, tool
 from tests.agent.tools.test_approval import decide, results
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
+from tests.loop_steps import MAX_BUSY_STEP_SECONDS, timing_steps
 from tests.servers import Server as Waymark
 
 pytestmark = pytest.mark.slow
@@ -106,25 +107,26 @@ def test_arguments_arrive_whatever_they_are_called() -> None:
 
 def test_a_result_of_50_mb_in_one_line_is_cut_as_it_is_read_and_holds_nothing_up() -> None:
     async def story(offered: Offered) -> None:
-        pauses: list[float] = []
-        watch = asyncio.create_task(watch_loop(pauses))
-        text = await offered.call("fake__flood", megabytes=50)
-        watch.cancel()
+        with timing_steps() as steps:
+            text = await offered.call("fake__flood", megabytes=50)
         assert text.startswith("x" * mcp.MAX_REMOTE_RESULT_CHARS)
         assert len(text) < mcp.MAX_REMOTE_RESULT_CHARS + 100
         assert "cut: the whole result has 1" in text or "cut: the whole result has 5" in text
-        assert max(pauses) < 0.5
+        assert steps.longest.seconds < MAX_BUSY_STEP_SECONDS, steps.longest
         assert await offered.call("fake__add", a=1, b=2) == "3"
 
     play(story, FAKE)
 
 
-async def watch_loop(pauses: list[float]) -> None:
-    """Note the processor's time of each turn of the loop: it does not depend on how busy the machine is."""
-    while True:
-        before = time.thread_time()
-        await asyncio.sleep(0)
-        pauses.append(time.thread_time() - before)
+def test_lines_of_brackets_hold_nothing_up() -> None:
+    line = '{"jsonrpc":"2.0","id":0,"result":{"content":[' + "[]," * 160_000 + "[]]}}\n"
+
+    async def story(offered: Offered) -> None:
+        with timing_steps() as steps:
+            assert await offered.call("fake__chatter", line=line, count=10) == "done"
+        assert steps.longest.seconds < MAX_BUSY_STEP_SECONDS, steps.longest
+
+    play(story, FAKE)
 
 
 def test_a_call_ends_soon_after_an_answer_that_is_no_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
