@@ -1,11 +1,15 @@
 """Whatever runs, interrupts, restores, undos and branches follow one another: every channel is what a plain model says."""
 
 import copy
+import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.graph import START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
 
@@ -14,6 +18,7 @@ from checkpoints.graph_states import WaymarkSaver
 from checkpoints.upkeep import verification
 from tests.checkpoints.graph_states.graphs import (
     Channels,
+    Graph,
     answer,
     ask,
     look,
@@ -25,17 +30,35 @@ from tests.checkpoints.graph_states.graphs import (
 )
 from tests.rounds import given_examples
 
-QUESTIONS = ["hello", "tool", "mark", "forget", "approve", "long " * 40]
+QUESTIONS = ["hello", "tool", "mark", "forget", "approve", "recall", "long " * 40]
 ACTIONS = ["ask"] * 4 + ["save", "restore", "keep", "fork", "switch", "undo", "undo", "redo", "restart", "update"]
 STEPS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 63)), min_size=3, max_size=14)
 
 
+def make_remembering_graph(saver: WaymarkSaver) -> Graph:
+    """Make the graph of the other tests, with one below it that remembers how often it was called."""
+    inner = StateGraph(Channels).add_node("count", lambda state: {"count": state.get("count", 0) + 1})
+    memory = inner.add_edge(START, "count").compile(checkpointer=True)
+
+    def answer_or_recall(state: Channels) -> Channels:
+        if state["messages"][-1].text == "recall":
+            return recall(state, memory.invoke({"notes": ["called"]})["count"])
+        return answer(state)
+
+    return make_graph(saver, answer_or_recall)
+
+
+def recall(state: Channels, calls: int) -> Channels:
+    return {"messages": [AIMessage(f"Call {calls}.")], "count": state.get("count", 0) + 1}
+
+
 @dataclass(frozen=True)
 class Snapshot:
-    """The channels at one moment, and whether an answer is waited for."""
+    """The channels at one moment, how often the graph below was called, and whether an answer is waited for."""
 
     values: Channels = field(default_factory=dict)
     is_waiting: bool = False
+    calls: int = 0
 
     def apply(self, new: Channels) -> "Snapshot":
         """Return what follows when the reducers have seen the values of a node. The old snapshot stays."""
@@ -45,18 +68,25 @@ class Snapshot:
             found["messages"] = add_messages(values.get("messages", []), new["messages"])
         found["notes"] = [*values.get("notes", []), *new.get("notes", [])]
         found["files"] = merge(values.get("files", {}), new.get("files", {}))
-        return Snapshot({name: value for name, value in found.items() if value is not None})  # type: ignore[arg-type]
+        kept: Any = {name: value for name, value in found.items() if value is not None}
+        return Snapshot(kept, calls=self.calls)
 
     def ask(self, question: str) -> "Snapshot":
-        asked = Snapshot(copy.deepcopy(self.values)).apply({"messages": [HumanMessage(question)]})
+        asked = self.copy().apply({"messages": [HumanMessage(question)]})
         if question == "approve":
             return replace(asked, is_waiting=True)
+        if question == "recall":
+            return replace(asked.apply(recall(asked.values, self.calls + 1)), calls=self.calls + 1)
         found = asked.apply(answer(asked.values))
         return found.apply(look(found.values)) if question == "tool" else found
 
     def resume(self, word: str) -> "Snapshot":
         count = self.values.get("count", 0) + 1
-        return Snapshot(copy.deepcopy(self.values)).apply({"messages": [AIMessage(f"You said {word}.")], "count": count})
+        return self.copy().apply({"messages": [AIMessage(f"You said {word}.")], "count": count})
+
+    def copy(self) -> "Snapshot":
+        """Return the same at rest: nodes may change messages in place."""
+        return Snapshot(copy.deepcopy(self.values), calls=self.calls)
 
 
 @dataclass(frozen=True)
@@ -77,8 +107,9 @@ class Position:
 class Comparison:
     """A conversation of a graph beside its model."""
 
-    def __init__(self) -> None:
-        self.store = Store(Database.in_memory())
+    def __init__(self, open_database: Callable[[], Database] | None = None) -> None:
+        self._open_database = open_database
+        self.store = Store(open_database() if open_database else Database.in_memory())
         self.restart(0)
         ask(self.graph, "t", "hello")
         branch = self.store.get_thread("t").branch_id
@@ -96,8 +127,12 @@ class Comparison:
         self.undone.clear()
 
     def restart(self, _: int) -> None:
+        """Begin with an empty memory; a file is opened again."""
+        if self._open_database:
+            self.store.database.close()
+            self.store = Store(self._open_database())
         self.saver = WaymarkSaver(self.store)
-        self.graph = make_graph(self.saver)
+        self.graph = make_remembering_graph(self.saver)
 
     def ask(self, which: int) -> None:
         here = self.now.here
@@ -112,7 +147,7 @@ class Comparison:
     def update(self, which: int) -> None:
         if not self.now.here.is_waiting:
             self.graph.update_state(make_config("t"), {"count": which}, as_node="look")
-            self._change(self.now.move(Snapshot(copy.deepcopy(self.now.here.values)).apply({"count": which})))
+            self._change(self.now.move(self.now.here.copy().apply({"count": which})))
 
     def save(self, _: int) -> None:
         if self.now.here.values.get("messages"):
@@ -172,7 +207,16 @@ def say(message: BaseMessage) -> tuple[Any, ...]:
 
 @given_examples(25, 2_000, STEPS)
 def test_a_graph_is_always_what_the_plain_model_is(steps: list[tuple[str, int]]) -> None:
-    comparison = Comparison()
+    take_steps(Comparison(), steps)
+
+
+@given_examples(2, 500, STEPS)
+def test_so_it_is_in_a_file_that_is_closed_and_opened_on_the_way(steps: list[tuple[str, int]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        take_steps(Comparison(lambda: Database.open_file(Path(folder) / "data" / "waymark.db")), steps)
+
+
+def take_steps(comparison: Comparison, steps: list[tuple[str, int]]) -> None:
     for action, which in steps:
         getattr(comparison, action)(which)
         comparison.check()
