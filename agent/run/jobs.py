@@ -1,7 +1,7 @@
 """Jobs: how to drive a run, for a process that did not begin it. A job is on the run's row, as JSON."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from agent.run.compaction import SummaryScope
@@ -38,7 +38,8 @@ class RunJob:
 
     @classmethod
     def parse(cls, text: str) -> "RunJob":
-        found: dict[str, Any] = serde.parse_leniently(text)
+        known = {each.name for each in fields(cls)}  # a newer version, which serves beside this one, may write more
+        found: dict[str, Any] = {name: value for name, value in serde.parse_leniently(text).items() if name in known}
         decision, scope = found.pop("decision", None), found.pop("scope", None)
         return cls(
             decision=None if decision is None else Decision(**decision),

@@ -1,7 +1,4 @@
-"""A database: its connections, its transactions, and its outages.
-
-sqlite.py and postgresql.py contain their parts. All code above is the same for both.
-"""
+"""A database: its connections, its transactions, and its outages. sqlite.py and postgresql.py contain their parts."""
 
 import errno
 import logging
@@ -165,9 +162,10 @@ class Database(OwnedDatabase):
         try:
             with database.begin_read() as connection:
                 found = migrations.read_revision(connection)
+                is_usable = found is not None and migrations.is_usable(connection, found)
             if found is None:
                 raise StoreUnavailableError(sentence("{name} is a database of something else; it was not used.", name=name))
-            if found != migrations.NEWEST_REVISION:
+            if not is_usable:
                 migrations.check_revision(found, name)
                 raise StoreUnavailableError(
                     sentence("{name} was written by an older Waymark: start this one on it once.", name=name)

@@ -1,8 +1,13 @@
-"""The revisions of the schema: a database is recognised, and made, migrated or left unchanged."""
+"""The revisions of the schema: a database is recognised, and made, migrated or left unchanged.
+
+A revision has a kind. Servers of the revision before may go on beside one that expands, and none beside one that contracts.
+"""
 
 import os
 import sqlite3
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -10,8 +15,15 @@ from ...errors import StoreInUseError, StoreUnavailableError
 from ...sentence import sentence
 from .. import postgresql, schema, sqlite
 
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
+
 FOLDER = Path(__file__).parent
 _MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
+LOCK_NOT_AVAILABLE = "55P03"
+MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
+MAX_LOCK_TRIES = 30
+_LOCK_PAUSE_SECONDS = 0.5
 NEWEST_REVISION = "0025"  # the newest file in versions/; a test compares the two
 _REVISION_TABLE = (  # as Alembic makes it
     "CREATE TABLE alembic_version "
@@ -29,7 +41,7 @@ def upgrade_schema(engine: sa.Engine, path: Path | None = None) -> None:
         # In this order: if another process makes the tables in between, the revision shows it.
         tables = sa.inspect(connection).get_table_names()
         found = read_revision(connection)
-        if found == NEWEST_REVISION:
+        if found is not None and is_usable(connection, found):
             return
         if found is None and tables:
             raise StoreUnavailableError(_describe_foreign(name))
@@ -69,6 +81,15 @@ def read_revision(connection: sa.Connection) -> str | None:
     return found
 
 
+def is_usable(connection: sa.Connection, revision: str) -> bool:
+    """Return whether this is the own revision, or a newer one beside which this version of Waymark may serve."""
+    if revision <= NEWEST_REVISION or connection.dialect.name != "postgresql":
+        return revision == NEWEST_REVISION
+    columns = {column["name"] for column in sa.inspect(connection).get_columns("alembic_version")}
+    oldest = connection.scalar(sa.text("SELECT oldest_beside FROM alembic_version")) if "oldest_beside" in columns else None
+    return oldest is not None and oldest <= NEWEST_REVISION
+
+
 def check_revision(revision: str, name: object) -> None:
     if not (FOLDER / "versions" / f"{revision}.py").exists():
         raise StoreUnavailableError(
@@ -89,9 +110,26 @@ def _create_newest(engine: sa.Engine) -> None:
 
 
 def run_migrations(engine: sa.Engine) -> None:
-    """Run the migrations that the database has not seen."""
+    """Run the migrations that the database has not seen. Raises `StoreInUseError` where they need it alone.
+
+    Beside servers they wait for no lock for long, since everybody else would wait behind them: they are tried again.
+    """
+    for _ in range(1, MAX_LOCK_TRIES):
+        try:
+            _migrate(engine)
+        except sa.exc.OperationalError as error:
+            if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+                raise
+            time.sleep(_LOCK_PAUSE_SECONDS)
+        else:
+            return
+    _migrate(engine)
+
+
+def _migrate(engine: sa.Engine) -> None:
     from alembic import command  # noqa: PLC0415  (0.4 s that only a migration pays)
     from alembic.config import Config  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
@@ -100,10 +138,24 @@ def run_migrations(engine: sa.Engine) -> None:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_MAX_WAIT_SECONDS}s'")
             postgresql.allow_long_pauses(connection)
             connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
-            if read_revision(connection) not in (None, NEWEST_REVISION):
+            found = read_revision(connection)
+            script = ScriptDirectory.from_config(config)
+            oldest = _find_oldest_beside(script)
+            if found is not None and found < oldest:
                 _keep_servers_out(connection)
+            elif found is not None:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(MAX_LOCK_SECONDS * 1000)}")
         config.attributes.update(connection=connection, metadata=schema.metadata)
         command.upgrade(config, "head")
+        if engine.dialect.name == "postgresql":
+            connection.exec_driver_sql("ALTER TABLE alembic_version ADD COLUMN IF NOT EXISTS oldest_beside VARCHAR(32)")
+            connection.execute(sa.text("UPDATE alembic_version SET oldest_beside = :oldest"), {"oldest": oldest})
+
+
+def _find_oldest_beside(script: "ScriptDirectory") -> str:
+    """Return the oldest revision whose servers may go on beside the newest: all after it expand."""
+    newest_first = list(script.walk_revisions())
+    return next(each.revision for each in newest_first if getattr(each.module, "kind", "") != "expand")
 
 
 def _keep_servers_out(connection: sa.Connection) -> None:

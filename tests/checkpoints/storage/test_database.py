@@ -397,7 +397,7 @@ def test_who_lost_its_claim_to_another_server_writes_no_more(postgres: Postgres,
 
 
 def test_a_newer_schema_on_postgresql_is_refused_and_left_untouched(postgres: Postgres, postgres_url: str) -> None:
-    postgres.execute("UPDATE alembic_version SET version_num = '9999'", name_of(postgres_url))
+    postgres.execute("UPDATE alembic_version SET version_num = '9999', oldest_beside = '9999'", name_of(postgres_url))
     with pytest.raises(StoreUnavailableError, match=r"newer Waymark \(schema 9999\)"):
         Database.open_url(postgres_url)
     assert postgres.execute("SELECT version_num FROM alembic_version", name_of(postgres_url)) == [("9999",)]

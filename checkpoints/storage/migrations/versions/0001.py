@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+kind = "contract"
 
 
 def upgrade() -> None:

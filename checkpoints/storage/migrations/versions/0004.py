@@ -12,6 +12,7 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
+kind = "contract"
 
 BATCH_SIZE = 500  # operations
 

@@ -4,6 +4,7 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
+kind = "contract"
 
 
 def upgrade() -> None:

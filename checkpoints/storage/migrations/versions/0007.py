@@ -8,6 +8,7 @@ from alembic import op
 
 revision = "0007"
 down_revision = "0006"
+kind = "contract"
 
 
 def upgrade() -> None:

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0011"
 down_revision = "0010"
+kind = "contract"
 
 
 def upgrade() -> None:

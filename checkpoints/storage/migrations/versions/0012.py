@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0012"
 down_revision = "0011"
+kind = "contract"
 
 
 def upgrade() -> None:

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0017"
 down_revision = "0016"
+kind = "contract"
 
 
 def upgrade() -> None:

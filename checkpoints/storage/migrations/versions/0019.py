@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0019"
 down_revision = "0018"
+kind = "contract"
 
 
 def upgrade() -> None:

@@ -5,6 +5,7 @@ from alembic import op
 
 revision = "0020"
 down_revision = "0019"
+kind = "contract"
 
 
 def upgrade() -> None:

@@ -10,6 +10,7 @@ from alembic import op
 
 revision = "0022"
 down_revision = "0021"
+kind = "contract"
 _EVERYBODY = "current_setting('waymark.everybody', true) = 'on'"
 _OF_OWNER = f"owner = current_setting('waymark.owner', true) OR {_EVERYBODY}"
 # The conversations that the transaction has named are compared first: the function looks each other one up. A subquery would
