@@ -14,7 +14,7 @@ import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { Filters, useFilter } from "./filters.mjs";
 import { HistoryList } from "./history-list.mjs";
-import { layOutHistory } from "./layout.mjs";
+import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
 import { useOpening } from "./opening.mjs";
 import { listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
@@ -109,12 +109,12 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
     portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, _("Show earlier ({hidden})", { hidden: portion.hidden })),
   ];
   return [
-    h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
+    h(HistoryList, { key: "list", layout: isBare ? NO_LAYOUT : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
     selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose: opening.close }),
   ];
 }
 
-const NO_ROWS = { rows: [], edges: [], lanes: 1 };
+
 const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
 
 /** Open and close the form for a new checkpoint: by its button, its key or the palette. */
