@@ -132,6 +132,6 @@ def test_on_a_phone_going_to_a_place_closes_the_sheet(judging_server: Server, vi
     page.save("One")
     page.tab.get_by_role("button", name="History", exact=True).click()  # a save closes the sheet
     expect_accessible(page, "steps on a phone")
-    page.choose_at(page.checkpoint("One"), "Show")
+    page.press("One", "Show One")
     expect(page.tab.get_by_role("complementary", name="History")).not_to_be_in_viewport()
     expect(marked(page)).to_be_in_viewport()

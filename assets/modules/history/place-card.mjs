@@ -47,7 +47,7 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
     h(Description, { row }),
     h(Figures, { row }),
     row.kind === "checkpoint" && !row.item.isElsewhere && h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
-    h(PlaceButtons, { key: row.key, row, name, data, act, onShow, actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }), onRename: renaming.start }),
+    h(PlaceButtons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }), onRename: renaming.start }),
   );
 }
 
