@@ -3,12 +3,10 @@
  * Text goes where the composer keeps it (assets/modules/composer/unsent-messages.mjs): a draft, or with Enter a queued
  * message with its operation id, which the composer sends once.
  */
+
+/* The texts of this conversation that are not sent yet. */
 (function () {
   "use strict";
-  var MAX_FIELD_HEIGHT_PX = 240;
-  var field = document.querySelector(".composer textarea");
-  var button = document.querySelector(".send-button");
-  var queued = document.querySelector(".composer-queued");
   var thread = location.pathname.indexOf("/t/") === 0 ? location.pathname.slice(3) : "";
   try {
     thread = decodeURIComponent(thread);
@@ -33,15 +31,15 @@
     }
   }
 
-  function createOperationId() {
-    var bytes = crypto.getRandomValues(new Uint8Array(16));
-    return Array.prototype.map.call(bytes, function (byte) { return byte.toString(16).padStart(2, "0"); }).join("");
-  }
+  window.waymark.unsent = { read: read, store: store };
+})();
 
-  function setText(text) {
-    field.value = text;
-    showText();
-  }
+/* The field. */
+(function () {
+  "use strict";
+  var MAX_FIELD_HEIGHT_PX = 240;
+  var field = document.querySelector(".composer textarea");
+  var button = document.querySelector(".send-button");
 
   function showText() {
     button.setAttribute("aria-disabled", String(field.value.trim() === ""));
@@ -49,27 +47,45 @@
     field.style.height = Math.min(field.scrollHeight, MAX_FIELD_HEIGHT_PX) + "px";
   }
 
+  window.waymark.unsent.setText = function (text) {
+    field.value = text;
+    showText();
+  };
+  window.waymark.unsent.setText(window.waymark.unsent.read("draft") || "");
+  field.addEventListener("input", function () {
+    showText();
+    window.waymark.unsent.store("draft", field.value);
+  });
+})();
+
+/* Enter and the button. */
+(function () {
+  "use strict";
+  var unsent = window.waymark.unsent;
+  var field = document.querySelector(".composer textarea");
+  var queued = document.querySelector(".composer-queued");
+
+  function createOperationId() {
+    var bytes = crypto.getRandomValues(new Uint8Array(16));
+    return Array.prototype.map.call(bytes, function (byte) { return byte.toString(16).padStart(2, "0"); }).join("");
+  }
+
   function send() {
-    var before = read("queue") || {};
+    var before = unsent.read("queue") || {};
     var text = [before.text, field.value].filter(Boolean).join("\n\n");
     if (field.value.trim() === "" || before.files || field.value.trim()[0] === "/") return; // the composer knows the commands
-    if (!store("queue", { text: text, op: before.op || createOperationId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
-    setText("");
-    store("draft", "");
+    if (!unsent.store("queue", { text: text, op: before.op || createOperationId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
+    unsent.setText("");
+    unsent.store("draft", "");
     queued.hidden = false;
     queued.textContent = text;
   }
 
-  setText(read("draft") || "");
-  field.addEventListener("input", function () {
-    showText();
-    store("draft", field.value);
-  });
   field.addEventListener("keydown", function (event) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
     send();
   });
-  button.addEventListener("click", send);
+  document.querySelector(".send-button").addEventListener("click", send);
   if (matchMedia("(pointer: fine)").matches) field.focus();
 })();

@@ -7,8 +7,10 @@
  * 4. Puts stand-ins on window.waymark. Whichever is first, Dash or our modules, a stand-in waits for the module and then
  *    renders the real component.
  */
+/* 1. */
 (function () {
   "use strict";
+  var root = document.documentElement;
   var choice = "system";
   try {
     choice = localStorage.getItem("waymark.theme") || "system";
@@ -16,7 +18,6 @@
     choice = "system"; // storage is blocked: follow the system
   }
   var dark = choice === "dark" || (choice !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  var root = document.documentElement;
   root.setAttribute("data-bs-theme", dark ? "dark" : "light");
   root.setAttribute("data-theme-choice", choice);
   root.toggleAttribute("data-mac", /Mac|iP(hone|ad)/.test(navigator.platform)); // for the names of keys
@@ -33,7 +34,11 @@
       // storage is blocked: as at first
     }
   });
+})();
 
+/* 2. */
+(function () {
+  "use strict";
   var waymark = (window.waymark = { clientside: {}, isLeaving: false });
   waymark.leaveSession = function (isWanted) {
     waymark.isLeaving = true; // no socket is opened any more
@@ -50,15 +55,15 @@
   };
 
   var originalFetch = window.fetch;
-  var earlyReplies = {};
+  waymark.earlyReplies = {};
   window.fetch = function (address, options) {
-    var early = earlyReplies[address];
+    var early = waymark.earlyReplies[address];
     if (early) {
-      delete earlyReplies[address];
+      delete waymark.earlyReplies[address];
       return early;
     }
     var headers = new Headers((options || {}).headers);
-    headers.set("Waymark-Language", root.lang); // of this page, whatever was chosen since
+    headers.set("Waymark-Language", document.documentElement.lang); // of this page, whatever was chosen since
     try {
       headers.set("X-Waymark-Page-Key", localStorage.getItem("waymark.page-key") || "");
     } catch (error) {
@@ -69,11 +74,16 @@
       return reply;
     });
   };
+})();
 
+/* 3. */
+(function () {
+  "use strict";
+  var waymark = window.waymark;
   waymark.fetchEarly = function (address) {
-    earlyReplies[address] = window.fetch(address);
-    earlyReplies[address].catch(function () {}); // Dash reports it
-    return earlyReplies[address];
+    waymark.earlyReplies[address] = window.fetch(address);
+    waymark.earlyReplies[address].catch(function () {}); // Dash reports it
+    return waymark.earlyReplies[address];
   };
   waymark.layout = waymark.fetchEarly("/_dash-layout").then(function (reply) {
     var layout = reply.json();
@@ -83,6 +93,12 @@
     return layout;
   });
   waymark.layout.catch(function () {});
+})();
+
+/* 4. */
+(function () {
+  "use strict";
+  var waymark = window.waymark;
   var ready = new Promise(function (resolve) {
     waymark.provide = function (parts) {
       waymark.parts = parts;

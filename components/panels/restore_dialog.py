@@ -9,7 +9,8 @@ from dash import ClientsideFunction, Dash, Input, State, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
-from checkpoints import Removal, Store
+from agent.marks import MoveMark, SummaryMark
+from checkpoints import Message, Removal, Store
 from checkpoints.text import shorten_line
 from components import dialog, page_state
 from components.actions import Action, Answer
@@ -28,6 +29,7 @@ GUEST_TEXT = N_(
     "(LangGraph's Store)."
 )
 UNKNOWN_CHANNEL_TEXT = N_("(the graph has no such value any more)")
+BEGINNING = "beginning"  # as the `kind` of an action: before the first message
 MAX_QUOTE_CHARS = 120  # of the message that the dialog names
 
 
@@ -64,16 +66,29 @@ def dialogs() -> list[Component]:
 
 
 def find_target(store: Store, thread_id: str, fields: Mapping[str, Any]) -> RestoreTarget:
-    """Return the target that an action names. Of a user's message it is the message before it."""
+    """Return the target that an action names: of a user's message, the message before it."""
     if "checkpoint" in fields:
         checkpoint = store.get_checkpoint(thread_id, fields["checkpoint"])
         return RestoreTarget(checkpoint.name, checkpoint.message_count, checkpoint_id=checkpoint.id)
+    if fields.get("kind") == BEGINNING:
+        return RestoreTarget(_("Beginning"), 0)
     message = store.get_message(thread_id, fields["message"])
-    text = "" if message.damaged else shorten_line(str(message.langchain.text), MAX_QUOTE_CHARS)
+    text = _name_message(message)
     if is_user_question(message):
         return RestoreTarget(text, message.depth, message_id=message.parent_id, is_asked_again=True)
     last = store.find_last_result(thread_id, message)
     return RestoreTarget(text, last.depth + 1, message_id=last.id)
+
+
+def _name_message(message: Message) -> str:
+    """Name a message as the page does. The text of a note is for the model."""
+    if message.damaged:
+        return ""
+    if MoveMark.of(message) is not None:
+        return _("Agent went back")
+    if SummaryMark.of(message) is not None:
+        return _("Summary")
+    return shorten_line(str(message.langchain.text), MAX_QUOTE_CHARS)
 
 
 def build_restore_question(
@@ -154,13 +169,19 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     target, removal = await services.read_snapshot(_read_target, services.store, thread_id, action.fields)
     channels = await services.read_snapshot(_read_channel_changes, services, thread_id, target)
     running = thread_id in await services.read_snapshot(services.runs.list_running_threads)
-    title = _("Restore this checkpoint?") if target.checkpoint_id else _("Restore to this message?")
+    title = _name_question(target)
     set_properties(f"{Ids.DIALOG}-title", {"children": title})
     set_properties(Ids.KEEP_BRANCH, {"value": False})
     has_states = await services.read_snapshot(services.store.has_states, thread_id)
     question = build_restore_question(target, removal, running=running, has_states=has_states, channels=channels)
     dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
     return Answer()
+
+
+def _name_question(target: RestoreTarget) -> str:
+    if target.checkpoint_id:
+        return _("Restore this checkpoint?")
+    return _("Restore to this message?") if target.message_id or target.is_asked_again else _("Restore to the beginning?")
 
 
 async def _confirm_restore(services: Services, action: Action) -> Answer:

@@ -17,6 +17,7 @@ from components.views import operations
 from components.widgets import Icon, build_menu_item
 from words import N_, _
 
+UNDO_KEYS, REDO_KEYS = "Alt+Z", "Shift+Alt+Z"  # with Control, on a Mac with Command (assets/modules/page/keys.mjs)
 STOP_FIRST_HINT = N_("Stop the running answer first")
 
 
@@ -30,12 +31,12 @@ class Ids(StrEnum):
 
 def bar_buttons() -> list[Component]:
     """Build the buttons of the bar itself."""
-    undo = _build_button("arrow-counterclockwise", Ids.UNDO, _("Undo last change"))
-    return [undo, _build_button("arrow-clockwise", Ids.REDO, _("Redo"), class_name="when-roomy")]
+    undo = _build_button("arrow-counterclockwise", Ids.UNDO, _("Undo last change"), UNDO_KEYS)
+    return [undo, _build_button("arrow-clockwise", Ids.REDO, _("Redo"), REDO_KEYS, class_name="when-roomy")]
 
 
-def _build_button(icon: str, identifier: str, name: str, class_name: str | None = None) -> Component:
-    named: Any = {"aria-label": name}
+def _build_button(icon: str, identifier: str, name: str, keys: str, class_name: str | None = None) -> Component:
+    named: Any = {"aria-label": name, "aria-keyshortcuts": f"Control+{keys} Meta+{keys}"}
     return html.Button(Icon(name=icon), id=identifier, className=class_name, title=name, disabled=True, **named)
 
 
@@ -96,8 +97,8 @@ def _describe_buttons(
     if run and run.state is RunState.RUNNING:
         return True, _(STOP_FIRST_HINT), True, _(STOP_FIRST_HINT), is_empty, shown_state
     undo_title, redo_title = (
-        _("Undo {undo}", undo=undo) if undo else _("Nothing to undo"),
-        _("Redo {redo}", redo=redo) if redo else _("Nothing to redo"),
+        _("Undo {undo} (Ctrl+Alt+Z)", undo=undo) if undo else _("Nothing to undo"),
+        _("Redo {redo} (Ctrl+Alt+Shift+Z)", redo=redo) if redo else _("Nothing to redo"),
     )
     return undo is None, undo_title, redo is None, redo_title, is_empty, shown_state
 

@@ -167,3 +167,18 @@ def test_the_menu_of_a_message_far_up_can_be_pressed(talked: Page, fake_openai: 
     talked.tab.get_by_role("menuitem", name="Summarise from here").click()  # refused where something lies above it
     talked.confirm("Summarise")
     expect(talked.log).to_contain_text("Anna asked for it.")
+
+
+def test_the_place_of_a_summary_is_restored_by_its_key(talked: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Anna is 41."), Say("Nobody."))
+    summarise(talked)
+    expect(talked.notice).to_contain_text("4 messages summarised")
+    left = len(talked.messages())
+    talked.say("Who else?")
+    talked.select(talked.tab.locator(".place-move"))
+    talked.tab.keyboard.press("r")
+    expect(talked.dialog).to_contain_text("Go back to “Summary”")
+    expect(talked.dialog).to_contain_text("2 messages will be removed from the conversation.")
+    talked.confirm("Restore")
+    talked.expect_messages(left)
+    expect(talked.tab.locator("details.summary")).to_be_visible()

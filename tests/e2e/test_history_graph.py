@@ -111,3 +111,46 @@ def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visi
     page.select(alternative).get_by_test_id("switch").click()
     page.expect_messages(6)
     expect(alternative).to_contain_text("4 messages")
+
+
+def test_the_beginning_is_restored_by_its_key_and_a_place_elsewhere_says_why_not(
+    shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    prepare(page)
+    press = page.tab.keyboard.press
+    page.switch("main")
+    page.select(page.tab.get_by_test_id("checkpoint-elsewhere"))
+    press("r")
+    expect(page.toast).to_contain_text("This place is on the branch “Other”. Switch to it first, with s.")
+    expect(page.dialog).to_have_count(0)
+    press("s")
+    expect(page.branch("Other")).to_contain_text("you are here")
+    page.select(page.branch("Other"))
+    press("r")
+    expect(page.toast).to_contain_text("The conversation is at this place already.")
+
+    page.edit("Hello", "Good morning")
+    page.wait_for_answer()
+    page.expect_messages(2)
+    page.select(page.place("Beginning"))
+    press("r")
+    expect(page.dialog).to_contain_text("Restore to the beginning?")
+    expect(page.dialog).to_contain_text("2 messages will be removed")
+    page.confirm("Restore")
+    page.expect_messages(0)
+    expect(page.composer).to_have_value("Good morning")
+    page.undo()
+    page.expect_messages(2)
+
+
+def test_the_links_of_a_checkpoint_and_of_a_branch_are_copied(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    prepare(page)
+    page.tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    for name, row, kind in (("Begin", page.checkpoint("Begin"), "checkpoint"), ("main", page.branch("main"), "branch")):
+        page.choose_at(row, "Copy link")
+        expect(page.toast).to_contain_text("Link copied")
+        identifier = row.get_attribute(f"data-{kind}-id")
+        assert page.tab.evaluate("navigator.clipboard.readText()") == f"{page.tab.url}?{kind}={identifier}"
+        expect(page.tab.get_by_role("button", name=f"More for {name}")).to_be_focused()

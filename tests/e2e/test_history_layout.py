@@ -24,11 +24,13 @@ def address_module(code: str) -> str:
 
 @pytest.fixture(scope="module")
 def tab(browser: Browser) -> Iterator[Page]:
-    """An empty page with `layOutHistory`."""
+    """An empty page with `layOutHistory` and `findNeighbour`."""
     places = address_module((MODULES / "places.mjs").read_text())
     layout = address_module((MODULES / "layout.mjs").read_text().replace("./places.mjs", places))
+    neighbours = address_module((MODULES / "neighbours.mjs").read_text())
     page = browser.new_page()
-    page.evaluate("async (address) => { window.layOutHistory = (await import(address)).layOutHistory; }", layout)
+    for address in (layout, neighbours):
+        page.evaluate("async (address) => { Object.assign(window, await import(address)); }", address)
     yield page
     page.close()
 
@@ -199,3 +201,53 @@ def test_a_removed_checkpoint_that_another_branch_has_is_there_once(tab: Page) -
     }
     rows, _ = lay_out(tab, data)
     assert [row["item"]["value"]["name"] for row in rows if row["kind"] == "checkpoint"] == ["Shared", "Lost"]
+
+
+def test_keys_lead_to_the_rows_that_they_name(tab: Page) -> None:
+    """Two branches part from the current one at message 2, a third from one of these at message 4."""
+    place = {"created_by": "user", "pinned": False, "here": False}
+
+    def put(name: str, segment: int, messages: int) -> dict[str, Any]:
+        return {
+            **place,
+            "id": name,
+            "name": name,
+            "segment": segment,
+            "messages": messages,
+            "message": f"{segment} {messages}",
+        }
+
+    def fork(number: int, parent: int, length: int) -> dict[str, Any]:
+        return {"id": number, "parent": parent, "from": length, "message": f"{parent} {length}"}
+
+    main = {**put("main", 0, 6), "current": True}
+    data = {
+        "segments": [fork(0, 0, 0) | {"parent": None, "message": None}, fork(1, 0, 2), fork(2, 0, 2), fork(3, 1, 4)],
+        "branches": [main, *({**put(f"b{number}", number, 6), "current": False} for number in (1, 2, 3))],
+        **{"branch_count": 4, "elsewhere": [], "moves": [], "alternatives": [], "removed": None},
+        "checkpoints": [put("start", 0, 1)],
+    }
+    rows, _ = lay_out(tab, data)
+    names = [row["item"]["value"]["name"] if row["item"] else row["key"] for row in rows]
+    assert names == ["start", "fork:0:2", "b2", "fork:1:4", "b1", "b3", "main"]
+    assert [row["lane"] for row in rows] == [0, 0, 1, 1, 2, 1, 0]
+
+    def lead(key: str) -> list[str | None]:
+        """Return the row that a key leads to from each row; None: from there it leads nowhere."""
+        found = tab.evaluate(
+            """([data, key]) => {
+              const layout = layOutHistory(data);
+              return layout.rows.map((_, number) => findNeighbour(layout, number, key));
+            }""",
+            [data, key],
+        )
+        return [names[number] if number >= 0 else None for number in found]
+
+    assert lead("ArrowUp") == [None, "start", "fork:0:2", "fork:0:2", "fork:1:4", "fork:1:4", "fork:0:2"]
+    assert lead("ArrowDown") == ["fork:0:2", "main", None, "b3", None, None, None]
+    assert lead("ArrowLeft") == [None, None, "fork:0:2", "fork:0:2", "fork:1:4", "fork:0:2", None]
+    assert lead("ArrowRight") == ["b2", "b2", "b1", "b1", None, "b1", "b3"]
+    assert lead("Home") == ["start"] * 7
+    assert lead("End") == ["main"] * 7
+    assert lead("n") == ["fork:0:2", "fork:1:4", "fork:1:4", "fork:0:2", "fork:0:2", "fork:0:2", "fork:0:2"]
+    assert tab.evaluate("data => findNeighbour(layOutHistory(data), 0, 'x')", data) is None

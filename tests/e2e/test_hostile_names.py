@@ -159,7 +159,7 @@ def test_120_hostile_texts_of_a_graph_in_its_form_question_and_state_run_and_loa
     question.get_by_role("button", name="Answer").click()
     page.wait_for_answer()
     page.save(HOSTILE[2][:100], HOSTILE[3])
-    page.select(page.tab.get_by_test_id("checkpoint")).get_by_test_id("state").click()
+    page.open_card_menu(page.tab.get_by_test_id("checkpoint")).get_by_test_id("state").click()
     channels = page.tab.get_by_test_id("channel")
     expect(channels.first).to_be_visible()
     for each in channels.all()[:20]:

@@ -220,3 +220,68 @@ def test_keys_are_named_in_the_palette_begin_a_conversation_and_go_to_the_field(
     talked.tab.keyboard.press("Control+Shift+o")
     talked.tab.wait_for_url(f"{talked.server.origin}/")
     talked.expect_messages(0)
+
+
+def test_the_last_change_is_undone_and_done_again_by_keys_except_in_a_field_with_text(talked: Page) -> None:
+    undo = talked.tab.locator("#undo")
+    expect(undo).to_have_attribute("aria-keyshortcuts", "Control+Alt+Z Meta+Alt+Z")
+    talked.composer.fill("half a thought")
+    talked.composer.press("Control+Alt+z")  # the field's own
+    talked.composer.fill("")
+    talked.expect_messages(4)
+    talked.composer.press("Control+Alt+z")
+    talked.expect_messages(2)
+    talked.composer.fill("")  # undo gives the question back
+    talked.composer.press("Control+Alt+Shift+z")
+    talked.expect_messages(4)
+    talked.composer.fill("")
+    talked.composer.press("Control+Alt+Shift+z")
+    expect(talked.toast).to_contain_text("Nothing to redo")
+
+
+def test_single_keys_can_be_switched_off(talked: Page) -> None:
+    talked.press_in_menu("Conversation settings")
+    talked.dialog.get_by_label("Single keys").uncheck()
+    expect_accessible(talked, "the option of single keys")
+    talked.confirm("Cancel")
+    talked.tab.locator(".log").press("?")
+    talked.select(talked.checkpoint("Begin"))
+    for key in ("r", "b", "c"):
+        talked.tab.keyboard.press(key)
+    expect(talked.dialog).to_have_count(0)
+    talked.tab.keyboard.press("ArrowDown")
+    expect(talked.tab.locator(".place.selected")).to_contain_text("You are here")
+    talked.reload()  # this browser keeps it
+    talked.tab.locator(".log").press("?")
+    expect(talked.dialog).to_have_count(0)
+    talked.press_in_menu("Conversation settings")
+    talked.dialog.get_by_label("Single keys").check()
+    talked.confirm("Cancel")
+    talked.tab.locator(".log").press("?")
+    expect(talked.tab.get_by_role("dialog", name="Keys")).to_be_visible()
+
+
+def test_a_part_that_is_long_on_its_way_is_announced_and_gets_what_is_typed_meanwhile(talked: Page) -> None:
+    wait = talked.tab.get_by_role("status").filter(has_text="Loading…")
+    session = talked.tab.context.new_cdp_session(talked.tab)
+    session.send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 800, "downloadThroughput": -1, "uploadThroughput": -1},
+    )
+    talked.select(talked.checkpoint("Begin")).get_by_test_id("compare").click()
+    talked.tab.keyboard.type("trav")
+    expect(wait).to_be_visible()
+    expect(talked.dialog).to_contain_text("2 messages in common")
+    expect(wait).to_have_count(0)
+    expect(talked.composer).to_have_value("")
+    talked.confirm("Close")
+
+    talked.tab.route("**/run-again.lazy.mjs*", lambda _: None)
+    talked.press_in_menu("Run again…")
+    expect(wait).to_be_visible()
+    talked.tab.keyboard.type("x")
+    talked.tab.keyboard.press("Escape")  # calls it off
+    talked.tab.unroute("**/run-again.lazy.mjs*")  # and what was held goes on
+    expect(wait).to_have_count(0)
+    expect(talked.dialog).to_have_count(0)
+    expect(talked.composer).to_have_value("")

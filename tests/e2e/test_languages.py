@@ -204,7 +204,7 @@ def test_no_text_about_a_graph_is_outside_of_the_catalogue(start: Start, visit: 
     card.get_by_role("button", name="Approve").click()
     expect(card).to_have_count(0)
     page.wait_for_answer()
-    page.select(page.checkpoint("Greeted")).get_by_test_id("state").click()
+    page.open_card_menu(page.checkpoint("Greeted")).get_by_test_id("state").click()
     expect(page.dialog.get_by_test_id("channel").first).to_be_visible()
     look.at("state")
     page.tab.keyboard.press("Escape")
@@ -251,8 +251,8 @@ def test_two_pages_of_one_conversation_keep_their_own_languages(shared_server: S
     english.wait_for_answer()
     german.send("And 7 * 8?")
     for page, answering, undo in (
-        (german, "Neu antworten", "Rückgängig: die letzten Nachrichten"),
-        (english, "Answer again", "Undo the last messages"),
+        (german, "Neu antworten", "Rückgängig: die letzten Nachrichten (Strg+Alt+Z)"),
+        (english, "Answer again", "Undo the last messages (Ctrl+Alt+Z)"),
     ):
         page.wait_for_answer()
         expect(page.tab.get_by_role("button", name=answering)).not_to_have_count(0)

@@ -49,7 +49,10 @@ def test_the_card_says_what_leaves_and_the_move_is_made_and_undone(asked: Page, 
     assert texts(asked) == ["hello", "Let's talk about AI instead.", "AI is a field."]
     expect(asked.tab.get_by_text("the agent went back to this point · 5 messages removed")).to_be_visible()
     asked.expect_checkpoints()
-    expect(asked.tab.get_by_text("−5 messages", exact=True)).to_be_visible()  # in History, counted as above
+    saved = asked.tab.locator(".place-move .place-note")
+    expect(saved).to_have_text(re.compile(r"^−\d+ tokens$"))
+    expect(saved).to_have_attribute("title", "−5 messages")  # counted as above
+    expect(asked.tab.locator(".place-move .place-bar")).to_be_visible()
     expect(asked.notice).to_contain_text(re.compile(r"The agent went back to message 1 · .* · about \d+ tokens became \d+"))
     asked.tab.get_by_role("button", name="Show the full text").click()
     expect(asked.tab.get_by_role("dialog", name="5 messages removed")).to_contain_text("Black holes are dense.")
@@ -100,3 +103,19 @@ def test_the_demo_goes_back_when_it_is_told_to(start: Start, visit: Visit) -> No
     decide(page, "Allow", "I went back in time")
     page.wait_for_answer()
     assert "I went back in time" in page.answer()
+
+
+def test_the_place_of_a_move_is_restored_by_its_key(asked: Page, fake_openai: FakeOpenAI) -> None:
+    decide(asked, "Allow")
+    asked.wait_for_answer()
+    asked.expect_messages(3)
+    fake_openai.script(Say("It thinks."))
+    asked.say("And then?")
+    move = asked.tab.locator(".place-move")
+    expect(move).to_contain_text("Agent went back")
+    asked.select(move)
+    asked.tab.keyboard.press("r")
+    expect(asked.dialog).to_contain_text("Go back to “Agent went back” (2 messages)")
+    asked.confirm("Restore")
+    asked.expect_messages(2)
+    expect(asked.composer).to_have_value("And then?")

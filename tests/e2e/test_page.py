@@ -164,7 +164,7 @@ def test_the_demos_hint_takes_one_line_beside_the_meter(shared_server: Server, v
     page = visit(shared_server, viewport={"width": 1440, "height": 900})
     page.say("Hello")
     expect(page.tab.get_by_test_id("meter")).to_be_visible()
-    assert page.tab.locator(".composer-hint").evaluate(LINES_OF_TEXT) == 1
+    assert page.tab.locator(".composer-foot").evaluate(LINES_OF_TEXT) == 1
 
 
 def test_the_message_field_fits_its_text_after_a_resize(shared_server: Server, visit: Visit) -> None:

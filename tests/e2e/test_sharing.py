@@ -45,7 +45,7 @@ def make_link(page: Page) -> str:
 
 
 def share_checkpoint(page: Page, name: str) -> str:
-    page.select(page.checkpoint(name)).get_by_test_id("share").click()
+    page.choose_at(page.checkpoint(name), "Share")
     return make_link(page)
 
 

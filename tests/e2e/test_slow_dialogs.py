@@ -102,7 +102,7 @@ def test_the_values_of_a_graph_are_read_when_the_network_is_back(
     page.save("Greeted")
     page.say("more")
     network = Network(page, name)
-    page.select(page.checkpoint("Greeted")).get_by_test_id("state").dblclick()
+    page.open_card_menu(page.checkpoint("Greeted")).get_by_test_id("state").dblclick()
     turns = page.dialog.get_by_test_id("channel").filter(has_text="turns").locator("summary")
     expect(turns).to_contain_text("1 → 2")
     network.leave()

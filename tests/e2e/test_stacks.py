@@ -89,7 +89,7 @@ def test_todos_files_and_a_sub_agent_of_a_deep_agent_are_seen_and_go_back(
     planned = read_channels(page)
     page.say("It will rain.")
     changed = read_channels(page)
-    page.select(page.checkpoint("Planned")).get_by_test_id("state").click()
+    page.open_card_menu(page.checkpoint("Planned")).get_by_test_id("state").click()
     expect(channel(page, "files")).to_have_attribute("data-difference", "changed")
     expect(channel(page, "todos")).not_to_have_attribute("data-difference", "changed")
     page.tab.keyboard.press("Escape")

@@ -81,7 +81,8 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
     page.dialog.get_by_role("button", name="Close").tap()
     expect(page.tab.locator(".modal")).to_have_count(0)
 
-    page.tab.locator(".place-card").get_by_test_id("bring").tap()
+    page.tab.locator(".place-card").get_by_role("button", name="More for main").tap()
+    page.tab.get_by_role("menuitem", name="Bring home").tap()
     page.dialog.get_by_label("Conclusion").fill("Green is better.")
     page.dialog.get_by_role("button", name="Add note").tap()
     expect_sheet_closed(page)

@@ -198,8 +198,19 @@ class Page:
 
     def press(self, place: str, button: str) -> None:
         """Press a button in the card of a checkpoint or a branch."""
-        rows = self.tab.locator(".place").filter(has=self.tab.get_by_text(place, exact=True))
-        self.select(rows).get_by_role("button", name=button, exact=True).click()
+        self.select(self.place(place)).get_by_role("button", name=button, exact=True).click()
+
+    def place(self, name: str) -> Locator:
+        return self.tab.locator(".place").filter(has=self.tab.get_by_text(name, exact=True))
+
+    def choose_at(self, row: Locator, item: str) -> None:
+        """Choose an item of the menu in the card of a place."""
+        self.open_card_menu(row).get_by_role("menuitem", name=item, exact=True).click()
+
+    def open_card_menu(self, row: Locator) -> Locator:
+        card = self.select(row)
+        card.get_by_role("button", name="More for").click()
+        return card.get_by_role("menu")
 
     def expect_checkpoints(self, *expected: tuple[str, int]) -> None:
         """Names and message counts, oldest first."""

@@ -23,6 +23,16 @@ export function AttachButton({ onChoose }) {
   );
 }
 
+/** Begin a command in the empty field. Beside a text, which stays, the palette has the same commands. */
+export function CommandsButton({ field }) {
+  const onClick = () => {
+    if (field.getText() !== "") return document.querySelector("#open-palette")?.click();
+    field.textarea.current.focus();
+    return field.changeText("/");
+  };
+  return h("button", { type: "button", className: "text-button commands-button", title: _("Commands and prompts"), onClick }, "/ ", _("commands"));
+}
+
 export function SendButton({ isSending, isEmpty, onClick }) {
   const disabled = isEmpty || isSending;
   return h(

@@ -61,12 +61,12 @@ export function Composer(props) {
       attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(
         MessageField,
-        { field, slash, onSend: () => slash.runText() || send(), onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
+        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), onSend: () => slash.runText() || send(), onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
         isRunning
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
           : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: () => slash.runText() || send() }),
       ),
-      h(ComposerFoot, { data, tokens: field.tokens }),
+      h(ComposerFoot, { data }),
     ),
   );
 }
@@ -183,19 +183,18 @@ function QueuedMessage({ queued: { text, files }, onEdit, onSendNow }) {
   );
 }
 
-/** The line under the field. The demo's hint begins with the model, which is therefore not named again: both do not fit into one line. */
-function ComposerFoot({ data, tokens }) {
-  return h(
-    "div",
-    { className: "composer-foot" },
-    h("span", { className: "composer-hint" }, data.limits ? h(LimitNotice, { text: data.limits }) : data.demo ? h(DemoHint, { text: data.demo, canConnect: data.can_connect }) : h(KeysHint)),
-    h(
-      "div",
-      { className: "composer-status" },
-      data.meter && h(Meter, { thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
-      h(ModelPicker, { data }),
-    ),
-  );
+/** What belongs to the next message: its model, and how full the model's context is. */
+function FieldTools({ data, tokens }) {
+  return [
+    h(ModelPicker, { key: "model", data }),
+    data.meter && h(Meter, { key: "meter", thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
+  ];
+}
+
+/** The line under the field. The demo's hint begins with the model, which is therefore not named in the field. */
+function ComposerFoot({ data }) {
+  const hint = data.limits ? h(LimitNotice, { text: data.limits }) : data.demo ? h(DemoHint, { text: data.demo, canConnect: data.can_connect }) : h(KeysHint);
+  return h("div", { className: "composer-foot" }, hint);
 }
 
 const LimitNotice = ({ text }) => h("span", { className: "composer-limits", role: "status", "data-testid": "limits" }, text);

@@ -6,6 +6,7 @@ import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useId, useState } = window.React;
 
+const BOOLEANS = [["", _("(not given)")], ["true", _("yes")], ["false", _("no")]];
 const MAX_ROWS = 6;
 const NOT_JSON_TEXT = _("This is not JSON.");
 
@@ -23,7 +24,8 @@ export function InputForm({ form: { fields, has_messages: hasMessages, is_own: i
     onRun();
   };
   const inputs = fields.map((field) => h(Input, { key: field.name, field, isRequired: field.required && !hasMessages, value: texts[field.name] ?? "", onChange: (value) => onChange(field.name, value) }));
-  if (!hasMessages) return h("form", { className: "graph-inputs", "aria-label": _("Inputs of the graph"), onSubmit }, h("div", { className: "graph-inputs-fields" }, inputs), h("button", { type: "submit", className: "btn btn-primary" }, _("Run")));
+  const run = h("button", { type: "submit", className: "btn btn-primary" }, _("Run"));
+  if (!hasMessages) return h("form", { className: "graph-inputs", "aria-label": _("Inputs of the graph"), onSubmit }, h("div", { className: "graph-inputs-fields" }, inputs), run);
   const count = fields.filter(({ name }) => texts[name] !== undefined && texts[name] !== "").length;
   return h(
     "details",
@@ -59,7 +61,8 @@ const buildChoice = (shared, options) =>
   h("select", { className: "form-select", ...shared }, h("option", { value: "" }, _("(not given)")), options.map((option) => h("option", { key: option, value: option }, option)));
 const BUILDERS = {
   ...{ text: buildLine("text"), number: buildLine("number", "any"), integer: buildLine("number", 1), choice: buildChoice, texts: buildArea, json: buildArea },
-  boolean: ({ id }, options, value, onChange) => h("select", { id, className: "form-select", value: String(value), onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]) }, h("option", { value: "" }, _("(not given)")), h("option", { value: "true" }, _("yes")), h("option", { value: "false" }, _("no"))),
+  boolean: ({ id }, options, value, onChange) => h("select", { id, className: "form-select", value: String(value), onChange: ({ target }) => onChange({ "": "", true: true, false: false }[target.value]) },
+      BOOLEANS.map(([key, name]) => h("option", { key, value: key }, name))),
 };
 
 function isJson(text) {

@@ -4,7 +4,7 @@ import { fitHeight } from "../lib/text-field.mjs";
 import { getTipId, useTip } from "../lib/tips.mjs";
 import { _ } from "../lib/words.mjs";
 import { useAttachments } from "./attachments.mjs";
-import { AttachButton } from "./buttons.mjs";
+import { AttachButton, CommandsButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
 import { isSlashText } from "./slash.mjs";
@@ -97,11 +97,11 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
 }
 
 /**
- * The field with its attach button. Enter sends; the up arrow in the empty field edits the last question.
- * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void, onEditLast: () => void, children: any}} props
- *   `children` is the button to send or stop
+ * The field, and in its foot what belongs to a message. Enter sends; the up arrow in the empty field edits the last question.
+ * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void, onEditLast: () => void, tools: any, children: any}} props
+ *   `tools`: the model and the context; `children` is the button to send or stop
  */
-export function MessageField({ field, slash, onSend, onEditLast, children }) {
+export function MessageField({ field, slash, tools, onSend, onEditLast, children }) {
   const { textarea, attachments, pasting } = field;
   const listId = useId();
   const hasTip = useTip("field");
@@ -118,9 +118,8 @@ export function MessageField({ field, slash, onSend, onEditLast, children }) {
   };
   return h(
     "div",
-    { className: "message-field", onClick: (event) => event.target === event.currentTarget && textarea.current.focus() },
+    { className: "message-field", onClick: (event) => event.target.matches(".message-field, .field-foot") && textarea.current.focus() },
     slash.isOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
-    h(AttachButton, { onChoose: attachments.attach }),
     h("textarea", {
       ref: textarea,
       className: "message-field-text",
@@ -136,6 +135,6 @@ export function MessageField({ field, slash, onSend, onEditLast, children }) {
       onKeyDown,
       onPaste: pasting.onPaste,
     }),
-    children,
+    h("div", { className: "field-foot" }, h(AttachButton, { onChoose: attachments.attach }), h(CommandsButton, { field }), tools, children),
   );
 }

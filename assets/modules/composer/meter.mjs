@@ -48,7 +48,7 @@ export function Meter({ thread, version, meter, typed }) {
         onClick: () => setOpen(!isOpen),
       },
       h("span", { className: "visually-hidden" }, _("Context: ")),
-      h("span", { className: "meter-bar", "aria-hidden": true }, h("span", { style: { width: `${Math.min(100, percent)}%` } })),
+      h("span", { className: "meter-ring", "aria-hidden": true, style: { "--share": `${Math.min(100, percent)}%` } }),
       h("span", null, share),
       h("span", { className: "meter-of" }, _(" of {tokens}", { tokens: formatCount(meter.most, "token") })),
     ),

@@ -3,6 +3,7 @@ import { createOperationId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatUsage } from "../lib/format.mjs";
+import { send } from "../lib/send.mjs";
 import { findSeenVersion } from "../lib/socket.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
@@ -81,16 +82,6 @@ function MessageChoice({ messages, chosen, setChosen }) {
   );
 }
 
-/** @returns {Promise<{reply: object|null, problem: string|null}>} */
-async function post(address, body, signal) {
-  try {
-    const reply = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
-    return reply.ok ? { reply: await reply.json(), problem: null } : { reply: null, problem: await reply.text() };
-  } catch {
-    return { reply: null, problem: NO_ANSWER_TEXT };
-  }
-}
-
 /** Ask the model for a draft. What a person has written stays: the draft follows it. */
 function useDraft(thread, place, setText) {
   const [state, setState] = useState({ isPending: false, problem: null, about: "" });
@@ -100,7 +91,7 @@ function useDraft(thread, place, setText) {
     if (state.isPending) return;
     const { signal } = (controller.current = new AbortController());
     setState({ isPending: true, problem: null, about: "" });
-    const { reply, problem } = await post(`/api/threads/${encodeURIComponent(thread)}/conclusion`, { place }, signal);
+    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/conclusion`, { body: { place }, signal, failureText: NO_ANSWER_TEXT });
     if (signal.aborted) return;
     if (reply) setText((written) => [written.trimEnd(), reply.text].filter(Boolean).join("\n\n").slice(0, MAX_CONCLUSION_CHARS));
     setState({ isPending: false, problem, about: reply ? describeDraft(reply) : "" });
@@ -124,7 +115,7 @@ function useNote({ thread, version }, place, onClose) {
     if (last.current.content !== content) last.current = { content, op: createOperationId() };
     setState({ isSending: true, problem: null });
     const body = { place, text, messages, op: last.current.op, version: findSeenVersion(thread, version) };
-    const { reply, problem } = await post(`/api/threads/${encodeURIComponent(thread)}/excerpts`, body);
+    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/excerpts`, { body, failureText: NO_ANSWER_TEXT });
     setState({ isSending: false, problem });
     if (!reply) return;
     flushSync(onClose); // gives the focus back

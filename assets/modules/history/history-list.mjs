@@ -1,12 +1,13 @@
 /** The rows of History. Only those in view are in the page. */
 import { useNow } from "../lib/clock.mjs";
 import { icon } from "../lib/icons.mjs";
+import { readOption } from "../lib/page-options.mjs";
 import { _ } from "../lib/words.mjs";
 import { Graph, measureLanes } from "./graph.mjs";
 import { HistoryRow } from "./history-row.mjs";
 import { findNeighbour } from "./neighbours.mjs";
 
-const { createElement: h, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
+const { createElement: h, useCallback, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 const STEP_ROWS = 10; // the rows in the page change by as many
@@ -25,13 +26,14 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const height = useRowHeight();
   const { view, measure } = useView(scroll, height, rows.length);
   const now = useNow();
-  const maxTokens = useMemo(() => rows.reduce((most, { item }) => Math.max(most, item?.value.tokens ?? item?.value.after ?? 0), 0), [rows]);
-  const selected = rows.findIndex(({ key }) => key === selection.selected);
-  const here = rows.findIndex(({ item }) => item?.isHere);
+  const maxTokens = useMemo(() => rows.reduce((most, { tokens }) => Math.max(most, tokens ?? 0), 0), [rows]);
+  const selected = layout.numbers.get(selection.selected) ?? -1;
+  const { here } = layout;
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
   const reveal = useReveal(scroll, height, measure, { thread: data.thread, here, selected, rows });
   const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
   const shown = [...new Set([...Array.from({ length: end - first }, (_, place) => first + place), focused])].filter((number) => rows[number]).sort((one, other) => one - other);
+  const drawn = useDeferredValue(view); // after a jump, the rows come first, and the graph with the next frame
   const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
   const { width } = measureLanes(layout);
   return h(
@@ -41,7 +43,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
     h(
       "div",
       { className: "graph-area", style: { height: `${rows.length * height}px`, "--graph-width": `${width}px` } },
-      h(Graph, { layout, first, end, height }),
+      h(Graph, { layout, first: Math.min(drawn.first, rows.length), end: Math.min(drawn.end, rows.length), height }),
       h(
         "ol",
         { className: "track" },
@@ -142,7 +144,8 @@ function useKeys(layout, selection, { reveal, scroll, onKey }) {
   return (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".place") === null) return;
     const { key } = event.target.closest(".place").dataset;
-    const number = layout.rows.findIndex((row) => row.key === key);
+    const number = layout.numbers.get(key);
+    if (number === undefined || (event.key.length === 1 && !readOption("single-keys"))) return;
     const next = findNeighbour(layout, number, event.key);
     if (next === null && !onKey(event.key, layout.rows[number])) return;
     event.preventDefault();

@@ -39,7 +39,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
     h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected, title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
     value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"), h("span", { className: "visually-hidden" }, _("Pinned"))),
     h(Note, { row, isHere, hasBranches }),
-    h(TokenBar, { tokens: value?.tokens, maxTokens }),
+    h(TokenBar, { tokens: row.tokens, maxTokens }),
     value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) }, formatShortTime(value.time, now)),
   );
 }
@@ -69,7 +69,7 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   const note = (text) => h("span", { className: "place-note" }, text);
   if (kind === "branch") return note((isHere && hasBranches ? `${_("you are here")} · ` : "") + formatCount(value.messages, "message"));
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
-  if (kind === "move") return h("span", { className: "place-note", title: describeSaving(value) }, describeRemoval(value));
+  if (kind === "move") return h("span", { className: "place-note", title: describeRemoval(value) }, describeSaving(value) || describeRemoval(value));
   if (kind !== "checkpoint") return null;
   const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
   return [
@@ -80,7 +80,7 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
 }
 
 /** "−4 messages": what left with a move, counted as everywhere. The name of a summary has its messages already. */
-const describeRemoval = (move) => (move.kind === "summary" ? describeSaving(move) : move.removed ? `−${formatCount(move.removed, "message")}` : "");
+const describeRemoval = ({ kind, removed }) => (kind !== "summary" && removed ? `−${formatCount(removed, "message")}` : "");
 
 /** "−9.4k tokens": what a move or a summary saved; "" where that is not known. */
 function describeSaving({ before, after }) {

@@ -14,13 +14,13 @@ import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
 import { CheckpointForm } from "./checkpoint-form.mjs";
 import { Filters, useFilter } from "./filters.mjs";
 import { HistoryList } from "./history-list.mjs";
-import { layOutHistory } from "./layout.mjs";
+import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
 import { useOpening } from "./opening.mjs";
-import { listPlaceActions } from "./place-actions.mjs";
+import { explainNoRestore, listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
 import { usePortion } from "./portion.mjs";
 import { SaveButton, SavingRow, useSaveKey, useSaving } from "./saving.mjs";
-import { Steps, useSelection } from "./selection.mjs";
+import { listSteps, useSelection } from "./selection.mjs";
 
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
 const { createPortal } = window.ReactDOM;
@@ -32,7 +32,7 @@ const EMPTY_HISTORY = {
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 const CURRENT_POSITION = "";
 const NOTHING_THERE = _("There is no conversation yet.");
-const ACTION_KEYS = { r: "restore", b: "fork", c: "compare" };
+const ACTION_KEYS = { r: "restore", b: "fork", c: "compare", s: "switchTo" };
 const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", _("The comparison could not be shown. Please try again."));
 const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", _("The dialog could not be loaded. Please try again."));
 const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain", _("The dialog could not be loaded. Please try again."));
@@ -60,12 +60,12 @@ export function History(props) {
   useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
   useHistoryRequests(opening.open, form.open, ({ place }) => comparing.start(place));
-  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, rerunning.start, inspecting.start, portion));
+  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, rerunning.start, inspecting.start, portion, selection));
   return h(
     "div",
     { id: props.id, className: "history" },
-    h(PaneHead, { title: _("History"), id: "history-heading" }, data.checkpoints.length > 0 && h(Steps, { selection })),
-    h("div", { className: "history-save" }, h(SaveControl, { data, form, saving })),
+    h(PaneHead, { title: _("History"), id: "history-heading" }, !form.place && h(SaveButton, { save: data.save, onClick: () => form.open() })),
+    form.place && h(NewCheckpoint, { form, saving }),
     h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
@@ -95,26 +95,28 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
   latest.current = (row) => (isNarrow() ? selection.select(row.key) : onShow(row));
   const onPress = useCallback((row) => latest.current(row), []);
   const onKey = (key, row) => {
-    const action = ACTION_KEYS[key] && listPlaceActions(row, rows, act, onCompare)[ACTION_KEYS[key]];
-    action?.();
-    return Boolean(action);
+    const name = ACTION_KEYS[key];
+    if (!name) return false;
+    const action = listPlaceActions(row, rows, { act, onCompare })[name];
+    if (action) (action.run ?? action)();
+    else if (name === "restore") showToast(explainNoRestore(row, rows));
+    return true;
   };
   const isBare = data.checkpoints.length === 0 && data.branch_count < 2 && data.moves.length === 0 && data.alternatives.length === 0 && !data.removed;
   const isFiltered = filter.value.words !== "" || filter.value.kind !== "all";
   const isEmpty = isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
-  const selected = rows.find(({ key }) => key === selection.selected);
+  const selected = rows[layout.numbers.get(selection.selected)];
   const before = [
     isBare && !saving.pending && h(NoCheckpoints, { key: "none" }),
     isEmpty && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
     portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, _("Show earlier ({hidden})", { hidden: portion.hidden })),
   ];
   return [
-    h(HistoryList, { key: "list", layout: isBare ? NO_ROWS : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
+    h(HistoryList, { key: "list", layout: isBare ? NO_LAYOUT : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
     selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose: opening.close }),
   ];
 }
 
-const NO_ROWS = { rows: [], edges: [], lanes: 1 };
 const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
 
 /** Open and close the form for a new checkpoint: by its button, its key or the palette. */
@@ -139,18 +141,17 @@ function useForm({ thread, save }) {
   return { place, open: (place) => open(place), close };
 }
 
-function SaveControl({ data, form, saving }) {
+function NewCheckpoint({ form, saving }) {
+  const { message, quote } = form.place;
   const onSave = (name, description) => {
     form.close();
-    saving.save({ name, description, message: form.place.message });
+    saving.save({ name, description, message });
   };
-  return form.place
-    ? h(CheckpointForm, { key: form.place.message ?? "", title: _("Save checkpoint"), quote: form.place.quote, onSave, onCancel: form.close })
-    : h(SaveButton, { save: data.save, onClick: () => form.open() });
+  return h("div", { className: "history-save" }, h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, onSave, onCancel: form.close }));
 }
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listHistoryCommands({ checkpoints, branches, save, has_states: hasStates }, act, onOpenForm, onSave, onCompare, onRunAgain, onState, { hidden, showEarlier }) {
+function listHistoryCommands({ checkpoints, branches, save, has_states: hasStates }, act, onOpenForm, onSave, onCompare, onRunAgain, onState, { hidden, showEarlier }, selection) {
   const newest = [...checkpoints].reverse();
   const head = branches.find(({ current }) => current)?.message;
   const others = branches.filter(({ current }) => !current);
@@ -167,6 +168,7 @@ function listHistoryCommands({ checkpoints, branches, save, has_states: hasState
     { group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE, run: () => onRunAgain(CURRENT_POSITION) },
     ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => onCompare(comparable[0]) }] : []),
     ...(hasStates ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: () => onState(CURRENT_POSITION) }] : []),
+    ...listSteps(selection),
     ...restorable,
     ...(hidden > 0 ? [{ group: GO_BACK, name: _("Show earlier checkpoints"), detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
     ...switches,

@@ -7,10 +7,12 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed", lane: number, item: PlaceItem|null,
- *   messages: number, message: string|null, count: number, line: "current"|"other"|"removed", up: number, down: number}} HistoryRow
+ *   messages: number, message: string|null, count: number, line: "current"|"other"|"removed", tokens: number|null, up: number, down: number}} HistoryRow
  *   `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
  * @typedef {{from: number, to: number, line: "current"|"other"|"removed"}} HistoryEdge  between the numbers of two rows
- * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number}} HistoryLayout
+ * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number, numbers: Map<string, number>, here: number, forks: number[]}} HistoryLayout
+ *   For keys, which must not scan a thousand rows each time: `numbers` of rows by their keys, the current position (-1: none), and
+ *   the rows that a branch forks from, in order
  */
 
 /**
@@ -25,8 +27,18 @@ export function layOutHistory(data, filter) {
   const layout = { rows: [], edges: [] };
   const open = [{ node: root, lane: 0, from: -1, isMain: false }];
   while (open.length > 0) emitNode(layout, open.pop(), open);
-  return { ...layout, lanes: layout.rows.reduce((most, { lane }) => Math.max(most, lane + 1), 1) };
+  return addIndexes(layout);
 }
+
+/** Add what can be known of the rows once for all keys. */
+function addIndexes({ rows, edges }) {
+  const lanes = rows.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
+  const forks = new Set(edges.filter(({ from, to }) => rows[from].lane !== rows[to].lane).map(({ from }) => from));
+  const numbers = new Map(rows.map(({ key }, number) => [key, number]));
+  return { rows, edges, lanes, numbers, here: rows.findIndex(({ item }) => item?.isHere), forks: [...forks].sort((one, other) => one - other) };
+}
+
+export const NO_LAYOUT = addIndexes({ rows: [], edges: [] });
 
 /** Count the rows below each node, and choose the child that continues its lane: on the current path, else the largest. */
 function measureNodes(root) {
@@ -41,19 +53,24 @@ function measureNodes(root) {
 const RANKS = { other: 0, removed: 1, current: 2 };
 const compareChildren = (one, other) => RANKS[one.line] - RANKS[other.line] || one.size - other.size || one.segment - other.segment;
 
+/** @returns {number|null} tokens up to the place of an item, as far as the item has them */
+const countTokens = ({ value }) => value.tokens ?? value.after ?? null;
+
 /** Add the rows of a node, and put its children on the stack: the one that continues its lane comes last. */
 function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
   const { messages, message, line } = node;
   let above = from;
   const add = (kind, key, item, count) => {
     const number = rows.length;
-    rows.push({ key, kind, item, count, lane, messages, message, line, up: above, down: -1 });
+    const tokens = item && (countTokens(item) ?? placeTokens);
+    rows.push({ key, kind, item, count, lane, messages, message, line, tokens, up: above, down: -1 });
     if (above >= 0) {
       edges.push({ from: above, to: number, line });
       if (above !== from || isMain) rows[above].down = number;
     }
     above = number;
   };
+  const placeTokens = node.items.map(countTokens).find((tokens) => tokens !== null) ?? null; // counted by another item at the place
   const isFork = node.items.length === 0 && node.children.length > 1;
   const folded = node.parent === null ? 0 : messages - node.parent.messages - 1;
   const place = `${node.segment}:${messages}`;

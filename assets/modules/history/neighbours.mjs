@@ -4,14 +4,14 @@
  * @param {import("./layout.mjs").HistoryLayout} layout @param {number} number of the row that has the focus
  * @param {string} key @returns {number|null} the number of a row, -1 where there is none; null for another key
  */
-export function findNeighbour({ rows, edges }, number, key) {
+export function findNeighbour({ rows, forks }, number, key) {
   if (key === "ArrowUp") return rows[number].up;
   if (key === "ArrowDown") return rows[number].down;
   if (key === "ArrowLeft") return findOnLeft(rows, number);
   if (key === "ArrowRight") return findOnRight(rows, number);
   if (key === "Home") return 0;
   if (key === "End") return rows.length - 1;
-  return key === "n" ? findNextFork(rows, edges, number) : null;
+  return key === "n" ? findNextFork(forks, number) : null;
 }
 
 /** Find the place on another branch that this branch begins at. */
@@ -31,7 +31,4 @@ function findOnRight(rows, number) {
 }
 
 /** Find the next row that a branch forks from; after the last one, the first. */
-function findNextFork(rows, edges, number) {
-  const forks = edges.filter(({ from, to }) => rows[from].lane !== rows[to].lane).map(({ from }) => from);
-  return forks.sort((one, other) => one - other).find((from) => from > number) ?? forks[0] ?? -1;
-}
+const findNextFork = (forks, number) => forks.find((from) => from > number) ?? forks[0] ?? -1;

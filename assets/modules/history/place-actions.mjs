@@ -2,28 +2,59 @@
 import { _ } from "../lib/words.mjs";
 
 /**
- * @param {import("./layout.mjs").HistoryRow} row @param {import("./layout.mjs").HistoryRow[]} rows @param {Function} act
- * @param {(place: string) => void} onCompare @param {(place: string) => void} [onBring] @param {(place: string) => void} [onRunAgain]
- * @param {((place: string) => void)|null} [onState] null: the conversation has no graph with states
- * @returns {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null, again: Function|null, state: Function|null, switchTo: {name: string, run: Function}|null}}
- *   null: the action is not for this place
+ * @typedef {{act: Function, onCompare: (place: string) => void, onBring?: (place: string) => void, onRunAgain?: (place: string) => void,
+ *   onState?: ((place: string) => void)|null}} PlaceHandlers  `onState` is null where the conversation has no graph with states
+ * @typedef {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null, again: Function|null,
+ *   state: Function|null, switchTo: {name: string, run: Function}|null}} PlaceActions  null: the action is not for this place
+ *
+ * @param {import("./layout.mjs").HistoryRow} row @param {import("./layout.mjs").HistoryRow[]} rows @param {PlaceHandlers} handlers
+ * @returns {PlaceActions}
  */
-export function listPlaceActions(row, rows, act, onCompare, onBring, onRunAgain, onState) {
+export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }) {
   const { kind, item, message } = row;
-  const own = kind === "checkpoint" && !item.isElsewhere ? item.value.id : null;
-  const isHere = item?.isHere || (message !== null && message === rows.find((each) => each.item?.isHere)?.message);
+  const own = isOwn(row) ? item.value.id : null;
+  const isHere = isCurrentPlace(row, rows);
   const place = own ? `checkpoint:${own}` : kind === "branch" ? `branch:${item.value.id}` : message && `message:${message}`;
-  const branch = item?.isElsewhere ? findBranch(row, rows) : null;
-  const chosen = kind === "alternative" ? { name: _("this alternative"), run: () => act("choose", { message }) } : null;
+  const target = isHere ? null : findRestoreTarget(row);
   return {
-    restore: own && !isHere ? () => act("restore", { checkpoint: own }) : null,
+    restore: target && (() => act("restore", target)),
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
     compare: place && !isHere ? () => onCompare(place) : null,
     bring: kind === "branch" && !item.value.current ? () => onBring(place) : null,
     again: place ? () => onRunAgain(place) : null,
     state: place && onState ? () => onState(place) : null,
-    switchTo: chosen ?? (branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) }),
+    switchTo: findSwitch(row, rows, act),
   };
+}
+
+const isOwn = ({ kind, item }) => kind === "checkpoint" && !item.isElsewhere;
+
+/** Return whether the conversation stands at a place already. */
+function isCurrentPlace({ item, line, message, messages }, rows) {
+  if (item?.isHere) return true;
+  const here = rows.find((each) => each.item?.isHere);
+  return line === "current" && here !== undefined && here.message === message && here.messages === messages;
+}
+
+/** Name what a restore to a place on the current path goes back to; null for places elsewhere. */
+function findRestoreTarget(row) {
+  if (isOwn(row)) return { checkpoint: row.item.value.id };
+  if (row.line !== "current") return null;
+  return row.message === null ? { kind: "beginning" } : { message: row.message };
+}
+
+function findSwitch(row, rows, act) {
+  if (row.kind === "alternative") return { name: _("this alternative"), run: () => act("choose", { message: row.message }) };
+  const branch = row.line === "current" || isOwn(row) ? null : findBranch(row, rows);
+  return branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) };
+}
+
+/** Say why a place cannot be restored. */
+export function explainNoRestore(row, rows) {
+  if (isCurrentPlace(row, rows)) return _("The conversation is at this place already.");
+  if (row.line === "removed") return _("The last restore removed this. Undo brings it back.");
+  const branch = findBranch(row, rows);
+  return branch ? _("This place is on the branch “{name}”. Switch to it first, with s.", { name: branch.name }) : _("This place is not on the current branch. Branch from it, with b.");
 }
 
 /** Find the branch that a place is on: the one at the end of its lane. */

@@ -3,6 +3,7 @@ import { createOperationId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
+import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
@@ -75,21 +76,11 @@ function useBeginning(thread, onClose) {
     const content = JSON.stringify(choice);
     if (last.current.content !== content) last.current = { content, op: createOperationId() };
     setState({ isSending: true, problem: null });
-    const problem = await post(`/api/threads/${encodeURIComponent(thread)}/rerun`, { ...choice, op: last.current.op });
+    const { problem } = await send(`/api/threads/${encodeURIComponent(thread)}/rerun`, { body: { ...choice, op: last.current.op }, failureText: NO_ANSWER_TEXT });
     setState({ isSending: false, problem });
     if (problem !== null) return;
     flushSync(onClose); // gives the focus back
     closeSheets(); // the conversation shows how far it is
   };
   return { ...state, start };
-}
-
-/** @returns {Promise<string|null>} the problem */
-async function post(address, body) {
-  try {
-    const reply = await fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-    return reply.ok ? null : await reply.text();
-  } catch {
-    return NO_ANSWER_TEXT;
-  }
 }

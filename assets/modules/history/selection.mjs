@@ -1,9 +1,8 @@
 /** The selected place. Showing a place scrolls the conversation to its message, and no head moves. */
-import { icon } from "../lib/icons.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
+const { useCallback, useEffect, useMemo, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
 /**
@@ -30,11 +29,11 @@ function findShownMessage(rows, row) {
   return shown.message;
 }
 
-const listSteps = (rows) => rows.filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere).sort((one, other) => one.messages - other.messages);
+const sortSteps = (rows) => rows.filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere).sort((one, other) => one.messages - other.messages);
 
 /** Step through the checkpoints of the current branch. The current position comes after the last one. */
 function useSteps(rows, selected, show) {
-  const steps = useMemo(() => listSteps(rows), [rows]); // not with each key: there may be thousands
+  const steps = useMemo(() => sortSteps(rows), [rows]); // not with each key: there may be thousands
   const selectedIndex = steps.findIndex(({ key }) => key === selected);
   const hereIndex = steps.findIndex(({ item }) => item.isHere);
   const current = selectedIndex >= 0 ? selectedIndex : hereIndex >= 0 ? hereIndex : steps.length;
@@ -61,28 +60,8 @@ function useStepKeys(stepBack, stepForward) {
   }, []);
 }
 
-export function Steps({ selection: { stepBack, stepForward } }) {
-  return h(
-    "div",
-    { className: "steps" },
-    h(Step, { name: _("Previous checkpoint"), sign: "arrow-up", keys: "ArrowUp", onStep: stepBack }),
-    h(Step, { name: _("Next checkpoint"), sign: "arrow-down", keys: "ArrowDown", onStep: stepForward }),
-  );
-}
-
-/** @param {{name: string, sign: string, keys: string, onStep: Function|null}} props */
-function Step({ name, sign, keys, onStep }) {
-  return h(
-    "button",
-    {
-      type: "button",
-      className: "icon-button",
-      "aria-label": name,
-      "aria-disabled": onStep === null, // not `disabled`: the pressed button would lose the focus
-      "aria-keyshortcuts": `Alt+${keys}`,
-      title: `${name} (Alt+${keys === "ArrowUp" ? "↑" : "↓"})`,
-      onClick: () => onStep?.(),
-    },
-    icon(sign),
-  );
+/** List the steps as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
+export function listSteps({ stepBack, stepForward }) {
+  const steps = [[_("Previous checkpoint"), stepBack], [_("Next checkpoint"), stepForward]];
+  return steps.filter(([, run]) => run !== null).map(([name, run]) => ({ group: _("Actions"), name, run }));
 }

@@ -1,5 +1,5 @@
 /** Hold the keys while a part is loaded that will have the focus: they would write into the message field, and Enter would send that. */
-const MAX_HOLD_MS = 3000; // a network that stalls must not take the keyboard away
+const MAX_HOLD_MS = 3000; // a network that stalls must not take the keyboard away, except for Escape
 const KEYS = ["Enter", "Escape", "Backspace", "ArrowUp", "ArrowDown"];
 
 /**
@@ -13,6 +13,11 @@ export async function showWithKeys(Part, show) {
   const keys = held.release();
   if (loaded === null || keys.includes("Escape")) return;
   show();
+  await typeKeys(keys);
+}
+
+/** Type held keys where the focus is. @param {string[]} keys */
+export async function typeKeys(keys) {
   for (const key of keys) {
     typeKey(document.activeElement, key);
     await null; // the part renders what this key changed
@@ -20,19 +25,20 @@ export async function showWithKeys(Part, show) {
 }
 
 /** @returns {{release: () => string[]}} `release` returns the keys in their order */
-function holdKeys() {
+export function holdKeys() {
   const keys = [];
+  let isLate = false;
   const stop = () => window.removeEventListener("keydown", onKeyDown, true);
   const onKeyDown = (event) => {
     const isTyped = event.key.length === 1 || KEYS.includes(event.key);
-    if (!isTyped || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isTyped || (isLate && event.key !== "Escape") || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     keys.push(event.key);
     if (event.key === "Escape") stop();
   };
   window.addEventListener("keydown", onKeyDown, true);
-  const timer = setTimeout(stop, MAX_HOLD_MS);
+  const timer = setTimeout(() => (isLate = true), MAX_HOLD_MS);
   return { release: () => (clearTimeout(timer), stop(), keys) };
 }
 

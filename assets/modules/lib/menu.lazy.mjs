@@ -11,13 +11,14 @@ function placeMenu(element) {
   const view = element.closest(".log, .threads-scroll")?.getBoundingClientRect() ?? { top: 0, bottom: window.innerHeight };
   const { left, bottom } = element.getBoundingClientRect();
   const { top, bottom: below } = element.offsetParent.getBoundingClientRect();
-  const isAbove = bottom > view.bottom && top - view.top > view.bottom - below;
+  const isAtFoot = element.closest(".place-card") !== null;
+  const isAbove = isAtFoot || (bottom > view.bottom && top - view.top > view.bottom - below);
   element.toggleAttribute("data-above", isAbove);
   element.style.maxHeight = `${Math.max(MIN_HEIGHT_PX, (isAbove ? top - view.top : view.bottom - below) - EDGE_PX)}px`;
   element.style.translate = `${Math.max(0, EDGE_PX - left)}px`; // on a phone, a short question's button is far left
 }
 
-/** @param {{name: string, items: [string, () => void][], onClose: () => void}} props */
+/** @param {{name: string, items: [string, () => void, string?][], onClose: () => void}} props */
 export function Menu({ name, items, onClose }) {
   const list = useRef(null);
   useLayoutEffect(() => {
@@ -47,6 +48,6 @@ export function Menu({ name, items, onClose }) {
   return h(
     "div",
     { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
-    items.map(([label, act], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: -1, onClick: choose(act) }, label)),
+    items.map(([label, act, testId], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: -1, "data-testid": testId, onClick: choose(act) }, label)),
   );
 }

@@ -1,6 +1,7 @@
 /** Options of the page, kept in this browser. */
 const { useSyncExternalStore } = window.React;
 
+const ON_AT_FIRST = ["single-keys"];
 const listeners = new Set();
 const chosen = new Map(); // where the browser's storage is blocked
 
@@ -9,11 +10,13 @@ const getStorageKey = (name) => `waymark.${name}`;
 /** @param {string} name @returns {boolean} */
 export function readOption(name) {
   try {
-    return (chosen.get(name) ?? localStorage.getItem(getStorageKey(name))) === "on";
+    return (chosen.get(name) ?? localStorage.getItem(getStorageKey(name)) ?? readFirst(name)) === "on";
   } catch {
-    return false;
+    return readFirst(name) === "on";
   }
 }
+
+const readFirst = (name) => (ON_AT_FIRST.includes(name) ? "on" : "off");
 
 /** @param {string} name @param {boolean} isOn */
 export function storeOption(name, isOn) {
@@ -31,7 +34,7 @@ const subscribe = (listener) => {
   return () => listeners.delete(listener);
 };
 
-/** @param {string} name as “notify” @returns {[boolean, (isOn: boolean) => void]} off at first */
+/** @param {string} name as “notify” @returns {[boolean, (isOn: boolean) => void]} most are off at first */
 export function usePageOption(name) {
   return [useSyncExternalStore(subscribe, () => readOption(name)), (isOn) => storeOption(name, isOn)];
 }

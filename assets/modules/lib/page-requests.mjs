@@ -4,6 +4,7 @@ import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { setProperties } from "./properties.mjs";
 import { reportLostRequest } from "./request.mjs";
+import { send } from "./send.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
@@ -27,7 +28,7 @@ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls fo
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
   const sent = { pathname: location.pathname, window: page.window, newestRead };
-  const reply = await post(`/api/actions/${list}`, { ...describePage(), action }, retry);
+  const reply = await request(`/api/actions/${list}`, { ...describePage(), action }, retry);
   if (reply === null) return;
   const { head, panels, ...others } = reply;
   if (panels && isNewest(panels, sent)) return showPanels({ ...mergeProperties(others, panels), head }, sent);
@@ -76,7 +77,7 @@ export async function readPanels(pathname, update, shownWindow) {
 function beginRead(pathname, update) {
   newestRead += 1;
   openReads += 1;
-  const reply = post("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
+  const reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
   return { pathname, update, window: page.window, number: newestRead, reply };
 }
 
@@ -111,27 +112,19 @@ export function applyTurn({ properties, data }) {
  * @returns {Promise<object|null>} for `applyTurn`; null if the panels have to be read
  */
 export async function readTurn(thread, run) {
-  try {
-    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`);
-    return reply.ok ? await reply.json() : null;
-  } catch {
-    return null; // the reading of the panels tells
-  }
+  const { reply } = await send(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`, { failureText: NOT_DONE_TEXT });
+  return reply; // without one, the reading of the panels tells
 }
 
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 
 const describePage = (update = page.update) => ({ pathname: page.begun ?? location.pathname, update: update && { ...update, toast: undefined }, window: page.window, list_seen: getListSeen() });
 
-/** @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
-async function post(address, body, retry = null) {
-  try {
-    const reply = await watchReply(() => fetch(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }), retry);
-    if (reply.ok) return await reply.json();
-    if (reply.status !== TOO_LONG) showToast(NOT_DONE_TEXT);
-  } catch {
-    return null; // watchReply has told
-  }
+/** Send a request of the page. @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
+async function request(address, body, retry = null) {
+  const { reply, status } = await send(address, { body, failureText: NOT_DONE_TEXT, watch: (run) => watchReply(run, retry) });
+  if (reply !== null || status === null) return reply; // `watchReply` told of a lost one
+  if (status !== TOO_LONG) showToast(NOT_DONE_TEXT);
   reportLostRequest();
   return null;
 }

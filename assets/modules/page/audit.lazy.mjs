@@ -1,6 +1,7 @@
 /** The audit log: who did what beside the conversations, the newest first, in portions. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
+import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
@@ -43,11 +44,10 @@ function usePortions(filter) {
   const [problem, setProblem] = useState(null);
   const read = async (earlier, isWanted = () => true) => {
     const before = earlier.at(-1)?.number ?? "";
-    const reply = await fetch(`/api/audit?${new URLSearchParams({ ...filter, before })}`).catch(() => null);
-    const answer = reply?.ok ? await reply.json() : null;
+    const outcome = await send(`/api/audit?${new URLSearchParams({ ...filter, before })}`, { failureText: UNREADABLE_TEXT });
     if (!isWanted()) return;
-    setProblem(answer ? null : UNREADABLE_TEXT);
-    if (answer) setFound({ ...answer, entries: [...earlier, ...answer.entries] });
+    setProblem(outcome.problem);
+    if (outcome.reply) setFound({ ...outcome.reply, entries: [...earlier, ...outcome.reply.entries] });
   };
   useEffect(() => {
     let isCurrent = true;

@@ -1,5 +1,6 @@
 /** Submit the export form without leaving the page: a refusal becomes a toast, and texts to redact stay out of the URL. */
 import { lazy } from "../lib/lazy.mjs";
+import { readRefusal } from "../lib/send.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { saveFile } from "./file-links.mjs";
@@ -34,11 +35,20 @@ async function fetchExport(form) {
   const body = new URLSearchParams(new FormData(form));
   return followRequest({ title: _("Export") }, async (headers, show) => {
     const answer = await fetch(form.action, { method: "POST", body, headers });
-    if (!answer.ok) throw new Error(await answer.text());
-    const warning = decodeURIComponent(answer.headers.get("waymark-warning") ?? "");
+    const warning = await readWarning(answer);
     return { name: readFileName(answer), warning, content: await readFile(answer, show) };
   });
 }
+
+/** Return the server's warning about an export. Throws with its reason, if it refused. */
+export async function readWarning(answer) {
+  if (!answer.ok) throw new Error(await readRefusal(answer, ""));
+  return decodeURIComponent(answer.headers.get("waymark-warning") ?? "");
+}
+
+/** @param {Error} error of `fetch`, or with the reason of a refusal */
+export const describeExportFailure = (error) =>
+  error instanceof TypeError ? _("The server did not answer. Nothing was exported.") : _("Nothing was exported. {message}", { message: error.message });
 
 async function submitExport(event) {
   if (event.target.id !== "export-form") return;
@@ -51,7 +61,7 @@ async function submitExport(event) {
     if (!warning) save();
     else if (await ExportWarning.load()) mountDialog(ExportWarning, { warning, onSave: save });
   } catch (error) {
-    showToast(error instanceof TypeError ? _("The server did not answer. Nothing was exported.") : _("Nothing was exported. {message}", { message: error.message }));
+    showToast(describeExportFailure(error));
   } finally {
     isExporting = false;
   }

@@ -1,6 +1,8 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
 import { showWithKeys } from "../lib/held-keys.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { readOption } from "../lib/page-options.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
@@ -31,6 +33,17 @@ export function mountDialog(Dialog, props) {
   flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
 }
 
+/** Undo on Ctrl+Alt+Z, redo with Shift as well. In a field with text, the keys stay the field's own. @returns {boolean} whether the key is one of these */
+function pressUndoKey(event) {
+  if (event.code !== "KeyZ" || !event.altKey || !(event.ctrlKey || event.metaKey)) return false;
+  if (isField(event.target) && event.target.value) return false;
+  event.preventDefault();
+  const button = document.getElementById(event.shiftKey ? "redo" : "undo");
+  if (button.disabled) showToast(button.title);
+  else button.click();
+  return true;
+}
+
 /** Begin a conversation on Ctrl+Shift+O, and go to the message field on Shift+Escape. @returns {boolean} whether the key is one of these */
 function pressPageKey(event) {
   const isNew = (event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey && event.key.toLowerCase() === "o";
@@ -51,10 +64,10 @@ export function watchKeys() {
   document.addEventListener("keydown", (event) => {
     const isFind = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k";
     if (isFind) event.preventDefault(); // also for a repeated key: the browser would focus its own search field
-    if (event.isComposing || event.repeat || isCovered() || pressPageKey(event)) return;
+    if (event.isComposing || event.repeat || isCovered() || pressPageKey(event) || pressUndoKey(event)) return;
     if (isFind) {
       showDialog(Palette);
-    } else if (event.key === "?" && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
+    } else if (event.key === "?" && readOption("single-keys") && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
       event.preventDefault();
       showDialog(KeysHelp);
     } else if (event.key === "Escape" && !event.defaultPrevented && event.target.dataset?.testid === "composer" && event.target.value === "") {

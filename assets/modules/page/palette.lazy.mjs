@@ -2,6 +2,7 @@
 import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
+import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
 import { getOpenThread, showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
@@ -13,7 +14,6 @@ const { Fragment, createElement: h, useEffect, useId, useMemo, useState } = wind
 const [FOUND_CHECKPOINTS, FOUND_MESSAGES] = [_("Checkpoints found"), _("Messages found")];
 const GROUPS = [_("Actions"), GO_BACK, _("Branches"), _("Conversations"), FOUND_CHECKPOINTS, FOUND_MESSAGES];
 const MAX_LINES = 50; // typing more letters narrows a longer list
-const MODIFIER_KEY = /Mac|iP(hone|ad)/.test(navigator.platform) ? "⌘" : "Ctrl";
 /** Keys, their effect, and the command of the palette that has the same. */
 const KEYS = [
   [["Enter"], _("send")],
@@ -23,6 +23,8 @@ const KEYS = [
   [[MODIFIER_KEY, "Shift", "O"], _("begin a new conversation"), _("New conversation")],
   [["Shift", "Esc"], _("go to the message field")],
   [[MODIFIER_KEY, "S"], _("save a checkpoint"), _("Save checkpoint")],
+  [[MODIFIER_KEY, "Alt", "Z"], _("undo the last change"), _("Undo last change")],
+  [[MODIFIER_KEY, "Shift", "Alt", "Z"], _("redo it"), _("Redo")],
   [[MODIFIER_KEY, "B"], _("show or hide the conversations"), _("Show or hide the conversations")],
   [[MODIFIER_KEY, "Alt", "B"], _("show or hide History"), _("Show or hide History")],
   [["F6"], _("go to the next part of the page; with Shift to the one before")],
@@ -30,8 +32,8 @@ const KEYS = [
   [["↑"], _("in the empty field: edit your last message")],
   [["/"], _("at the beginning of the field: commands and prompts")],
   [["Esc", "Esc"], _("in the empty field: choose a place to go back to")],
-  [["Alt", "↑"], _("show the checkpoint before")],
-  [["Alt", "↓"], _("show the checkpoint after")],
+  [["Alt", "↑"], _("show the checkpoint before"), _("Previous checkpoint")],
+  [["Alt", "↓"], _("show the checkpoint after"), _("Next checkpoint")],
   [["F2"], _("rename the conversation that has the focus in the list")],
   [["↑", "↓"], _("in History: along a branch")],
   [["←", "→"], _("in History: to another branch")],
@@ -39,6 +41,7 @@ const KEYS = [
   [["r"], _("in History: restore this place")],
   [["b"], _("in History: branch from this place")],
   [["c"], _("in History: compare this place")],
+  [["s"], _("in History: switch to the branch of this place")],
   [["?"], _("show this"), _("Keys")],
 ];
 

@@ -1,5 +1,6 @@
 /** The form that changes the own password. */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
+import { send } from "../lib/send.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -41,7 +42,6 @@ export function PasswordDialog({ onClose }) {
 
 /** @returns {Promise<string|null>} the problem, or null */
 async function changePassword(former, fresh) {
-  const body = JSON.stringify({ former, new: fresh });
-  const reply = await fetch("/api/password", { method: "POST", body }).catch(() => null);
-  return reply?.ok ? (await reply.json()).problem : _("The password could not be changed. Please try again.");
+  const { reply, problem } = await send("/api/password", { body: { former, new: fresh }, failureText: _("The password could not be changed. Please try again.") });
+  return problem ?? reply.problem;
 }

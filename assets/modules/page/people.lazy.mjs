@@ -2,6 +2,7 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
+import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
@@ -40,14 +41,19 @@ export function PeopleDialog({ onClose }) {
   );
 }
 
+/** Send a request, whose reply has a problem of its own. */
+async function ask(path, body) {
+  const { reply, problem } = await send(ADDRESS + path, { body, failureText: UNREADABLE_TEXT });
+  return reply ?? { problem };
+}
+
 /** Read the people, and change something about them. */
 function usePeople() {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const [link, setLink] = useState(null);
   const change = async (path, fields) => {
-    const reply = await fetch(ADDRESS + path, { method: "POST", body: JSON.stringify(fields) }).catch(() => null);
-    const answer = reply?.ok ? await reply.json() : { problem: UNREADABLE_TEXT };
+    const answer = await ask(path, fields);
     setProblem(answer.problem);
     if (answer.people) setFound(answer);
     if (path) setLink(answer.link ?? null);
@@ -100,7 +106,8 @@ function InviteForm({ onInvite }) {
       "div",
       null,
       h("label", { htmlFor: `${id}-days` }, _("The link works for")),
-      h("select", { id: `${id}-days`, className: "form-select", value: days, onChange: (event) => setDays(Number(event.target.value)) }, DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count)))),
+      h("select", { id: `${id}-days`, className: "form-select", value: days, onChange: (event) => setDays(Number(event.target.value)) },
+        DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count)))),
     ),
     h("button", { className: "btn btn-primary" }, _("Make a link")),
     h("p", { className: "quiet" }, _("Readers can open their conversations, but change nothing.")),
@@ -128,8 +135,7 @@ function EraseDialog({ person, onErase, onClose }) {
   const [typed, setTyped] = useState("");
   const { name } = person;
   const count = async () => {
-    const reply = await fetch(`${ADDRESS}/count`, { method: "POST", body: JSON.stringify({ name }) }).catch(() => null);
-    const answer = reply?.ok ? await reply.json() : { problem: UNREADABLE_TEXT };
+    const answer = await ask("/count", { name });
     setProblem(answer.problem);
     setThings(answer.things ?? null);
   };

@@ -1,5 +1,6 @@
 /** The library of prompts as the page knows it, and the requests that read and change it. */
 import { announceChoices } from "../lib/commands.mjs";
+import { send } from "../lib/send.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -19,26 +20,21 @@ export const library = { items: null };
  * Read the list, or change a prompt: each reply is the list.
  * @returns {Promise<{items: PromptItem[]|null, problem: string|null}>} one of the two is null
  */
-export async function requestPrompts(path = "", options = undefined) {
-  try {
-    const reply = await fetch(`${ADDRESS}${path}`, options);
-    if (!reply.ok) return { items: null, problem: reply.status === 400 ? await reply.text() : FAILURE_TEXT };
-    library.items = (await reply.json()).prompts;
-    announceChoices();
-    return { items: library.items, problem: null };
-  } catch {
-    return { items: null, problem: FAILURE_TEXT };
-  }
+export async function requestPrompts(path = "", options = {}) {
+  const { reply, problem } = await send(`${ADDRESS}${path}`, { ...options, failureText: FAILURE_TEXT });
+  if (reply === null) return { items: null, problem };
+  library.items = reply.prompts;
+  announceChoices();
+  return { items: library.items, problem: null };
 }
 
 /** @param {Prompt} prompt */
-export const savePrompt = (prompt) => requestPrompts("", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(prompt) });
+export const savePrompt = (prompt) => requestPrompts("", { body: prompt });
 export const deletePrompt = ({ id }) => requestPrompts(`/${id}/delete`, { method: "POST" });
 
 /** @returns {Promise<Prompt|null>} null: the user knows that it cannot be read */
 export async function fetchPrompt({ id }) {
-  const reply = await fetch(`${ADDRESS}/${id}`).catch(() => null);
-  if (reply?.ok) return reply.json();
-  showToast(reply?.status === 404 ? _("This prompt was deleted.") : FAILURE_TEXT);
-  return null;
+  const { reply, status } = await send(`${ADDRESS}/${id}`, { failureText: FAILURE_TEXT });
+  if (reply === null) showToast(status === 404 ? _("This prompt was deleted.") : FAILURE_TEXT);
+  return reply;
 }

@@ -34,7 +34,9 @@ export function PromptsDialog({ text, onInsert, onClose }) {
     { title: edited ? _("Prompt") : _("Prompts"), className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },
     problem && h("p", { className: "prompts-problem", role: "alert" }, problem),
     edited ? h(PromptForm, { key: edited.id, id: formId, prompt: edited, onSave: save }) : h(PromptList, { items, onEdit: setEdited, onDelete: remove, onInsert: (item) => (onClose(), onInsert(item)) }),
-    !edited && deleted && h("p", { className: "prompts-deleted", role: "status" }, h("span", null, _("“{name}” was deleted.", { name: deleted.name })), h("button", { type: "button", className: "quiet-button", onClick: restore }, icon("arrow-counterclockwise"), _("Undo"))),
+    !edited && deleted && h("p", { className: "prompts-deleted", role: "status" },
+      h("span", null, _("“{name}” was deleted.", { name: deleted.name })),
+      h("button", { type: "button", className: "quiet-button", onClick: restore }, icon("arrow-counterclockwise"), _("Undo"))),
   );
 }
 
@@ -84,7 +86,10 @@ function PromptList({ items, onEdit, onDelete, onInsert }) {
       "li",
       { key: item.id, "data-testid": "prompt" },
       h("div", { className: "prompts-text" }, h("p", { dir: "auto" }, item.name), h("p", { className: "quiet", dir: "auto" }, item.excerpt)),
-      h("div", { className: "prompts-buttons" }, button(_("Insert"), _("Insert {name}", item), () => onInsert(item)), button(_("Edit"), _("Edit {name}", item), () => edit(item)), button(_("Delete"), _("Delete {name}", item), () => onDelete(item))),
+      h("div", { className: "prompts-buttons" }, 
+        button(_("Insert"), _("Insert {name}", item), () => onInsert(item)),
+        button(_("Edit"), _("Edit {name}", item), () => edit(item)),
+        button(_("Delete"), _("Delete {name}", item), () => onDelete(item))),
     );
   return h("ul", null, items.map(line));
 }

@@ -2,6 +2,7 @@
 import { useNow } from "../lib/clock.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatDateTime } from "../lib/format.mjs";
+import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { leave } from "./leaving.mjs";
@@ -64,17 +65,12 @@ function useSessions() {
   const [sessions, setSessions] = useState(null);
   const [problem, setProblem] = useState(null);
   const request = async (path, options) => {
-    try {
-      const reply = await fetch(`${ADDRESS}${path}`, options);
-      setProblem(reply.ok ? null : reply.status === 507 ? await reply.text() : UNREADABLE_TEXT);
-      if (reply.ok) setSessions((await reply.json()).sessions);
-      return reply.ok;
-    } catch {
-      setProblem(options ? NOT_ENDED_TEXT : UNREADABLE_TEXT);
-      return false;
-    }
+    const outcome = await send(`${ADDRESS}${path}`, { failureText: UNREADABLE_TEXT, ...options });
+    setProblem(outcome.problem);
+    if (outcome.reply) setSessions(outcome.reply.sessions);
+    return outcome.reply !== null;
   };
-  const post = (path) => request(path, { method: "POST" });
+  const post = (path) => request(path, { method: "POST", lostText: NOT_ENDED_TEXT });
   const end = ({ id }) => post(`/${id}/end`);
   const signOut = (session) => leave(() => end(session));
   useEffect(() => void request(""), []);

@@ -2,6 +2,7 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
+import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
@@ -54,12 +55,12 @@ function useLinks(thread) {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const request = async (path, options) => {
-    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/shares${path}`, options).catch(() => null);
-    setProblem(reply?.ok ? null : reply && reply.status < 500 ? await reply.text() : UNREADABLE_TEXT);
-    if (reply?.ok) setFound(await reply.json());
+    const outcome = await send(`/api/threads/${encodeURIComponent(thread)}/shares${path}`, { ...options, failureText: UNREADABLE_TEXT });
+    setProblem(outcome.problem);
+    if (outcome.reply) setFound(outcome.reply);
   };
   useEffect(() => void request(""), []);
-  const change = (path, fields) => request(path, { method: "POST", body: JSON.stringify(fields) });
+  const change = (path, fields) => request(path, { body: fields });
   return { links: found?.links, hasNames: found?.has_names, token: found?.token, problem, change: useOneAtATime(change) };
 }
 

@@ -1,5 +1,6 @@
 /** The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps anything. */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
+import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
@@ -66,11 +67,10 @@ function useConnection() {
     setValues(Object.fromEntries((chosen?.fields ?? []).map(({ name, value }) => [name, value])));
   };
   const read = async () => {
-    const reply = await fetch(ADDRESS).catch(() => null);
-    if (!reply?.ok) return setProblem(_("The providers cannot be read right now."));
-    const found = (await reply.json()).providers;
-    setProviders(found);
-    show(found[0]);
+    const { reply, problem: unread } = await send(ADDRESS, { failureText: _("The providers cannot be read right now.") });
+    if (unread !== null) return setProblem(unread);
+    setProviders(reply.providers);
+    show(reply.providers[0]);
   };
   useEffect(() => void read(), []);
   const onSubmit = async (event) => {
@@ -89,10 +89,6 @@ function useConnection() {
 
 /** @returns {Promise<string|null>} the reason of a refusal, or null */
 async function submit(provider, values) {
-  try {
-    const reply = await fetch(ADDRESS, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ provider, values }) });
-    return reply.ok ? ((await reply.json()).problem ?? null) : await reply.text();
-  } catch {
-    return UNREACHABLE_TEXT;
-  }
+  const { reply, problem } = await send(ADDRESS, { body: { provider, values }, failureText: UNREACHABLE_TEXT });
+  return problem ?? reply.problem ?? null;
 }

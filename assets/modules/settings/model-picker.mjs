@@ -44,7 +44,8 @@ export function ModelPicker({ data }) {
       icon("chevron-right", "model-arrow"),
     ),
     dialog,
-    isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several", onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null, onClose: () => setOpen(false) }),
+    isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several",
+      onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null, onClose: () => setOpen(false) }),
   );
 }
 

@@ -38,6 +38,7 @@ export function SettingsDialog({ title, onClose, ...props }) {
     choice.graph ? h("p", null, _("The graph {graph} answers here. It has a model and instructions of its own.", { graph: choice.graph })) : h(AgentFields, { id, data, choice, change }),
     h(LanguageField, { id: `${id}-language` }),
     h(MarkdownOption),
+    h(SingleKeysOption),
     h(NotificationOption),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),
   );
@@ -208,6 +209,17 @@ function MarkdownOption() {
     { className: "settings-policy" },
     h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
     h("span", null, _("Show my questions as Markdown"), h("span", { className: "quiet" }, _("In this browser, in all conversations."))),
+  );
+}
+
+/** Single keys are in the way of people who talk to their computer, or press a key by chance. */
+function SingleKeysOption() {
+  const [isOn, setOn] = usePageOption("single-keys");
+  return h(
+    "label",
+    { className: "settings-policy" },
+    h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
+    h("span", null, _("Single keys"), h("span", { className: "quiet" }, _("? shows the keys, and letters act on the places of History. In this browser."))),
   );
 }
 

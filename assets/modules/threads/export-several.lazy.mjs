@@ -1,6 +1,6 @@
 /** The export of several conversations, or of all, as one archive of files. */
 import { showToast } from "../lib/toast.mjs";
-import { _ } from "../lib/words.mjs";
+import { describeExportFailure, readWarning } from "../page/exporting.mjs";
 import { saveFile } from "../page/file-links.mjs";
 import { followRequest } from "../page/long-request.mjs";
 
@@ -19,12 +19,11 @@ async function exportThreads(threads) {
     const file = await followRequest({ title: _("Export") }, async (headers) => {
       const body = new URLSearchParams(threads?.map((thread) => ["thread", thread]) ?? [["all", "1"]]);
       const answer = await fetch("/api/threads/export", { method: "POST", body, headers });
-      if (!answer.ok) throw new Error(await answer.text());
-      return { content: await answer.blob(), warning: decodeURIComponent(answer.headers.get("waymark-warning") ?? "") };
+      return { warning: await readWarning(answer), content: await answer.blob() };
     });
     saveFile("conversations.zip", file.content);
     if (file.warning) showToast(file.warning);
   } catch (error) {
-    showToast(error instanceof TypeError ? _("The server did not answer. Nothing was exported.") : _("Nothing was exported. {message}", { message: error.message }));
+    showToast(describeExportFailure(error));
   }
 }

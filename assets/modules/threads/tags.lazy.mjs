@@ -4,6 +4,7 @@ import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { refreshPanels } from "../lib/page-requests.mjs";
+import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -50,7 +51,7 @@ function useTags() {
     refreshPanels();
   };
   useEffect(() => void apply(""), []);
-  const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }, nextDone);
+  const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { body }, nextDone);
   const restore = (tag) => change(tag, "restore", {});
   const rename = (tag, name) => change(tag, "rename", { name }, { text: _("“{name}” is now “{new_name}”.", { name: tag.name, new_name: name }), tag, action: "rename", body: { name: tag.name } });
   const remove = (tag) => change(tag, "remove", {}, { text: _("“{name}” was removed.", { name: tag.name }), tag, action: "restore", body: {} });
@@ -60,13 +61,8 @@ function useTags() {
 
 /** @returns {Promise<{tags: CountedTag[]|null, problem: string|null}>} one of the two is null */
 async function requestTags(path, options) {
-  try {
-    const reply = await fetch(`${ADDRESS}${path}`, options);
-    if (reply.ok) return { tags: (await reply.json()).tags, problem: null };
-    return { tags: null, problem: reply.status === 400 ? await reply.text() : FAILURE_TEXT };
-  } catch {
-    return { tags: null, problem: FAILURE_TEXT };
-  }
+  const { reply, problem } = await send(`${ADDRESS}${path}`, { ...options, failureText: FAILURE_TEXT });
+  return { tags: reply?.tags ?? null, problem };
 }
 
 function TagList({ tags, onShow, onRename, onRemove }) {
@@ -85,7 +81,10 @@ function TagList({ tags, onShow, onRename, onRemove }) {
       "li",
       { key: tag.id, "data-testid": "tag" },
       h("div", { className: "tags-text" }, renamedId === tag.id ? field(tag) : h("p", { dir: "auto" }, tag.name), h("p", { className: "quiet" }, formatCount(tag.threads, "conversation"))),
-      h("div", { className: "tags-buttons" }, button(_("Show"), _("Show {name}", tag), () => onShow(tag)), button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id)), button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
+      h("div", { className: "tags-buttons" }, 
+        button(_("Show"), _("Show {name}", tag), () => onShow(tag)),
+        button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id)),
+        button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
     );
   return h("ul", null, tags.map(line));
 }

@@ -5,6 +5,7 @@ import { useCommands } from "../lib/commands.mjs";
 import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
 import { refreshPanels } from "../lib/page-requests.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
@@ -24,6 +25,7 @@ const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = win
 const Found = lazy(() => import("./found.lazy.mjs"), "Found", _("The search could not be loaded. Please try again."));
 const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", _("The deleted conversations could not be loaded. Please try again."));
 const ExportSeveral = lazy(() => import("./export-several.lazy.mjs"), "ExportSeveral", _("Nothing was exported. Please try again."));
+const NEW_TITLE = _("New conversation ({keys})", { keys: `${MODIFIER_KEY}+Shift+O` });
 const EMPTY_TEXTS = { listed: _("Your conversations will appear here."), archived: _("No archived conversations.") };
 
 /** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
@@ -56,7 +58,7 @@ export function Threads(props) {
     h(PaneHead, { title: _("Conversations"), id: "threads-heading" }, !selection.ids && shown.threads.length > 0 && h("button", { type: "button", className: "text-button", onClick: selection.start }, _("Select"))),
     h(
       "button",
-      { type: "button", className: "new-thread", onClick: () => open(null) },
+      { type: "button", className: "new-thread", "aria-keyshortcuts": "Control+Shift+O Meta+Shift+O", title: NEW_TITLE, onClick: () => open(null) },
       icon("plus-lg"),
       h("span", null, _("New conversation")),
     ),

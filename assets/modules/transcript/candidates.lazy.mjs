@@ -34,7 +34,8 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
   const isChosen = current && !isRunning;
   return h(
     "article",
-    { className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number, "data-state": state, "aria-label": _("{model}, answer {number} of {total}", { model, number, total }), "aria-busy": isWriting },
+    { className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number, "data-state": state,
+      "aria-label": _("{model}, answer {number} of {total}", { model, number, total }), "aria-busy": isWriting },
     h(Head, { answer, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
     h(
       "div",
