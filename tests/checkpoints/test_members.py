@@ -167,6 +167,8 @@ def test_who_was_let_out_is_answered_as_if_it_never_was(house: House) -> None:
 def test_a_shared_conversation_is_in_the_list_without_the_owners_order(house: House) -> None:
     with act_for("ann"):
         house.store.pin_thread(house.thread, pinned=True)
+    later = house.store.now() + timedelta(hours=1)
+    house.store.now = lambda: later
     with act_for("bob"):
         own = house.store.create_thread(title="Bob's heron")
         listed = house.store.list_thread_portion()
