@@ -80,6 +80,10 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
             await post(office, "bob", f"/api/threads/{thread}/members/leave", {}, wanted=404)
             assert not pages[0].done()
             pages[0].cancel()
+            async with office.browser("ann") as browser:
+                exported = (await browser.get(f"/api/threads/{thread}/export?format=html")).text
+            assert "a kingfisher of bob" in exported  # who asked is for those who are let in
+            assert "<p class='note-label'>" not in exported
             refused = await send(office, "ann", thread, "one more heron")
             assert "bob changed this conversation in the meantime" in str(refused)
             with act_for("ann"):

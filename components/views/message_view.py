@@ -95,6 +95,7 @@ class MessageExtras:
     attempts: AttemptsByCall = field(default_factory=dict)
     to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
     portions: int = 1  # of messages that the user asked for
+    has_names: bool = True  # of the people who asked, where others have
     budget: ViewBudget | None = None  # another than that of a view
 
 
@@ -221,7 +222,7 @@ def _describe_message(
         "html": html,
         "text": shown.text,
         "more": shown.more,
-        "label": _build_label(stored, role, is_note=role == "note" and summary is None and excerpt is None),
+        "label": _build_label(stored, role if extras.has_names else "", is_note=role == "note" and not (summary or excerpt)),
         "time": stored.created_at.isoformat(),
         "tools": tools,
         "more_tools": more_tools,

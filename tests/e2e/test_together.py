@@ -76,15 +76,16 @@ def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page
 def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
     ann, bob = pages
     start_together(ann, bob, fake_openai)
+    fake_openai.script(Say("In the reeds."))
+    ann.say("And the bitterns?")
+    bob.wait_for_answer()
     ann.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
     ann.reload()
-    fake_openai.script(Say("Elsewhere."))
-    bob.edit("Where do the herons nest?", "Where do the storks nest?")
-    expect(bob.log).to_contain_text("Elsewhere.")
-    bob.wait_for_answer()
-    ann.edit("Where do the herons nest?", "Where do the cranes nest?")
+    bob.edit("Where do the herons nest?", "Where do the storks nest?", button="Only change the text")
+    bob.alternatives("2 of 2").wait_for()
+    ann.edit("And the bitterns?", "And the cranes?")
     expect(ann.editor.get_by_role("alert")).to_contain_text("bob changed this conversation in the meantime")
-    expect(ann.editor.get_by_role("textbox")).to_have_value("Where do the cranes nest?")
+    expect(ann.editor.get_by_role("textbox")).to_have_value("And the cranes?")
 
 
 def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list[Page], fake_openai: FakeOpenAI) -> None:
