@@ -104,6 +104,13 @@ class HeadMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class MembersChanged:
+    """Somebody was let into the conversation, or out of it: who follows it asks again whether they may."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class RerunEnded:
     """The next question of a rerun was not asked: no change of the thread tells that."""
 
@@ -146,6 +153,7 @@ Event = (
     | RunFinished
     | RunQueued
     | HeadMoved
+    | MembersChanged
     | RerunEnded
     | DraftsFailed
     | UpdatesDelayed

@@ -88,9 +88,12 @@ class BranchNotFoundError(NotFoundError):
 class ConflictError(StateError):
     """Another caller changed the thread: `expected` is the version that this caller saw, `actual` the current one."""
 
-    def __init__(self, thread_id: str, expected: int, actual: int) -> None:
+    def __init__(self, thread_id: str, expected: int, actual: int, person: str = "") -> None:
+        """`person` is another one who has changed it."""
         super().__init__(
-            sentence("This conversation was changed elsewhere in the meantime. Nothing was done; please look again.")
+            sentence("{name} changed this conversation in the meantime. Nothing was done; please look again.", name=person)
+            if person
+            else sentence("This conversation was changed elsewhere in the meantime. Nothing was done; please look again.")
         )
         self.thread_id = thread_id
         self.expected = expected

@@ -5,12 +5,13 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from .model import ListPlace, Thread
+from .errors import ReadOnlyError
+from .model import ListPlace, Thread, ThreadRole
 from .search.query import split_tags
-from .storage import schema, state_rows, thread_lists, thread_rows
+from .storage import member_rows, schema, state_rows, thread_lists, thread_rows
 from .storage.access import exempt_query
 from .storage.database import Database
-from .storage.ownership import limit_to_owner, sees_thread
+from .storage.ownership import find_role, limit_to_owner
 
 
 class ThreadReader:
@@ -45,6 +46,11 @@ class ThreadReader:
         """Return the conversations that were changed since a time, also deleted and archived ones, the newest first."""
         with self.database.begin_read() as connection:
             return thread_lists.select_changed_threads(connection, self.database.name_owner(owner), since, limit)
+
+    def list_shared_ids(self) -> list[str]:
+        """Return the ids of the conversations that the person who acts is let into."""
+        with self.database.begin_read() as connection:
+            return member_rows.select_shared_ids(connection, self.database.name_owner())
 
     def list_deleted_threads(self, owner: str | None = None, limit: int = 20) -> list[Thread]:
         """Return the deleted conversations that undo can restore, the last deleted first."""
@@ -82,13 +88,19 @@ class ThreadReader:
         with self.database.begin_read() as connection:
             return connection.execute(limit_to_owner(connection, query, table.id)).first() is not None
 
-    def belongs_to_another(self, thread_id: str) -> bool:
-        """Return whether a conversation is there, and is another owner's."""
+    def belongs_to_another(self, thread_id: str, *, to_change: bool = False) -> bool:
+        """Return whether a conversation is there, and is closed to the person who acts.
+
+        With `to_change`, raises `ReadOnlyError` for one that they only read.
+        """
         if not self.database.separates_owners:
             return False
         query = exempt_query(sa.select(schema.thread.c.id).where(schema.thread.c.id == thread_id))
         with self.database.begin_read() as connection:
-            return connection.execute(query).first() is not None and not sees_thread(connection, thread_id)
+            role = find_role(connection, thread_id)
+            if role is ThreadRole.READER and to_change:
+                raise ReadOnlyError
+            return role is None and connection.execute(query).first() is not None
 
     def find_import(self, source_hash: str, owner: str | None = None) -> Thread | None:
         """Find the conversation that was imported from the document with this hash, if it is still in the list."""

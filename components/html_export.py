@@ -63,7 +63,7 @@ def write_html(
     renderer = Renderer()  # the page's own must not wait for these texts
     images = EmbeddedImages(store, MAX_IMAGES_CHARS)
     try:
-        extras = MessageExtras(budget=UncutBudget(renderer.document(max_seconds)))
+        extras = MessageExtras(budget=UncutBudget(renderer.document(max_seconds)), has_names=False)  # it goes to others
         pieces, chars = [], 0
         for piece in _write_document(conversation, extras, images, heading, report):
             chars += len(piece)

@@ -13,6 +13,7 @@ from agent.events import (
     Event,
     GraphProgress,
     HeadMoved,
+    MembersChanged,
     MessageAdded,
     ReasoningDelta,
     RerunEnded,
@@ -40,6 +41,7 @@ from words import get_language, say_error
 
 _log = logging.getLogger(__name__)
 MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
+MEMBERS = "members"  # the kind of a frame: each page asks again whether its person may follow
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
@@ -76,6 +78,8 @@ async def stream_frames(
             if wait_seconds is not None and await services.belongs_to_another(thread_id):
                 raise TimeoutError
             wait_seconds = None
+            if frame["kind"] == MEMBERS and await services.belongs_to_another(thread_id):
+                raise ThreadNotFoundError(thread_id)
             yield frame
 
 
@@ -236,8 +240,8 @@ def _build_plain_frame(event: Event) -> Frame | None:
             return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
         case RunFinished(_, state, version, error, details):
             return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
-        case HeadMoved(version):
-            return {"kind": "head", "version": version}
+        case HeadMoved(version) | MembersChanged(version):
+            return {"kind": "head" if isinstance(event, HeadMoved) else MEMBERS, "version": version}
         case GraphProgress(nodes, lines):
             return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
         case RerunEnded():

@@ -121,11 +121,17 @@ class People:
         await self.services.run_blocking(self.door.accounts.check_erasable, name)
         await self.door.sessions.end([each.id for each in await self.door.sessions.list_open(name)])
         with act_for(name):
-            for thread_id in await self.services.run_blocking(self.services.runs.list_running_threads):
+            for thread_id in await self.services.run_blocking(self._list_running, name):
                 await self.services.runner.stop(thread_id)
         erased = await self.services.run_blocking(erase_person, self.services.store.database, name)
         _note(current, "erased %r", name)
         return erased
+
+    def _list_running(self, name: str) -> list[str]:
+        """Return the conversations where an answer is written for a person, or in one of theirs."""
+        store, runs = self.services.store, self.services.runs
+        found = [(each, runs.get_latest_run(each)) for each in runs.list_running_threads()]
+        return [each for each, run in found if store.get_thread(each).owner == name or (run and run.person == name)]
 
 
 _Answer = Callable[[Session, Any], Awaitable[dict[str, Any]]]

@@ -276,13 +276,13 @@ class Runner:
             await self.worker.close()
 
     async def _belongs_to_another(self, thread_id: str) -> bool:
-        """Return whether a thread is another owner's: the runs in memory are of all. For one owner, nothing is asked.
+        """Return whether a thread is closed to who acts: the runs in memory are of all. For one owner, nothing is asked.
 
         Raises `ReadOnlyError`.
         """
         require_writer()
         separates = self.store.database.separates_owners
-        return separates and await self.blocking.run(self.store.belongs_to_another, thread_id)
+        return separates and await self.blocking.run(self.store.belongs_to_another, thread_id, to_change=True)
 
     async def _begin_run(self, request: RunRequest) -> Run:
         run = await self.starter.start(request)

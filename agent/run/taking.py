@@ -28,6 +28,8 @@ from checkpoints import (
     Store,
     act_for,
 )
+from checkpoints.members import Members
+from checkpoints.model import ThreadRole
 
 NO_TEXT = Draft()
 MAX_ATTEMPTS = 6  # a run that ends every process which drives it must not end all
@@ -61,10 +63,10 @@ class RunTaker:
 
     async def take(self, run_id: str, thread_id: str) -> None:
         """Drive a run here, or end it where it cannot go on by itself. Needs the begin lock."""
-        owner = (await self.blocking.run(self.store.get_thread, thread_id)).owner
-        with act_for(owner):
+        person, may_go_on = await self.blocking.run(self._find_actor, run_id, thread_id)
+        with act_for(person):
             self.watchdog.ensure_watching()  # before: a failure from here on leaves a run that no task drives
-            taken = await self.blocking.run(self._take, run_id)
+            taken = await self.blocking.run(self._take, run_id, may_go_on)
             if taken is None:
                 return
             if taken.prepared is not None:
@@ -79,10 +81,20 @@ class RunTaker:
             else:
                 await self.watchdog.interrupt_orphan(thread_id)
 
-    def _take(self, run_id: str) -> _TakenRun | None:
+    def _find_actor(self, run_id: str, thread_id: str) -> tuple[str, bool]:
+        """Return the person for whom a run acts, and whether they may still change the conversation; else its owner."""
+        owner, run = self.store.get_thread(thread_id).owner, self.runs.get_run(run_id)
+        person = run.person if run and run.person else owner
+        with act_for(person):
+            may_go_on = Members(self.store).find_role(thread_id) in (ThreadRole.OWNER, ThreadRole.EDITOR)
+        return (person if may_go_on else owner), may_go_on
+
+    def _take(self, run_id: str, may_go_on: bool) -> _TakenRun | None:
         run = self.runs.take_run(run_id)
         if run is None:
             return None
+        if not may_go_on:
+            return _TakenRun(run)
         if run.attempt == 1:
             return _TakenRun(run, prepared=self._prepare(run, RunJob.parse(run.job or "")))
         _log.warning("run %s is taken from another process, as attempt %s", run.id, run.attempt)

@@ -5,11 +5,13 @@ import re
 import sqlalchemy as sa
 
 from .. import serde
+from ..audit_entry import ERASED_PREFIX
 from ..errors import ConflictError, RequestReusedError, RunActiveError
 from ..model import NewMessage, Thread
 from ..operation import Caller, Operation, OperationKind
 from ..run import Run
 from ..storage import message_rows, operation_rows, run_rows, schema, thread_rows
+from ..storage.ownership import find_person
 
 BACKGROUND_ACTORS = ("judge", "system")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -32,7 +34,7 @@ def check_caller(
     thread, seen = loaded.thread, caller.expected_version
     changed = _has_newer_operation if is_exact else _has_moved_head
     if seen is not None and seen != thread.version and changed(connection, thread, seen):
-        raise ConflictError(thread.id, seen, thread.version)
+        raise ConflictError(thread.id, seen, thread.version, _find_other_person(connection, thread, seen))
     if not while_running and loaded.active_run_id is not None and loaded.active_run_id != caller.undo_group:
         raise RunActiveError(thread.id, loaded.active_run_id)
 
@@ -61,6 +63,16 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
         raise ConflictError(begun.thread_id, 0, 0)
     check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
     return begun
+
+
+def _find_other_person(connection: sa.Connection, thread: Thread, version: int) -> str:
+    """Return the person who changed the thread last after a version; empty if that is who acts, or nobody is told apart."""
+    own, table = find_person(connection), schema.operation.c
+    if own is None:
+        return ""
+    newest = operation_rows.select_operations(connection, thread.id, table.version > version, limit=1, abridged=True)
+    person = newest[0].person if newest else None
+    return person if person and person != own and not person.startswith(ERASED_PREFIX) else ""
 
 
 def _has_newer_operation(connection: sa.Connection, thread: Thread, version: int) -> bool:

@@ -17,6 +17,7 @@ class SearchHit:
 
     thread_id: str
     title: str  # of the conversation
+    owner: str  # of the conversation
     role: Role
     message_id: str  # of a checkpoint, the message that it stands on
     depth: int

@@ -32,7 +32,7 @@ _MAX_OWN_THREADS = 1_000  # of an owner among others, whose marks are searched f
 _ANY_TIME = 2**62
 _IS_OWN, _IS_OWN_OR_SHARED = "t.owner = :owner", "(t.owner = :owner OR t.id IN :shared)"
 _COLUMNS = (
-    "SELECT e.number, e.created_at, t.id AS thread_id, t.title, e.segment, e.depth, "
+    "SELECT e.number, e.created_at, t.id AS thread_id, t.title, t.owner, e.segment, e.depth, "
     "c.id AS checkpoint_id, c.name, c.description, c.message_id, c.segment AS at_segment, c.depth AS at_depth "
 )
 # CROSS JOIN: SQLite keeps this order, in which the index gives the newest first and only as many as are needed.
@@ -195,6 +195,7 @@ def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: S
             SearchHit(
                 thread_id=row.thread_id,
                 title=row.title,
+                owner=row.owner,
                 role="checkpoint" if message is None else content.read_role(message.body),
                 message_id=node.id,
                 depth=node.depth,

@@ -17,6 +17,7 @@ from components.panel import Panel
 from components.services import Services
 from components.shapes import Count
 from components.views import change_log, operations
+from components.views.names import add_name
 from components.widgets import Log, build_menu_item
 from words import N_, _
 
@@ -95,7 +96,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
     if thread_id is None:
         return {"thread": None, "version": 0, "entries": [], "count": count, "more": False, "undo": None, "redo": None}
     done = store.list_operations(thread_id, last=count + 1, abridged=True)
-    undone = store.find_redoable(thread_id)
+    undoable, undone = store.find_undoable(thread_id), store.find_redoable(thread_id)
     redoable = store.get_operation(thread_id, undone.target, abridged=True) if undone and undone.target else None
     return {
         "thread": thread_id,
@@ -103,8 +104,8 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
         "entries": change_log.build_log(done[:count], _read_log_questions(store, done[:count])),
         "count": count,
         "more": len(done) > count,
-        "undo": operations.describe_undo(store.find_undoable(thread_id)),
-        "redo": operations.describe_undo(redoable),
+        "undo": add_name(operations.describe_undo(undoable), undoable),
+        "redo": add_name(operations.describe_undo(redoable), redoable),
     }
 
 

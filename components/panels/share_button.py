@@ -1,9 +1,10 @@
-"""The menu's item for the links of a conversation; the dialog is the browser's (sharing.mjs)."""
+"""The menu's item for the people and links of a conversation; the dialog is the browser's (sharing.mjs)."""
 
 from enum import StrEnum
 
 from dash.development.base_component import Component
 
+from checkpoints.members import MEMBER_ROLES, Members
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import READER, get_acting_role
@@ -17,14 +18,17 @@ class Ids(StrEnum):
 
 
 def buttons() -> list[Component]:
-    return [build_menu_item("share", _("Share…"), Ids.BUTTON, title=_("Links to this conversation"), hidden=True)]
+    return [build_menu_item("share", _("Share…"), Ids.BUTTON, title=_("People and links of this conversation"), hidden=True)]
 
 
 SHOWN = ((Ids.BUTTON, "hidden"),)
 
 
-def show(_services: Services, location: PageLocation) -> tuple[bool]:
-    return (location.thread_id is None or get_acting_role() == READER,)
+def show(services: Services, location: PageLocation) -> tuple[bool]:
+    """Hide the item from who only reads, but for leaving a conversation of somebody else."""
+    if location.thread_id is None or get_acting_role() != READER:
+        return (location.thread_id is None,)
+    return (Members(services.store).find_role(location.thread_id) not in MEMBER_ROLES,)
 
 
 PANEL = Panel(buttons=buttons, shown=SHOWN, show=show)

@@ -1,6 +1,7 @@
 """The list of conversations: open, new, rename, pin, archive, tag, delete, one or several at once."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
@@ -10,6 +11,8 @@ from dash import Dash, State, html
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Receipt, StateError
+from checkpoints.errors import ReadOnlyError
+from checkpoints.members import Members
 from checkpoints.tags import Tags
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
@@ -71,7 +74,8 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     state = {"current": location.thread_id, "open": opened, "seen": now.isoformat(), "tags": tags}
     changed = _read_changed_threads(services, location.list_seen, now)
     shown = read_thread_portion(services.store) if changed is None else changed
-    return ({"since": None, "gone": [], **state, **_read_run_states(services), **shown},)
+    shared = services.store.list_shared_ids()
+    return ({"since": None, "gone": [], "shared": shared, **state, **_read_run_states(services), **shown},)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
@@ -111,6 +115,7 @@ def _read_changed_threads(services: Services, seen: datetime | None, now: dateti
 def register(app: Dash, services: Services) -> None:
     async def confirm_deletion(subject: dialog.Subject, pathname: str) -> page_state.PageUpdate:
         thread_id = subject.thread_id
+        await services.read_snapshot(Members(services.store).require_owner, thread_id)  # before anything is stopped
         await services.runner.stop(thread_id)
         done = await services.apply_change(services.store.delete_thread, thread_id, caller=subject.unversioned_caller)
         text = _("Deleted the {subject}", subject=operations.describe_subject(done.operation.detail))
@@ -119,7 +124,9 @@ def register(app: Dash, services: Services) -> None:
     async def confirm_deletions(subject: dialog.Subject, pathname: str) -> page_state.PageUpdate:
         thread_ids = list(subject.fields["threads"])
         for thread_id in services.runs.list_running_threads().intersection(thread_ids):
-            await services.runner.stop(thread_id)
+            with suppress(ReadOnlyError):  # of somebody else: it is not deleted
+                await services.read_snapshot(Members(services.store).require_owner, thread_id)
+                await services.runner.stop(thread_id)
         done = await _change_each(services, services.store.delete_thread, thread_ids, subject.unversioned_caller)
         return _build_update(
             ngettext("Deleted {count:,} conversation", "Deleted {count:,} conversations", len(done)),

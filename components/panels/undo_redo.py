@@ -14,6 +14,7 @@ from components.properties import Properties
 from components.services import Services
 from components.turns import Turn, TurnChanges
 from components.views import operations
+from components.views.names import add_name
 from components.widgets import Icon, build_menu_item
 from words import N_, _
 
@@ -80,7 +81,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     """Show the buttons after a turn: it can be undone, and nothing can be redone."""
     if turn.operations:
         shown_state: page_state.UndoTarget = {"thread": turn.thread.id, "version": turn.thread.version}
-        undo = operations.describe_undo(turn.operations[0])
+        undo = add_name(operations.describe_undo(turn.operations[0]), turn.operations[0])
         values = _describe_buttons(shown_state, undo, None, turn.run, is_empty=False)
     else:  # it failed before it wrote anything
         values = show(services, page_state.PageLocation(turn.thread.id, {}))
@@ -174,7 +175,9 @@ def _read_undo_state(
         return None, None, None, 0
     undone = store.find_redoable(thread_id)
     redoable = store.get_operation(thread_id, undone.target, abridged=True) if undone and undone.target else None
-    undo, redo = operations.describe_undo(store.find_undoable(thread_id)), operations.describe_undo(redoable)
+    undoable = store.find_undoable(thread_id)
+    undo = add_name(operations.describe_undo(undoable), undoable)
+    redo = add_name(operations.describe_undo(redoable), redoable)
     return {"thread": thread_id, "version": version}, undo, redo, length
 
 

@@ -14,6 +14,7 @@ from checkpoints.search.result import MessagePlace, PathHits, SearchHit, SearchR
 from checkpoints.search.snippet import Snippet
 from components.services import Services
 from components.views.list_rows import describe_thread
+from components.views.names import name_other
 
 SEARCH_PATH = "/api/search"
 _MARKDOWN_SIGN = re.compile(  # an escaped character; what makes bold, code, and the rows of tables
@@ -33,6 +34,7 @@ class PartView(TypedDict):
 class HitView(TypedDict):
     thread: str
     title: str
+    owner: str  # somebody else who shares it; empty otherwise
     role: str
     message: str
     checkpoint: str | None
@@ -133,6 +135,7 @@ def _describe_hit(hit: SearchHit) -> HitView:
     return {
         "thread": hit.thread_id,
         "title": hit.title,
+        "owner": name_other(hit.owner),
         "role": hit.role,
         "message": hit.message_id,
         "checkpoint": hit.checkpoint_id,

@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import TypedDict
 
 from checkpoints import Actor, Operation, OperationKind
+from components.views.names import name_other
 from components.views.operations import describe_beginning, describe_object, describe_undo, is_unknown
 from components.views.sentences import choose_sentences
 from words import _, ngettext
@@ -13,6 +14,7 @@ from words import _, ngettext
 class LogEntry(TypedDict):
     version: int
     who: Actor
+    person: str  # another one than who reads; empty otherwise
     text: str
     time: str
     undone: bool
@@ -31,6 +33,7 @@ def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> 
             {
                 "version": newest.version,
                 "who": newest.actor,
+                "person": name_other(newest.person),
                 "text": _describe_operation(newest, 1 + len(others), versions, questions.get(newest.result or "", "")),
                 "time": newest.created_at.isoformat(),
                 "undone": newest.undone,
@@ -42,7 +45,7 @@ def build_log(operations: Sequence[Operation], questions: Mapping[str, str]) -> 
 def _log_group(operation: Operation) -> tuple[object, ...]:
     """Return a key that consecutive messages of one run share, and nothing else."""
     if operation.kind is OperationKind.APPEND and operation.undo_group:
-        return operation.undo_group, operation.actor, operation.undone
+        return operation.undo_group, operation.actor, operation.undone, operation.person
     return (operation.version,)
 
 

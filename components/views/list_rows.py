@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from checkpoints import Branch, Checkpoint, Run, RunState, Thread
 from checkpoints.model import Node
+from components.views.names import name_other
 from words import say_error
 
 MAX_SHOWN_DESCRIPTION_CHARS = 500  # of a checkpoint
@@ -18,6 +19,7 @@ def describe_thread(value: Thread) -> dict[str, Any]:
         "pinned": value.pinned,
         "archived": value.archived,
         "tags": list(value.tags),  # ids; the list of conversations comes with their names
+        "owner": name_other(value.owner),  # of one that somebody else shares
     }
 
 

@@ -20,6 +20,7 @@ from components.views.file_links import FileView
 from components.views.fork_attempts import AttemptsByCall
 from components.views.labels import build_label
 from components.views.markdown import escape_text, to_html_if_cheap
+from components.views.names import name_other
 from components.views.notes import ExcerptView, RemovalView, SummaryView
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreCallsView, MoreView, ViewBudget, build_address
 from components.views.subagent_work import WorkView, collect_work, find_waiting_calls
@@ -66,7 +67,7 @@ class MessageView(TypedDict):
     html: str
     text: str
     more: MoreView | None  # of a long text, of which the page holds the beginning
-    label: str | None  # above a note, a question to an agent, or an answer that the agent replaced
+    label: str | None  # above a note, a question of another person or to an agent, or an answer that the agent replaced
     time: str
     tools: list[ToolView]
     more_tools: MoreCallsView | None  # calls without a card
@@ -94,6 +95,7 @@ class MessageExtras:
     attempts: AttemptsByCall = field(default_factory=dict)
     to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
     portions: int = 1  # of messages that the user asked for
+    has_names: bool = True  # of the people who asked, where others have
     budget: ViewBudget | None = None  # another than that of a view
 
 
@@ -220,7 +222,7 @@ def _describe_message(
         "html": html,
         "text": shown.text,
         "more": shown.more,
-        "label": build_label(stored, is_note=role == "note" and summary is None and excerpt is None),
+        "label": _build_label(stored, role if extras.has_names else "", is_note=role == "note" and not (summary or excerpt)),
         "time": stored.created_at.isoformat(),
         "tools": tools,
         "more_tools": more_tools,
@@ -234,6 +236,12 @@ def _describe_message(
         "excerpt": excerpt[0] if excerpt else None,
         "reasoning": _describe_reasoning(stored, message, budget),
     }
+
+
+def _build_label(stored: Message, role: str, *, is_note: bool) -> str | None:
+    """Return the label of a message; of a question that another person has asked, first their name."""
+    name = name_other(stored.person) if role == "user" and stored.agent == MAIN else ""
+    return " · ".join(filter(None, (name, build_label(stored, is_note=is_note)))) or None
 
 
 def _read_role(

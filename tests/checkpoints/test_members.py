@@ -17,6 +17,7 @@ from checkpoints import (
     act_for,
     serde,
 )
+from checkpoints.accounts import Accounts, Role
 from checkpoints.audit_log import AuditLog
 from checkpoints.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, StateError
 from checkpoints.members import Members
@@ -25,6 +26,7 @@ from checkpoints.storage import schema, usage_rows
 from checkpoints.storage.thread_rows import from_time
 from checkpoints.storage.value_rows import Value, insert_values, select_values
 from checkpoints.tags import Tags
+from checkpoints.upkeep.person_erasure import erase_person
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
 from tests.checkpoints.test_ownership import LAST, METHODS, call
@@ -167,6 +169,8 @@ def test_who_was_let_out_is_answered_as_if_it_never_was(house: House) -> None:
 def test_a_shared_conversation_is_in_the_list_without_the_owners_order(house: House) -> None:
     with act_for("ann"):
         house.store.pin_thread(house.thread, pinned=True)
+    later = house.store.now() + timedelta(hours=1)
+    house.store.now = lambda: later
     with act_for("bob"):
         own = house.store.create_thread(title="Bob's heron")
         listed = house.store.list_thread_portion()
@@ -305,3 +309,36 @@ def test_one_person_has_no_members(memory_store: Store) -> None:
     with pytest.raises(StateError):
         Members(memory_store).add_member(thread.id, "bob", ThreadRole.EDITOR)
     assert Members(memory_store).list_members(thread.id) == []
+
+
+def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(memory_store: Store) -> None:
+    store = memory_store
+    store.database.separate_owners()
+    accounts, members = Accounts(store), Members(store)
+    for name in ("ann", "Bob"):
+        accounts.invite(f"token-{name}", Role.ADMIN, made_by="x", days=1)
+        accounts.accept_invitation(f"token-{name}", name, "hash")
+    with act_for("ann"):
+        thread = store.create_thread(title="heron").id
+        with pytest.raises(InvalidMemberError):
+            members.add_member(thread, "eve", ThreadRole.READER)  # nobody is called so
+        assert members.add_member(thread, "bob", ThreadRole.EDITOR).person == "Bob"
+    with act_for("Bob"):
+        store.append(thread, new("from Bob"))
+        Runs(store).begin_run(thread, new("asked by Bob")[0])
+    with act_for(EVERYBODY):
+        Runs(store).interrupt_orphans()
+    erase_person(store.database, "Bob")
+    with act_for("ann"):
+        assert members.list_members(thread) == []
+        numbers = _find_numbers(store)
+        assert {each.person for each in store.list_messages(thread)} == numbers
+        assert store.list_operations(thread)[-1].person in numbers
+    with act_for(EVERYBODY):
+        rows = [row for name, found in tables.read(store).items() if name != "audit_entry" for row in found.values()]
+    assert [row for row in rows if "Bob" in (row.get("person"), row.get("owner"), row.get("name"))] == []
+
+
+def _find_numbers(store: Store) -> set[str]:
+    """The numbers that replace names in the audit log."""
+    return {entry.about for entry in AuditLog(store).list_entries(limit=50) if entry.about.startswith("erased,")}

@@ -2,9 +2,10 @@
 
 import re
 import socket
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -29,22 +30,29 @@ def find_free_port() -> int:
 @pytest.fixture
 def people(tmp_path: Path, browser: Browser) -> Iterator[tuple[Page, Page]]:
     """The pages of Ann and of Bob."""
+    with open_pages(tmp_path, browser, ("ann", "bob")) as pages:
+        yield pages[0], pages[1]
+
+
+@contextmanager
+def open_pages(folder: Path, browser: Browser, names: Sequence[str], **more: Any) -> Iterator[list[Page]]:
+    """Open a page for each of these people, in a browser of their own, at a server with more settings."""
     port = find_free_port()
     with ExitStack() as stack, open_proxy(port, SECRET) as proxy:
         settings = {"auth": "proxy", "public_url": proxy.url, "proxy_networks": "127.0.0.0/8", "proxy_secret": SECRET}
-        server = Server(tmp_path, **settings, sign_out_url="/healthz")
+        server = Server(folder, **settings, **more, sign_out_url="/healthz")
         server.port = port
         server.start()
         stack.callback(server.stop)
         pages = []
-        for person in ("ann", "bob"):
+        for person in names:
             context = stack.enter_context(browser.new_context(viewport={"width": 1440, "height": 900}))
             context.set_default_timeout(PATIENCE_MS)
             context.add_cookies([{"name": "person", "value": person, "url": proxy.url}])
             context.add_init_script("".join(f"localStorage.setItem('waymark.tip-{each}-read', 'on');" for each in TIPS))
             pages.append(Page(context.new_page(), server))
             pages[-1].open("/")
-        yield pages[0], pages[1]
+        yield pages
 
 
 @pytest.mark.slow

@@ -22,6 +22,9 @@ export function mergeThreads(threads, changed, gone = []) {
   return [...byId.values()].sort(comparePlaces);
 }
 
+/** Whether a conversation is one's own, or is still shared by its owner. */
+const isStillShared = (shared) => (thread) => !thread.owner || !shared || shared.includes(thread.id);
+
 /**
  * @typedef {{threads: ThreadItem[], more: boolean, seen: string|null}} KnownList
  * @param {KnownList} list that the page has
@@ -31,7 +34,7 @@ export function mergeThreads(threads, changed, gone = []) {
 export function applyListData(list, data) {
   const isNew = data.since === null && data.seen !== list.seen; // the same list may come again, with a turn's change
   if (isNew) return { threads: mergeThreads([], data.threads), more: data.more, seen: data.seen };
-  return { threads: mergeThreads(list.threads, data.threads, data.gone), more: list.more, seen: data.seen };
+  return { threads: mergeThreads(list.threads, data.threads, data.gone).filter(isStillShared(data.shared)), more: list.more, seen: data.seen };
 }
 
 /**

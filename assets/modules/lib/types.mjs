@@ -65,8 +65,8 @@
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
  * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}}} HistoryData
  *
- * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[]}} ThreadItem  `tags`: ids
- * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], seen: string, current: string|null,
+ * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?: string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it
+ * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], shared?: string[], seen: string, current: string|null,
  *   running: string[], waiting: string[], tags: {id: string, name: string}[], open: ThreadItem|null}} ThreadsData  the first portion; with `since`, what has changed since that moment
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *

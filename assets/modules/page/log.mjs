@@ -26,7 +26,7 @@ export function requestLog(clicks, head, action, isOpen) {
 }
 
 /**
- * @typedef {{version: number, who: "user"|"agent"|"judge"|"system", text: string, time: string, undone: boolean}} LogEntry
+ * @typedef {{version: number, who: "user"|"agent"|"judge"|"system", person: string, text: string, time: string, undone: boolean}} LogEntry
  * @typedef {{thread: string|null, version: number, entries: LogEntry[], count: number, more: boolean,
  *   undo: string|null, redo: string|null}} LogData
  * @param {{id: string, data?: LogData, setProps: Function}} props
@@ -80,7 +80,7 @@ function Entry({ entry, now }) {
       h(
         "p",
         { className: "change-meta" },
-        h("span", { className: "change-who" }, author.name),
+        h("span", { className: "change-who", dir: "auto" }, entry.who === "user" ? entry.person || author.name : [author.name, entry.person].filter(Boolean).join(" · ")),
         h("time", { dateTime: entry.time, title: formatDateTime(entry.time) }, formatAge(entry.time, now)),
         entry.undone && h("span", null, _("undone")),
       ),

@@ -19,7 +19,7 @@ export const SEARCH_HINT = _("Finds every message. Narrow by role:user, has:code
 loadStyle(new URL("./search.lazy.css", import.meta.url));
 
 /**
- * @typedef {{thread: string, title: string, role: string, message: string, checkpoint: string|null, name: string,
+ * @typedef {{thread: string, title: string, owner: string, role: string, message: string, checkpoint: string|null, name: string,
  *   parts: {text: string, marked: boolean}[], time: string, standing: "current"|"branch"|"left", branch: string}} Hit
  */
 
@@ -74,7 +74,7 @@ export function HitLine({ hit, now }) {
       "span",
       { className: "hit-head" },
       h("span", { className: "hit-title" }, hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`),
-      h("span", { className: "hit-facts" }, [ROLES[hit.role], standing, formatAge(hit.time, now)].filter(Boolean).join(" · ")),
+      h("span", { className: "hit-facts" }, [hit.owner, ROLES[hit.role], standing, formatAge(hit.time, now)].filter(Boolean).join(" · ")),
     ),
     h("span", { className: "hit-snippet", dir: "auto" }, hit.parts.map(mark)),
   );

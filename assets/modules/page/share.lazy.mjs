@@ -1,10 +1,11 @@
-/** The links under which strangers read a conversation, or the path to a checkpoint: making one, and the list of them. */
+/** The people whom a conversation is shared with, and the links under which strangers read a conversation, or the path to a checkpoint: making one, and the list of them. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
+import { SharedPeople, usePeople } from "./share-people.lazy.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
@@ -22,6 +23,15 @@ loadStyle(new URL("./share.lazy.css", import.meta.url));
 
 /** @param {{thread: string, checkpoint: {id: string, name: string}|null, onClose: () => void}} props */
 export function ShareDialog({ thread, checkpoint, onClose }) {
+  const people = usePeople(thread, onClose);
+  if (people.role === null) return h(ReadingDialog, { title: _("Share this conversation"), className: "share", onClose }, people.problem && h("p", { className: "text-danger", role: "alert" }, people.problem));
+  const parts = checkpoint ? null : h(SharedPeople, people);
+  if (people.role !== "owner") return h(ReadingDialog, { title: _("People in this conversation"), className: "share", onClose }, parts);
+  return h(LinkDialog, { thread, checkpoint, onClose }, parts);
+}
+
+/** @param {{thread: string, checkpoint: {id: string, name: string}|null, onClose: () => void, children: any}} props */
+function LinkDialog({ thread, checkpoint, onClose, children }) {
   const { links, hasNames, problem, token, change } = useLinks(thread);
   const title = checkpoint ? _("Share {name}", { name: checkpoint.name }) : _("Share this conversation");
   const about = checkpoint
@@ -30,7 +40,9 @@ export function ShareDialog({ thread, checkpoint, onClose }) {
   return h(
     ReadingDialog,
     { title, className: "share", onClose },
+    children,
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
+    children && h("h3", null, _("Links")),
     h("p", null, about),
     LOOPBACK.test(location.hostname) && h("p", { className: "quiet" }, _("Waymark is served to this machine alone: a link works in its browsers, and nowhere else.")),
     h(LinkForm, { hasNames, onMake: (fields) => change("", { ...fields, checkpoint: checkpoint?.id ?? null }) }),

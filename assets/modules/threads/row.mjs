@@ -61,6 +61,7 @@ function ThreadLink({ thread, now, state, isCurrent, isAnyView, names, actions }
 function ThreadLine({ thread, now, state, isAnyView, names }) {
   return [
     h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
+    thread.owner && h("span", { key: "owner", className: "thread-mark", title: _("Shared by {name}", { name: thread.owner }), dir: "auto" }, thread.owner),
     h(RowTags, { key: "tags", ids: thread.tags, names }),
     isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, _("archived")),
     h("span", { key: "meta", className: "thread-meta" }, h(ThreadState, { thread, now, state })),
@@ -93,14 +94,15 @@ function ThreadState({ thread, now, state }) {
 function RowButtons({ thread, actions }) {
   const [isOpen, setOpen] = useState(false);
   const { id, title, pinned, archived } = thread;
+  const isOwn = !thread.owner; // the owner alone orders and deletes it
   const items = [
     [_("Rename"), () => actions.onRename(id)],
-    [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
-    [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
-    [_("Tags"), () => actions.onTags(thread)],
+    isOwn && [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
+    isOwn && [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
+    isOwn && [_("Tags"), () => actions.onTags(thread)],
     [_("Copy link"), () => copyLink(id)],
-    [_("Select"), () => actions.onSelect(thread)],
-  ];
+    isOwn && [_("Select"), () => actions.onSelect(thread)],
+  ].filter(Boolean);
   const menuName = _("More for {title}", { title });
   return h(
     "span",
@@ -111,7 +113,7 @@ function RowButtons({ thread, actions }) {
       h(RowButton, { label: menuName, sign: "three-dots", onClick: () => setOpen(true), "aria-haspopup": "menu", "aria-expanded": isOpen }),
       isOpen && h(Menu, { name: menuName, items, onClose: () => setOpen(false) }),
     ),
-    h(RowButton, { label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete" }),
+    isOwn && h(RowButton, { label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete" }),
   );
 }
 

@@ -156,7 +156,7 @@ function createRefresher(thread, latest) {
       clearTimeout(changeTimer);
       changeTimer = setTimeout(() => (kind === "start" ? showStart(run, version) : refreshIfBehind(version)), FOREIGN_CHANGE_MS);
     }
-    if (kind === "rerun") refresh(latest.current.version);
+    if (kind === "rerun" || kind === "members") refresh(latest.current.version);
     if (kind === "end" && (version < latest.current.version || !showTurn(turn))) refresh(version); // always: the composer's Stop must turn back into Send
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
     else if (kind === "hello") refreshIfBehind(version);

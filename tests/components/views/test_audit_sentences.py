@@ -24,6 +24,13 @@ SENTENCES: list[tuple[AuditKind, dict[str, Any], str, str]] = [
     (AuditKind.SHARE_REVOKED, {"thread": "t1", "link": "l1"}, "", "Revoked a link to the conversation t1"),
     (AuditKind.SHARE_OPENED, {"thread": "t1", "link": "l1"}, "bob", "A link of bob was opened for the first time"),
     (AuditKind.SHARE_OPENED, {"thread": "t1", "link": "l1"}, LOCAL_OWNER, "A link was opened for the first time"),
+    (AuditKind.MEMBER, {"thread": "t1", "role": "editor"}, "bob", "Let bob into the conversation t1: may change it"),
+    (
+        *(AuditKind.MEMBER_ROLE, {"thread": "t1", "role": "reader"}, "bob"),
+        "Changed the role of bob in the conversation t1: may read it",
+    ),
+    (AuditKind.MEMBER_REMOVED, {"thread": "t1", "left": False}, "bob", "Removed bob from the conversation t1"),
+    (AuditKind.MEMBER_REMOVED, {"thread": "t1", "left": True}, "ann", "Left the conversation t1"),
     (AuditKind.EXPORT, EXPORT, "", "Exported the conversation t1 as html"),
     (AuditKind.EXPORT, EXPORT | {"redacted": True}, "", "Exported the conversation t1 as html, with parts left out"),
     (AuditKind.EXPORT, {"threads": 1_000, "format": "waymark"}, "", "Exported 1,000 conversations"),

@@ -1,0 +1,118 @@
+"""The people whom the owner of a conversation has let in: their list, letting in, another role, letting out, and leaving."""
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal, NotRequired
+
+from fastapi import FastAPI
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from agent.events import MembersChanged
+from checkpoints import RunState, Thread, get_acting_owner
+from checkpoints.limits import MAX_LABEL_CHARS
+from checkpoints.members import Members
+from checkpoints.model import ThreadRole
+from components.services import Services
+from components.shapes import MalformedRequestError, check_shape
+from components.views.audit_sentences import describe_person
+
+MAX_STOP_SECONDS = 5.0
+Name = Annotated[str, Field(max_length=MAX_LABEL_CHARS)]
+
+
+class _Person(TypedDict):
+    person: Name
+    role: NotRequired[Literal["editor", "reader"]]
+
+
+def add_route(server: FastAPI, services: Services) -> None:
+    people = _People(services)
+
+    @server.get("/api/threads/{thread_id:path}/members")
+    async def list_members(thread_id: str) -> Response:
+        return JSONResponse(await services.read_snapshot(people.describe, thread_id))
+
+    def serve(path: str, change: Callable[[str, _Person], Awaitable[None]]) -> None:
+        @server.post(f"/api/threads/{{thread_id:path}}/members{path}", name=f"members{path}")
+        async def change_members(thread_id: str, request: Request) -> Response:
+            await change(thread_id, _parse_person(await request.body()))
+            return JSONResponse(await services.read_snapshot(people.describe, thread_id))
+
+    serve("", people.add)
+    serve("/role", people.change_role)
+    serve("/remove", people.remove)
+
+    @server.post("/api/threads/{thread_id:path}/members/leave")
+    async def leave(thread_id: str) -> Response:
+        await people.leave(thread_id)
+        return JSONResponse({})
+
+
+class _People:
+    """The members of conversations, as requests change them. Who loses a right to write loses their answer first."""
+
+    def __init__(self, services: Services) -> None:
+        self._services, self._members = services, Members(services.store)
+
+    def describe(self, thread_id: str) -> dict[str, Any]:
+        store, own = self._services.store, get_acting_owner()
+        if not store.database.separates_owners:
+            store.get_thread(thread_id)
+            return {"has_people": False, "members": [], "owner": "", "role": ThreadRole.OWNER}
+        thread, role = store.get_thread(thread_id), self._members.find_role(thread_id)
+        members = [
+            {"person": each.person, "name": describe_person(each.person), "role": each.role, "is_own": each.person == own}
+            for each in self._members.list_members(thread_id)
+        ]
+        return {"has_people": True, "members": members, "owner": thread.owner, "role": role}
+
+    async def add(self, thread_id: str, fields: _Person) -> None:
+        role = ThreadRole(fields.get("role", ThreadRole.EDITOR))
+        await self._services.run_blocking(self._members.add_member, thread_id, fields["person"], role)
+        await self._publish(thread_id)
+
+    async def change_role(self, thread_id: str, fields: _Person) -> None:
+        person, role = fields["person"], ThreadRole(fields.get("role", ThreadRole.READER))
+        await self._services.read_snapshot(self._members.require_owner, thread_id)
+        if role is ThreadRole.READER:
+            await self._stop_answer(thread_id, person)
+        await self._services.run_blocking(self._members.change_role, thread_id, person, role)
+        await self._publish(thread_id)
+
+    async def remove(self, thread_id: str, fields: _Person) -> None:
+        await self._services.read_snapshot(self._members.require_owner, thread_id)
+        await self._stop_answer(thread_id, fields["person"])
+        await self._services.run_blocking(self._members.remove_member, thread_id, fields["person"])
+        await self._publish(thread_id)
+
+    async def leave(self, thread_id: str) -> None:
+        thread = await self._services.read_snapshot(self._services.store.get_thread, thread_id)
+        await self._stop_answer(thread_id, get_acting_owner() or "")
+        await self._services.run_blocking(self._members.leave, thread_id)
+        self._tell(thread)
+
+    async def _stop_answer(self, thread_id: str, person: str) -> None:
+        """Stop the answer that a person has asked for in a conversation."""
+        run = await self._services.read_snapshot(self._services.runs.get_latest_run, thread_id)
+        if run is not None and run.state is RunState.RUNNING and run.person == person:
+            await self._services.runner.stop(thread_id, MAX_STOP_SECONDS)
+
+    async def _publish(self, thread_id: str) -> None:
+        self._tell(await self._services.read_snapshot(self._services.store.get_thread, thread_id))
+
+    def _tell(self, thread: Thread) -> None:
+        """Let every page that follows the conversation ask again whether its person may."""
+        self._services.hub.publish(thread.id, MembersChanged(thread.version))
+
+
+def _parse_person(body: bytes) -> _Person:
+    """Raises `MalformedRequestError`."""
+    try:
+        given: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedRequestError("body") from None
+    fields: _Person = check_shape(_Person, given, "body")
+    return fields

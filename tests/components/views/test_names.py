@@ -1,0 +1,35 @@
+"""Names at what other people did: nobody's own, and none where people are not told apart."""
+
+from checkpoints import Caller, OperationKind, Store, act_for
+from checkpoints.audit_entry import ERASED_PREFIX
+from components.views.change_log import build_log
+from components.views.message_view import NO_EXTRAS, MessageExtras, describe_messages
+from components.views.names import add_name, name_other
+from tests.checkpoints.conversations import new
+
+
+def test_a_name_is_of_another_person() -> None:
+    assert name_other("bob") == ""  # nobody reads
+    with act_for("ann"):
+        assert [name_other(each) for each in ("bob", "ann", None, f"{ERASED_PREFIX}3f2a")] == [
+            "bob",
+            "",
+            "",
+            "an erased person (3f2a)",
+        ]
+
+
+def test_a_question_the_log_and_undo_name_who_it_was(memory_store: Store) -> None:
+    memory_store.database.separate_owners()
+    with act_for("bob"):
+        thread = memory_store.create_thread().id
+        done = memory_store.append(thread, new("Where?"), caller=Caller()).operation
+        messages, log = memory_store.list_messages(thread), memory_store.list_operations(thread)
+    for person, name in (("ann", "bob"), ("bob", "")):
+        with act_for(person):
+            assert [each["label"] for each in describe_messages(messages, NO_EXTRAS)] == [name or None]
+            assert describe_messages(messages, MessageExtras(has_names=False))[0]["label"] is None
+            assert [each["person"] for each in build_log(log, {})] == [name]
+            assert add_name("the change", done) == ("the change, by bob" if name else "the change")
+    assert done.kind is OperationKind.APPEND
+    assert add_name(None, done) is None

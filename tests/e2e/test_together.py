@@ -1,0 +1,123 @@
+"""Two people in one conversation, each in a browser of their own: what one does, the other sees, until they are let out."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.test_people import open_pages
+from tests.e2e.waymark import Page
+from tests.fakes.openai import Call, FakeOpenAI, Say
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+SUM = Call("calculator", {"expression": "6*7"}, text="Let me see.")
+LONG = " ".join(f"egret{number}" for number in range(60))
+
+
+@pytest.fixture
+def pages(tmp_path: Path, browser: Browser, openai_settings: dict[str, str]) -> Iterator[list[Page]]:
+    """The pages of Ann, with a conversation, and of Bob."""
+    settings = {**openai_settings, "tools_approval": "calculator"}
+    with open_pages(tmp_path, browser, ("ann", "bob"), **settings) as pages:
+        yield pages
+
+
+def let_in(ann: Page, name: str, role: str) -> None:
+    ann.press_in_menu("Share…")
+    ann.dialog.get_by_label("Name", exact=True).fill(name)
+    ann.dialog.get_by_label("What they may do", exact=True).select_option(label=role)
+    ann.dialog.get_by_role("button", name="Let in").click()
+    expect(ann.dialog.get_by_test_id("member")).to_have_count(1)
+    expect_accessible(ann, "the people of a conversation")
+    ann.confirm("Close")
+
+
+def start_together(ann: Page, bob: Page, fake_openai: FakeOpenAI, role: str = "may change it") -> None:
+    """Let Ann ask, and Bob open the conversation from his list."""
+    fake_openai.script(Say("At the lake."))
+    ann.say("Where do the herons nest?")
+    let_in(ann, "bob", role)
+    bob.reload()
+    row = bob.tab.get_by_test_id("thread")
+    expect(row).to_contain_text("ann")
+    row.click()
+    expect(bob.log).to_contain_text("At the lake.")
+
+
+def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    expect(bob.message("Where do the herons nest?").locator(".note-label")).to_have_text("ann")
+    fake_openai.hold(after_tokens=6)
+    fake_openai.script(Say(LONG))
+    bob.send("And the egrets?")
+    expect(ann.live).to_contain_text("egret1")  # while it is being written
+    expect(ann.stop_button).to_be_visible()
+    expect(ann.message("And the egrets?").locator(".note-label")).to_have_text("bob")
+    fake_openai.release()
+    ann.wait_for_answer()
+    expect(ann.log).to_contain_text("egret59")
+    fake_openai.script(SUM, Say("Here you are."))
+    bob.send("What is six times seven?")
+    expect(ann.approval).to_be_visible()
+    ann.approval.get_by_role("button", name="Allow", exact=True).click()
+    expect(bob.log).to_contain_text("Here you are.")
+    bob.wait_for_answer()
+    undo = ann.tab.locator("#undo")
+    expect(undo).to_have_attribute("title", re.compile("^Undo .*, by bob$|^Undo the last"))
+    ann.press_in_menu("History of changes")
+    expect(ann.dialog.get_by_test_id("change").filter(has_text="bob").first).to_be_visible()
+
+
+def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    fake_openai.script(Say("In the reeds."))
+    ann.say("And the bitterns?")
+    bob.wait_for_answer()
+    ann.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
+    ann.reload()
+    bob.edit("Where do the herons nest?", "Where do the storks nest?", button="Only change the text")
+    bob.alternatives("2 of 2").wait_for()
+    ann.edit("And the bitterns?", "And the cranes?")
+    expect(ann.editor.get_by_role("alert")).to_contain_text("bob changed this conversation in the meantime")
+    expect(ann.editor.get_by_role("textbox")).to_have_value("And the cranes?")
+
+
+def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai, "may read it")
+    fake_openai.script(Say("In the reeds."))
+    ann.say("And the bitterns?")
+    expect(bob.log).to_contain_text("In the reeds.")
+    bob.composer.fill("May I?")
+    bob.composer.press("Enter")
+    expect(bob.tab.get_by_text("You may read here, and change nothing.").first).to_be_visible()
+    address = urlsplit(bob.tab.url).path
+    bob.press_in_menu("Share…")
+    expect(bob.dialog).to_contain_text("ann has let you into this conversation.")
+    expect(bob.dialog.get_by_role("button", name="Make a link")).to_have_count(0)
+    expect_accessible(bob, "the people, for a member")
+    bob.confirm("Close")
+    ann.press_in_menu("Share…")
+    ann.dialog.get_by_role("button", name="Remove bob").click()
+    expect(ann.dialog.get_by_test_id("member")).to_have_count(0)
+    expect(bob.tab.locator("body")).not_to_contain_text("bitterns")  # its socket was closed
+    expect(bob.tab.get_by_test_id("thread")).to_have_count(0)
+    bob.open(address)
+    bob.expect_messages(0)
+
+
+def test_a_member_leaves(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    bob.press_in_menu("Share…")
+    bob.dialog.get_by_role("button", name="Leave").click()
+    expect(bob.tab.locator(".modal")).to_have_count(0)
+    expect(bob.tab.locator("#chat")).not_to_contain_text("herons")
+    expect(bob.tab.get_by_test_id("thread")).to_have_count(0)
+    expect(ann.log).to_contain_text("At the lake.")

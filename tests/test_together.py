@@ -1,0 +1,196 @@
+"""Several people in one conversation behind one server: an editor, a reader, one who was let out, and a stranger."""
+
+import asyncio
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from checkpoints import EVERYBODY, RunState, act_for
+from checkpoints.members import Members
+from checkpoints.model import ThreadRole
+from tests import test_people, walk
+from tests.people import NOTHING, Things
+from tests.test_people import CLIENT, SECRET, URL, Office, ask, begin_long_answer, blur
+
+serve = test_people.serve  # the fixture
+JSON = dict[str, Any]
+
+
+async def post(office: Office, person: str, path: str, body: JSON, *, wanted: int = 200) -> Any:
+    async with office.used_browser(person) as browser:
+        reply = await browser.post(path, json=body)
+    assert reply.status_code == wanted, reply.text
+    return reply.json() if wanted == 200 else reply.text
+
+
+async def send(office: Office, person: str, thread: str, text: str, version: int = 2) -> JSON:
+    action = {"type": "send", "op": str(uuid.uuid4()), "text": text, "version": version}
+    answer = await post(office, person, "/api/actions/composer-panel", {"pathname": f"/t/{thread}", "action": action})
+    reply: JSON = answer["composer-panel"]["reply"]
+    return reply
+
+
+def follow(office: Office, person: str, thread: str) -> "asyncio.Task[list[JSON]]":
+    """Follow a conversation until the server closes the socket; return all that it has sent."""
+    headers = {"host": "waymark.example", "origin": URL, "x-waymark-proxy-secret": SECRET, "x-forwarded-user": person}
+    request = walk.Request("WEBSOCKET", f"/api/threads/{thread}/events")
+    return asyncio.create_task(walk.follow(office.app.asgi, request, headers, CLIENT))
+
+
+async def wait_for_followers(office: Office, count: int) -> None:
+    broadcasts = office.app.services.broadcasts
+    async with asyncio.timeout(10):
+        while len(broadcasts._running) < count:  # noqa: ASYNC110  (a page says nothing when it is ready)
+            await asyncio.sleep(0.01)
+
+
+def list_kinds(sent: list[JSON]) -> list[str]:
+    return [json.loads(each["text"])["kind"] for each in sent if each["type"] == "websocket.send"]
+
+
+def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            store, thread = office.app.services.store, str(uuid.uuid4())
+            first = {"type": "send", "op": thread, "text": "a heron of ann"}
+            await post(office, "ann", "/api/actions/composer-panel", {"pathname": "/", "action": first})
+            await office.rest()
+            await post(office, "bob", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"}, wanted=404)
+            people = await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"})
+            assert [(each["person"], each["role"]) for each in people["members"]] == [("bob", "editor")]
+            await post(office, "bob", f"/api/threads/{thread}/members", {"person": "eve"}, wanted=403)
+            async with office.browser("bob") as browser:
+                listed = (await browser.get("/api/threads?view=all")).json()["threads"]
+            assert [(each["id"], each["owner"]) for each in listed] == [(thread, "ann")]
+            pages = [follow(office, person, thread) for person in ("ann", "bob")]
+            await wait_for_followers(office, 2)
+            assert (await send(office, "bob", thread, "a kingfisher of bob"))["ok"]
+            await office.rest()
+            with act_for("ann"):
+                question, answer = store.list_messages(thread)[-2:]
+                run = office.app.services.runs.get_latest_run(thread)
+            assert (question.person, answer.person, run and run.person) == ("bob", "bob", "bob")
+            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            sent = await pages[1]
+            assert sent[-1] == {"type": "websocket.close", "code": 4404, "reason": ""}
+            kinds = list_kinds(sent)
+            assert (kinds[0], kinds.count("start"), kinds.count("end")) == ("hello", 1, 1)
+            await post(office, "bob", f"/api/threads/{thread}/members/leave", {}, wanted=404)
+            assert not pages[0].done()
+            pages[0].cancel()
+            async with office.browser("ann") as browser:
+                exported = (await browser.get(f"/api/threads/{thread}/export?format=html")).text
+            assert "a kingfisher of bob" in exported  # who asked is for those who are let in
+            assert "<p class='note-label'>" not in exported
+            refused = await send(office, "ann", thread, "one more heron")
+            assert "bob changed this conversation in the meantime" in str(refused)
+            with act_for("ann"):
+                version = store.get_thread(thread).version
+            assert (await send(office, "ann", thread, "one more heron", version))["ok"]
+            await office.rest()
+            with act_for("ann"):
+                assert store.list_messages(thread)[-1].person == "ann"
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("path", ["remove", "role"])
+def test_who_loses_the_right_to_write_loses_their_answer(serve: Any, path: str) -> None:
+    async def story() -> None:
+        async with serve(demo_seconds_per_token=5) as office:
+            ann = await begin_long_answer(office, "ann")
+            stop = {"type": "stop", "op": "y"}
+            await post(office, "ann", "/api/actions/composer-panel", {"pathname": f"/t/{ann.thread}", "action": stop})
+            await post(office, "ann", f"/api/threads/{ann.thread}/members", {"person": "bob", "role": "editor"})
+            assert (await send(office, "bob", ann.thread, "a question of bob", 1))["ok"]
+            assert office.app.services.hub.find_live_run(ann.thread)
+            await post(office, "ann", f"/api/threads/{ann.thread}/members/{path}", {"person": "bob", "role": "reader"})
+            assert office.app.services.hub.find_live_run(ann.thread) is None
+            with act_for("ann"):
+                run = office.app.services.runs.get_latest_run(ann.thread)
+            assert run
+            assert run.state is RunState.STOPPED
+
+    asyncio.run(story())
+
+
+def test_an_answer_of_who_is_let_out_meanwhile_releases_the_conversation(serve: Any) -> None:
+    async def story() -> None:
+        async with serve(demo_seconds_per_token=0.02) as office:
+            store, thread = office.app.services.store, str(uuid.uuid4())
+            first = {"type": "send", "op": thread, "text": "a heron of ann"}
+            await post(office, "ann", "/api/actions/composer-panel", {"pathname": "/", "action": first})
+            await office.rest()
+            await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"})
+            assert (await send(office, "bob", thread, "a question of bob"))["ok"]
+            with act_for("ann"):
+                Members(store).remove_member(thread, "bob")  # past the route, which stops the answer before
+            async with asyncio.timeout(60):
+                await office.rest()
+            with act_for("ann"):
+                run = office.app.services.runs.get_latest_run(thread)
+            assert run
+            assert run.state in (RunState.INTERRUPTED, RunState.FAILED)
+
+    asyncio.run(story())
+
+
+def let_in(office: Office, thread: str, **roles: ThreadRole) -> None:
+    with act_for("ann"):
+        for person, role in roles.items():
+            Members(office.app.services.store).add_member(thread, person, role)
+
+
+@pytest.mark.slow
+def test_every_request_of_a_reader_changes_nothing_and_of_a_stranger_tells_nothing(serve: Any) -> None:
+    """The third was an editor, and was let out."""
+
+    async def story() -> None:
+        async with serve() as office:
+            ann = office.fill("ann")
+            let_in(office, ann.thread, carol=ThreadRole.READER, dora=ThreadRole.EDITOR)
+            with act_for("ann"):
+                Members(office.app.services.store).remove_member(ann.thread, "dora")
+            before, callbacks = office.read_all("ann", ann.thread), await office.list_callbacks()
+            for request in walk.list_requests(office.server, callbacks):
+                if request.path.endswith("/leave"):
+                    continue
+                code, text = await ask(office, "carol", walk.fill_in(request, ann), ann)
+                assert code < 500, (request, text)
+                nothing = await ask(office, "dora", walk.fill_in(request, NOTHING), NOTHING)
+                assert await ask(office, "dora", walk.fill_in(request, ann), ann) == nothing, request
+            assert office.read_all("ann", ann.thread) == before
+            async with office.browser("carol") as browser:
+                assert "heron of ann" in (await browser.post("/api/panels", json={"pathname": f"/t/{ann.thread}"})).text
+
+    asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_no_request_of_an_editor_touches_what_is_the_owners_alone(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            ann = office.fill("ann")
+            let_in(office, ann.thread, bob=ThreadRole.EDITOR)
+            before = read_own(office, ann)
+            for request in walk.list_requests(office.server, await office.list_callbacks()):
+                if not request.path.endswith("/leave"):
+                    code, text = await ask(office, "bob", walk.fill_in(request, ann), ann)
+                    assert code < 500, (request, text)
+            assert read_own(office, ann) == before
+
+    asyncio.run(story())
+
+
+def read_own(office: Office, things: Things) -> list[Any]:
+    """All that only the owner changes: their list, tags, prompts, links and members."""
+    store = office.app.services.store
+    with act_for("ann"):
+        thread = store.get_thread(things.thread)
+        members = Members(store).list_members(things.thread)
+    order = (thread.owner, thread.pinned, thread.archived, thread.tags, thread.deleted)
+    with act_for(EVERYBODY):
+        own = office.read_all("ann", things.thread)
+    return [order, members, own[1], own[2], blur("", things)]
