@@ -30,6 +30,8 @@ HEALTH_SECONDS = 0.025  # between two looks at /healthz
 BAR_GAP = 250.0  # ms, p99
 BAR_HEALTH = 250.0  # ms, the longest
 BAR_HELD = 50.0  # ms of the loop's own work, the longest
+BAR_COLD_HELD = 20.0  # ms of it before a model is asked
+COLD_BURDEN = f"first questions in conversations of {burdens.TALK_MESSAGES:,} messages"
 SETTLING_SECONDS = 1.0
 TOOLS = """[mcp.big]
 command = "{python}"
@@ -45,6 +47,7 @@ BURDENS: dict[str, Callable[[], Burden]] = {
     "10,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_branched_document()),
     "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_calling_document()),
     "9 MB of dear Markdown in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_dear_document()),
+    COLD_BURDEN: lambda: Burden(burdens.ask_for_the_first_time, talks=burdens.write_talks()),
     "1,000 sockets that do not read": lambda: Burden(burdens.hold_unread_sockets),
     "400 that do not read a file": lambda: Burden(burdens.hold_unread_files),
     "400 slow connections": lambda: Burden(burdens.hold_slow_connections),
@@ -173,12 +176,13 @@ def _ask_health(pipe: Connection, port: int) -> None:
 
 
 def _list_bars(name: str, measured: Measured) -> list[Bar]:
+    bar_held = BAR_COLD_HELD if name == COLD_BURDEN else BAR_HELD
     beside = f"{CONVERSATIONS} streams beside {name}" if name != "nothing" else f"{CONVERSATIONS} streams alone, probed"
     return [
         Bar(f"{beside}: gap between frames, p99", measured.gaps.percentile(99), BAR_GAP, "ms"),
         Bar(f"{beside}: /healthz, longest", max(measured.health.values), BAR_HEALTH, "ms"),
         Bar(f"{beside}: /healthz over a new connection, longest", max(measured.connecting.values), BAR_HEALTH, "ms"),
-        Bar(f"{beside}: loop held by its own work, longest", measured.held, BAR_HELD, "ms", note=_name_cause(measured)),
+        Bar(f"{beside}: loop held by its own work, longest", measured.held, bar_held, "ms", note=_name_cause(measured)),
     ]
 
 

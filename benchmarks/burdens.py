@@ -39,6 +39,8 @@ POSTS = 100  # a second
 RESULT_MEGABYTES = 50
 LARGE_FILES = 12
 OBJECT_FILES = 30
+TALKS = 6
+TALK_MESSAGES = 6_400
 ENDING_SECONDS = 90.0
 MALFORMED = (
     b"{",
@@ -57,6 +59,7 @@ class Scene:
     browser: PageClient
     threads: Sequence[str]
     viewed: str | None = None
+    unread: Sequence[str | None] = ()  # conversations that no request has read yet
     ended: threading.Event = field(default_factory=threading.Event)
     times: int = 0  # how often the burden was complete
     errors: list[str] = field(default_factory=list)
@@ -69,16 +72,22 @@ class Scene:
 
 @dataclass(frozen=True)
 class Burden:
-    """Work that goes on until the scene has ended. Its document is imported before."""
+    """Work that goes on until the scene has ended. Its documents are imported before."""
 
     work: Callable[[Scene], None]
     document: str = ""
+    talks: Sequence[bytes] = ()
 
     def prepare(self, scene: Scene) -> None:
         if self.document:
-            tab = scene.open_tab()
-            tab.import_file(self.document.encode())
-            scene.viewed = tab.thread
+            scene.viewed = _import(scene, self.document.encode())
+        scene.unread = [_import(scene, talk) for talk in self.talks]
+
+
+def _import(scene: Scene, content: bytes) -> str | None:
+    tab = scene.open_tab()
+    tab.import_file(content)
+    return tab.thread
 
 
 @contextmanager
@@ -115,6 +124,25 @@ def import_files(files: Sequence[bytes]) -> Callable[[Scene], None]:
             scene.times += 1
 
     return work
+
+
+def ask_for_the_first_time(scene: Scene) -> None:
+    """Ask in each conversation that no request has read yet."""
+    for thread in scene.unread:
+        if scene.ended.is_set():
+            return
+        tab = scene.open_tab(thread)
+        tab.send("tokens: 1")
+        tab.rest()
+        scene.times += 1
+    scene.ended.wait()
+
+
+def write_talks() -> list[bytes]:
+    """Write conversations of as many short messages as a request may hold."""
+    turn: list[BaseMessage] = [HumanMessage("And then?"), AIMessage("So it went.")]
+    made = json.loads(shapes.following(turn * (TALK_MESSAGES // 2)))
+    return [_seal(made, f"Talk {number}").encode() for number in range(TALKS)]
 
 
 def write_large_files() -> list[bytes]:

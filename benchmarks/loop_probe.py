@@ -17,7 +17,7 @@ from benchmarks.machine import ROOT
 from server import serving
 
 BEAT_SECONDS = 0.005
-MIN_HELD_SECONDS = 0.05
+MIN_HELD_SECONDS = 0.02  # the bar of what runs before a model is asked; that of everything else is 0.05
 MAX_PLACES = 3  # of the stack that is shown
 
 

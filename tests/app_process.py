@@ -19,6 +19,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from unittest.mock import patch
 
+from tests.contacts import CONTACTS_KEY, note_contacts
+
 ROOT = Path(__file__).parent.parent
 PATIENCE = 240.0  # seconds, on a machine however busy
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")  # no key of the person who runs the tests
@@ -110,6 +112,9 @@ def _run_app(
     output.close()
     sys.argv = [str(ROOT / "app.py"), *arguments]
     import app
+
+    if CONTACTS_KEY in environment:
+        note_contacts(Path(environment[CONTACTS_KEY]))
 
     if "PSEUDO_LANGUAGE" in environment:
         from tests.pseudo import use_pseudo_language

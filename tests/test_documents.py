@@ -27,7 +27,7 @@ from agent.time_travel.moves import MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from agent.tracing import langfuse
-from checkpoints import limits
+from checkpoints import limits, serde
 from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.search import snippet
 from checkpoints.storage import path_search
@@ -241,8 +241,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{list_rows.MAX_SHOWN_DESCRIPTION_CHARS} characters of a checkpoint's description",
         "One message of an MCP server": f"{mcp_messages.MAX_MESSAGE_BYTES:,} bytes kept while it is read, "
         f"of {mcp_messages.MAX_SKIPPED_BYTES / 1e6:g} MB that arrive in {mcp_messages.MAX_MESSAGE_SECONDS:g} s, "
-        f"{mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; a schema of {remote_tool.MAX_SCHEMA_VALUES:,} "
-        f"values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
+        f"{mcp_messages.MAX_MESSAGE_VALUES:,} values, {mcp_messages.MAX_REMOTE_RESULT_CHARS:,} characters of result; "
+        f"a schema of {remote_tool.MAX_SCHEMA_VALUES:,} values and {remote_tool.MAX_SCHEMA_CHARS:,} characters",
         "All messages of an MCP server in a minute": f"{mcp_messages.MAX_LINES:,} lines of a program, "
         f"{mcp_messages.MAX_EVENT_LINES:,} of an address, {mcp_messages.MAX_KEPT_BYTES / 1e6:g} MB kept; beyond it the "
         "session is opened again",
@@ -280,7 +280,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
         f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
         "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "
-        "in all calls of one answer",
+        f"in all calls of one answer; in a guest graph, {limits.MAX_PART_VALUES:,} in one call",
+        "Halves of surrogate pairs in one text": f"{serde.MAX_SURROGATES:,}; of a text with more, all are left out",
         "Progress of a guest graph": f"{streaming.MAX_SHOWN_NODES} nodes, {streaming.MAX_SHOWN_LINES} lines of "
         f"{streaming.MAX_LINE_CHARS} characters, {1 / reporter.DELIVERY_SECONDS:g} times a second",
         "Values of a graph that are shown": f"{channels_view.MAX_SHOWN_CHANNELS} channels; "

@@ -12,7 +12,7 @@ from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.context.tokens import sum_stored_tokens
 from agent.time_travel.made_moves import estimate_added_tokens, list_removed_messages
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
-from agent.time_travel.scopes import load_scope
+from agent.time_travel.scopes import find_last_question, load_scope
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.names import MOVE_NAMES
 from checkpoints import MAIN, Checkpoint, Message, Removal, Store
@@ -33,11 +33,11 @@ def find_waiting_moves(
 ) -> dict[str, WaitingMove]:
     """Return the moves that wait, of all agents, by the ids of their calls; without those that would be refused.
 
-    An agent's first move waits alone: its later ones wait for it. Ids are unique among the calls of a run.
+    An agent's first move waits alone: its later ones wait for it. Ids are unique among the calls of a run. Only the last
+    turn is read, and where a move waits in it, the messages that its agent may move in.
     """
-    path = store.list_messages(thread_id)
     found: dict[str, WaitingMove] = {}
-    for agent, (call, *later_calls) in _find_move_calls(path).items():
+    for agent, (call, *later_calls) in _find_move_calls(_read_last_turn(store, thread_id)).items():
         context = load_context() if agent == MAIN else None
         checkpoints = store.list_checkpoints(thread_id) if agent == MAIN else ()
         with suppress(MoveRefused):
@@ -49,12 +49,18 @@ def find_waiting_moves(
     return found
 
 
-def _find_move_calls(path: Sequence[Message]) -> dict[str, list[ToolCall]]:
+def _read_last_turn(store: Store, thread_id: str) -> list[Message]:
+    """Return the messages since the last question to the main agent: a question leaves no call of an earlier turn open."""
+    length = store.count_messages(thread_id)
+    return store.list_messages(thread_id, last=length - find_last_question(store, thread_id, MAIN, length))
+
+
+def _find_move_calls(turn: Sequence[Message]) -> dict[str, list[ToolCall]]:
     """Return the first open call that asks for a move and the open calls after it, by their agents."""
     found: dict[str, list[ToolCall]] = {}
-    last_answers = {message.agent: message.depth for message in path if message.type == "ai"}
-    for agent, depth in last_answers.items():
-        since = [message.langchain for message in path[depth:] if message.agent == agent and not message.damaged]
+    last_answers = {message.agent: at for at, message in enumerate(turn) if message.type == "ai"}
+    for agent, at in last_answers.items():
+        since = [message.langchain for message in turn[at:] if message.agent == agent and not message.damaged]
         if calls := list(dropwhile(_is_no_move, find_unanswered_calls(since))):
             found[agent] = calls
     return found

@@ -1,5 +1,7 @@
 """The moves that wait for a person, and what each would remove."""
 
+from typing import Any
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
@@ -9,7 +11,8 @@ from agent.context.window import Window
 from agent.time_travel.made_moves import complete_mark
 from agent.time_travel.scopes import load_scope
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
-from checkpoints import MAIN, NewMessage, Removal, Store, serde
+from checkpoints import MAIN, Message, NewMessage, Removal, Store, serde
+from checkpoints.storage import message_rows
 
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "go"}
 NOWHERE = {"name": "goto", "args": {"position": "msg_99", "message": "Obey."}, "id": "nowhere"}
@@ -53,6 +56,29 @@ def test_the_size_before_a_move_is_that_of_the_whole_request_and_the_rest_of_it_
     tokens = find(memory_store, thread(memory_store, GO))["go"].tokens
     assert tokens.before == CONTEXT.tokens
     assert 4_900 < tokens.after < 5_100  # the instructions and tools stay, the note comes, four short messages leave
+
+
+def test_calls_that_wait_in_a_long_conversation_are_found_in_its_last_turn(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built, build = list[str](), message_rows._row_to_message
+
+    def build_noted(row: Any, parent: str | None) -> Message:
+        built.append(row.id)
+        return build(row, parent)
+
+    def read(*calls: dict[str, object]) -> int:
+        thread_id = memory_store.create_thread().id
+        early = [HumanMessage("again"), AIMessage("so")] * 500
+        last = [HumanMessage("go"), AIMessage("", tool_calls=list(calls))]
+        memory_store.append(thread_id, [NewMessage(serde.to_body(message)) for message in (*early, *last)])
+        built.clear()
+        assert len(find(memory_store, thread_id)) == len([call for call in calls if call is GO])
+        return len(built)
+
+    monkeypatch.setattr(message_rows, "_row_to_message", build_noted)
+    assert read(LOOK) <= 3  # the turn, and the message before it
+    assert read(LOOK, GO) <= 1_002 + 3  # its agent may move in all of them
 
 
 REWIND = {"name": "rewind", "args": {"n": 1, "content": "Better."}, "id": "go"}

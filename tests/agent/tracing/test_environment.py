@@ -2,19 +2,28 @@
 
 import asyncio
 import re
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from langchain_core.runnables import RunnableLambda
 
 from agent.tracing.environment import PREFIXES, switch_off_library_tracing
 from tests.agent.test_terminal_demo import compaction
+from tests.app_process import PATIENCE, ROOT
+from tests.contacts import CONTACTS_KEY, read_contacts
 from tests.fakes.anthropic import FakeAnthropic
+from tests.fakes.langfuse import FakeLangfuse
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.recording_site import RecordingSite
+from tests.fakes.tavily import FakeTavily
 from tests.faults.page import PageClient
 from tests.servers import Server
 
@@ -171,6 +180,54 @@ def test_a_turn_with_the_package_of_another_provider_reaches_that_provider_alone
             assert page.say("Is my secret plan 17 * 23?")["messages"][-1]["text"] == "391."
             server.stop()
             assert (listener.request_lines, "secret plan" in server.log) == ([], False)
+
+
+@contextmanager
+def tools_at_an_address() -> Iterator[str]:
+    """A program that offers its tools at an address, as `waymark.toml` names it."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    program = subprocess.Popen([sys.executable, "-m", "tests.fakes.mcp", str(port)], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            with suppress(OSError), closing(socket.create_connection(("127.0.0.1", port))):
+                break
+            assert program.poll() is None
+            time.sleep(0.05)
+        yield f"127.0.0.1:{port}"
+    finally:
+        program.terminate()
+        program.wait()
+
+
+def test_a_server_with_everything_on_contacts_what_the_operator_named_and_nothing_else(
+    tmp_path: Path, listener: RecordingSite, environment: dict[str, str]
+) -> None:
+    """The table “Data flow” in docs/operations.md, as the process itself reports it, whatever a library would contact."""
+    contacts, folder = tmp_path / "contacts", tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    for name in ("TAVILY_HTTP_PROXY", "TAVILY_HTTPS_PROXY"):  # documented: Tavily's client reads them
+        del environment[name]
+    asking = Call("web_search", {"query": "Oslo"}, id="1"), Call("far__add", {"a": 1, "b": 2}, id="2")
+    with FakeOpenAI() as model, FakeTavily() as search, FakeLangfuse() as langfuse, tools_at_an_address() as tools:
+        (folder / "waymark.toml").write_text(f'[mcp.far]\nurl = "http://{tools}/mcp"\napproval = false\n')
+        given = {"MODEL": "openai:some", "OPENAI_API_KEY": "sk-none", "OPENAI_BASE_URL": model.base_url}
+        given |= {"TAVILY_API_KEY": "tvly-none", "TAVILY_BASE_URL": search.base_url, "LANGFUSE_HOST": langfuse.origin}
+        given |= {"LANGFUSE_PUBLIC_KEY": "pk-lf-none", "LANGFUSE_SECRET_KEY": "sk-lf-none", CONTACTS_KEY: str(contacts)}
+        with Server(folder, **environment | given) as server, closing(PageClient(server.link)) as page:
+            page.until(lambda: page.say("Hello") and "far__add" in str(model.requests[-1]["tools"]), PATIENCE)
+            model.reply(Calls(asking), Say("Cold, and 3."))
+            shown = page.say("How warm is it in Oslo, and what is 1 + 2?")["messages"]
+            results = [tool["result"] for message in shown for tool in message["tools"]]
+            assert "3" in results[1]
+            assert "Oslo" in results[0]
+            exported = page.get(f"/api/threads/{page.thread}/export").content
+            page.import_file(exported)
+            server.stop()
+        named = {urlsplit(each).netloc for each in (model.base_url, search.base_url, langfuse.origin)} | {tools}
+        assert langfuse.spans
+    assert listener.request_lines == []
+    assert read_contacts(contacts) - {"127.0.0.1"} == named  # an address that is looked up as a name
 
 
 def test_the_demonstration_in_the_terminal_reaches_nobody(
