@@ -55,7 +55,7 @@ MAX_OWN_VALUES = 1_000  # of the messages of the turn
 MAX_TURN_CALLS = DEFAULT_WINDOW_TOKENS // 15  # a call without arguments has some tokens more
 MAX_VIEW_FUNCTION_CALLS = 1_500_000  # of the page and an agent's memory: a third of it takes 0.2 s of a processor
 SEGMENTS_OF_A_STATEMENT = 100  # at least: checkpoints on a path are read in portions of its segments
-MESSAGES_OF_A_STATEMENT = 20  # of an import, at least
+ROWS_OF_A_STATEMENT = 20  # of an import, at least
 MAX_IMPORT_STATEMENTS = 60  # beside those
 MAX_CHANGE_STATEMENTS = 30  # of a save or a restore
 MAX_TURN_STATEMENTS = 120
@@ -389,7 +389,8 @@ async def expect_bounded_life(text: str, segments: int) -> None:
         if refusal:
             assert LIMIT.search(refusal), refusal
             return
-        with counting_statements(store, MAX_IMPORT_STATEMENTS + len(document.messages) // MESSAGES_OF_A_STATEMENT):
+        rows = len(document.messages) + len(document.checkpoints) + len(document.branches)
+        with counting_statements(store, MAX_IMPORT_STATEMENTS + rows // ROWS_OF_A_STATEMENT):
             thread = talk.chat.thread_id = transfer.import_thread(store, document).result
         await expect_cheap_views(talk.services, thread)
         expect_bounded_view(talk, segments)
