@@ -4,6 +4,7 @@ import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
+import { followRequest } from "./long-request.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
@@ -11,6 +12,9 @@ const ADDRESS = "/api/people";
 const UNREADABLE_TEXT = _("The people cannot be read or changed right now.");
 const ROLES = { admin: _("Admin"), member: _("Member"), reader: _("Reader") };
 const DAYS = [1, 7, 30];
+
+/** @type {import("./long-request.mjs").Subject} closing the dialog cancels */
+const ERASURE = { title: _("Erasure"), dialog: "dialog:modal", cancel: "dialog:modal .modal-footer .btn-outline-secondary" };
 
 loadStyle(new URL("./people.lazy.css", import.meta.url));
 
@@ -23,7 +27,7 @@ loadStyle(new URL("./people.lazy.css", import.meta.url));
 export function PeopleDialog({ onClose }) {
   const { found, problem, link, change } = usePeople();
   const [leaving, setLeaving] = useState(null); // the person to erase
-  if (leaving) return h(EraseDialog, { person: leaving, onClose: () => setLeaving(null), onErase: (name, confirmed) => change("/erase", { name, confirmed }) });
+  if (leaving) return h(EraseDialog, { person: leaving, onClose: () => setLeaving(null), onErase: (name, confirmed, headers) => change("/erase", { name, confirmed }, headers) });
   const hasPasswords = found?.has_passwords; // else a provider gives the roles
   const line = (person) => h(PersonLine, { key: person.name, person, change: hasPasswords ? change : null, onErase: () => setLeaving(person) });
   return h(
@@ -45,8 +49,8 @@ function usePeople() {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const [link, setLink] = useState(null);
-  const change = async (path, fields) => {
-    const reply = await fetch(ADDRESS + path, { method: "POST", body: JSON.stringify(fields) }).catch(() => null);
+  const change = async (path, fields, headers = {}) => {
+    const reply = await fetch(ADDRESS + path, { method: "POST", body: JSON.stringify(fields), headers }).catch(() => null);
     const answer = reply?.ok ? await reply.json() : { problem: UNREADABLE_TEXT };
     setProblem(answer.problem);
     if (answer.people) setFound(answer);
@@ -135,7 +139,7 @@ function EraseDialog({ person, onErase, onClose }) {
   };
   useEffect(() => void count(), []);
   const erase = async () => {
-    const answer = await onErase(name, typed);
+    const answer = await followRequest(ERASURE, (headers) => onErase(name, typed, headers));
     if (answer.problem) setProblem(answer.problem);
     else onClose();
   };
