@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from agent.tracing.environment import switch_off_library_tracing
-from benchmarks import beside, graphs, history, machine, page, people, search, states, streams, wire
+from benchmarks import beside, graphs, history, limits, machine, page, people, search, states, streams, wire
 from benchmarks.measuring import Report
 from benchmarks.peers import comparison
 from benchmarks.report import markdown
@@ -28,6 +28,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--streams", action="store_true", help="only conversations that stream at once")
     parser.add_argument("--wire", action="store_true", help="only runs that are followed at another process")
     parser.add_argument("--beside", action="store_true", help="only conversations that stream beside a burden")
+    parser.add_argument("--limits", action="store_true", help="only the dearest documents that are accepted")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
     chosen = parser.parse_args(arguments)
@@ -40,6 +41,7 @@ def main(arguments: list[str]) -> int:
         "streams": streams.measure,
         "wire": wire.measure,
         "beside": beside.measure,
+        "limits": limits.measure,
         "states": states.measure,
         "history": history.measure,
         "graphs": graphs.measure,

@@ -37,25 +37,49 @@ if TYPE_CHECKING:
 
 DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0
-READING_THREADS = 4
-READING_THREADS_OF_A_CONVERSATION = 2
+READING_THREADS = 6
+SECOND_READINGS = 1  # at once, of conversations that have one under way: each beyond takes one thread alone
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
+class _Lane:
+    """The readings of one conversation."""
+
+    def __init__(self) -> None:
+        self.first = asyncio.Lock()
+        self.has_second = False
+
+
 class Readers:
-    """Threads that only read, so that no reading keeps a change waiting; one conversation never takes all of them."""
+    """Threads that only read, so that no reading keeps a change waiting.
+
+    Each conversation has one, and one of them a second: five have to be read at once before another one waits.
+    """
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="waymark-read")
-        self._lanes: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # as long as a reading holds one
+        self._lanes: WeakValueDictionary[str, _Lane] = WeakValueDictionary()  # as long as a reading holds one
+        self._second_readings = asyncio.Semaphore(SECOND_READINGS)
+        self._second_list = asyncio.Semaphore()  # readings of no conversation, such as the list, have their own
 
     async def run(self, read: Callable[[], T], conversation: str) -> T:
         lane = self._lanes.get(conversation)
         if lane is None:
-            lane = self._lanes[conversation] = asyncio.Semaphore(READING_THREADS_OF_A_CONVERSATION)
-        async with lane:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, read)
+            lane = self._lanes[conversation] = _Lane()
+        second = self._second_readings if conversation else self._second_list
+        if lane.first.locked() and not second.locked() and not lane.has_second:
+            async with second:
+                lane.has_second = True
+                try:
+                    return await self._read(read)
+                finally:
+                    lane.has_second = False
+        async with lane.first:
+            return await self._read(read)
+
+    async def _read(self, read: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, read)
 
     def close(self) -> None:
         self._pool.shutdown()

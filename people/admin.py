@@ -17,6 +17,7 @@ from checkpoints.accounts import MAX_INVITATION_DAYS, Account, InvalidAccountErr
 from checkpoints.audit_entry import THE_COMMAND_LINE
 from checkpoints.sentence import sentence
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
+from components.long_requests import RequestCancelledError, get_report
 from components.services import Services
 from components.shapes import Count, check_shape
 from people.door import PasswordDoor, create_token
@@ -118,12 +119,13 @@ class People:
 
     async def erase(self, current: Session, name: str) -> PersonErasure:
         """Stop the answers of a person, and erase all that is theirs. Raises `InvalidAccountError`."""
+        report = get_report()
         await self.services.run_blocking(self.door.accounts.check_erasable, name)
         await self.door.sessions.end([each.id for each in await self.door.sessions.list_open(name)])
         with act_for(name):
             for thread_id in await self.services.run_blocking(self._list_running, name):
                 await self.services.runner.stop(thread_id)
-        erased = await self.services.run_blocking(erase_person, self.services.store.database, name)
+        erased = await self.services.run_blocking(erase_person, self.services.store.database, name, report)
         _note(current, "erased %r", name)
         return erased
 
@@ -155,7 +157,9 @@ def add_routes(server: FastAPI, people: People) -> None:
         return {}
 
     async def count(_session: Session, fields: _Named) -> dict[str, Any]:
-        plan = await people.services.run_blocking(plan_person_erasure, people.services.store.database, fields["name"])
+        plan = await people.services.run_blocking(
+            plan_person_erasure, people.services.store.database, fields["name"], get_report()
+        )
         return {"things": describe_things(plan)}
 
     async def erase(session: Session, fields: _Erased) -> dict[str, Any]:
@@ -182,7 +186,7 @@ def _serve_admins(server: FastAPI, people: People, path: str, answer: _Answer, s
         fields = check_shape(shape, read_json(await request.body()), "body")
         try:
             more = await answer(session, fields)
-        except (InvalidAccountError, RunActiveError) as error:
+        except (InvalidAccountError, RunActiveError, RequestCancelledError) as error:
             return JSONResponse({"problem": say(error)})
         return JSONResponse({"problem": None, **await people.describe(session), **more})
 

@@ -14,7 +14,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, CheckpointManager, Run, StateError, limits, serde
+from checkpoints import Caller, CheckpointManager, Database, Run, StateError, files, limits, serde
 from checkpoints.interchange import reading, transfer, waymark
 from components.page import read_panels
 from components.page_state import PageLocation
@@ -22,6 +22,7 @@ from components.rendering import Renderer
 from components.replies import to_json
 from components.services import Services
 from tests.agent.running import Only, Running, running, tool
+from tests.attachments import png
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import new
 from tests.checkpoints.interchange.test_reading import write_part
@@ -88,10 +89,11 @@ class Conversation:
 
 
 @asynccontextmanager
-async def talking() -> AsyncIterator[Conversation]:
+async def talking(database: Database | None = None) -> AsyncIterator[Conversation]:
+    """Begin a conversation, in a database in memory if none is given."""
     model, result = ScriptedModel(), ["sunny"]
     look = tool("look", lambda: result[0])
-    async with running(model, [look], time_travel="ask") as chat:
+    async with running(model, [look], time_travel="ask", database=database) as chat:
         with ThreadPoolExecutor(1) as pool:
             renderer = Renderer(NO_WORKER)
             services = Services(chat.store, chat.runs, chat.runner, chat.hub, pool, Only(model), renderer=renderer)
@@ -119,6 +121,29 @@ class Door:
 
 async def send_message(talk: Conversation, letter: str, size: int) -> object:
     return await talk.end(await talk.chat.send(letter * size))
+
+
+async def attach(talk: Conversation, *contents: tuple[str, bytes]) -> object:
+    attached = files.parse_files(contents)
+    sent = await talk.chat.runner.send(talk.chat.thread_id, "See?", caller=Caller(), attachments=attached)
+    return await talk.end(sent)
+
+
+async def attach_files(talk: Conversation, _: str, size: int) -> object:
+    return await attach(talk, *((f"{number}.txt", f"text {number}".encode()) for number in range(size)))
+
+
+async def attach_image(talk: Conversation, _: str, size: int) -> object:
+    return await attach(talk, ("wide.png", png(claims=(size, 1))))
+
+
+async def attach_text(talk: Conversation, letter: str, size: int) -> object:
+    text = letter.encode() * (size // len(letter.encode()))
+    return await attach(talk, ("long.txt", text.ljust(size)))
+
+
+async def tag(talk: Conversation, _: str, size: int) -> object:
+    return talk.chat.store.tag_thread(talk.chat.thread_id, add=[f"tag {number}" for number in range(size)])
 
 
 async def edit_message(talk: Conversation, letter: str, size: int) -> object:
@@ -266,6 +291,10 @@ def seal(made: dict[str, Any]) -> str:
 DOORS = {
     "a message": Door(limits.MAX_MESSAGE_CHARS, send_message),
     "a changed message": Door(limits.MAX_MESSAGE_CHARS, edit_message),
+    "files": Door(limits.MAX_FILES, attach_files),
+    "pixels": Door(limits.MAX_PIXELS, attach_image, shown_limit=limits.MAX_PIXELS // 10**6),
+    "a text file": Door(limits.MAX_TEXT_FILE_BYTES, attach_text, shown_limit=limits.MAX_TEXT_FILE_BYTES // 10**6),
+    "tags": Door(limits.MAX_TAGS_OF_THREAD, tag),
     "instructions": Door(
         limits.MAX_INSTRUCTIONS_CHARS, change_settings("instructions", lambda letter, size: f"a{letter * (size - 2)}z")
     ),

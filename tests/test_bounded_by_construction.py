@@ -6,6 +6,7 @@ of these counts; seconds are measured in `benchmarks/`.
 """
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,7 +44,9 @@ from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIE
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
 from tests.doors import DOORS, Conversation, Door, talking, write_objects
+from tests.generated_documents import Tree, generate_trees
 from tests.rounds import given_examples
+from tests.statements import record_statements
 
 MAX_VIEW_STATEMENTS = 80
 MAX_REPLY_CHARS = 2 * MAX_VIEW_CHARS + 200_000  # JSON writes a line break as two characters; and the frame
@@ -51,6 +54,13 @@ MAX_READING = limits.MAX_READ_VALUES + limits.MAX_PART_VALUES  # values: the las
 MAX_OWN_VALUES = 1_000  # of the messages of the turn
 MAX_TURN_CALLS = DEFAULT_WINDOW_TOKENS // 15  # a call without arguments has some tokens more
 MAX_VIEW_FUNCTION_CALLS = 1_500_000  # of the page and an agent's memory: a third of it takes 0.2 s of a processor
+SEGMENTS_OF_A_STATEMENT = 100  # at least: checkpoints on a path are read in portions of its segments
+ROWS_OF_A_STATEMENT = 20  # of an import, at least
+MAX_IMPORT_STATEMENTS = 60  # beside those
+MAX_CHANGE_STATEMENTS = 30  # of a save or a restore
+MAX_TURN_STATEMENTS = 120
+MAX_EXPORT_STATEMENTS = 20
+LIMIT = re.compile(r"\d[\d,.]* (MB|megabytes|messages|values|tool calls|alternatives|branches|parts|objects)|\d[\d,]{2,}")
 FORM_OBJECTS = 20  # that an export of one has in its form
 QUICK = ("a message", "a deep file")
 LONG = ("small messages", "a large state")  # documents that take long to make
@@ -236,9 +246,12 @@ async def refuse(talk: Conversation, door: Door, letter: str, size: int) -> str:
     return found.text if isinstance(found, ToolMessage) else ""
 
 
-def expect_bounded_view(talk: Conversation) -> None:
+def expect_bounded_view(talk: Conversation, segments: int = 0) -> None:
     statements, chars = talk.view()
-    assert (statements <= MAX_VIEW_STATEMENTS, chars <= MAX_REPLY_CHARS) == (True, True), (statements, chars)
+    assert (statements <= MAX_VIEW_STATEMENTS + segments // SEGMENTS_OF_A_STATEMENT, chars <= MAX_REPLY_CHARS) == (
+        True,
+        True,
+    ), (statements, chars)
 
 
 def expect_same_elsewhere(talk: Conversation) -> None:
@@ -361,6 +374,59 @@ def test_a_turn_costs_what_a_request_holds(kind: str) -> None:
 def test_no_number_of_calls_values_or_tables_makes_a_turn_dear(kind: str, count: float, size: float) -> None:
     write, most, largest = MANY[kind]
     asyncio.run(expect_cheap_life(write(max(2, round(most * count)), max(1, round(largest * size)))))
+
+
+async def expect_bounded_life(text: str, segments: int) -> None:
+    """Refuse a document with a limit, or do with it all that a person does, each within a number of statements."""
+    async with talking() as talk:
+        store = talk.chat.store
+        try:
+            document = reading.read_document(text)
+        except StateError as error:
+            refusal = str(error)
+        else:
+            refusal = ""
+        if refusal:
+            assert LIMIT.search(refusal), refusal
+            return
+        rows = len(document.messages) + len(document.checkpoints) + len(document.branches)
+        with counting_statements(store, MAX_IMPORT_STATEMENTS + rows // ROWS_OF_A_STATEMENT):
+            thread = talk.chat.thread_id = transfer.import_thread(store, document).result
+        await expect_cheap_views(talk.services, thread)
+        expect_bounded_view(talk, segments)
+        with counting_statements(store, MAX_CHANGE_STATEMENTS):
+            saved = store.save(thread).result
+        path = [message.hash for message in talk.chat.path()]
+        with (
+            counting_statements(store, MAX_TURN_STATEMENTS + 4 * (segments // SEGMENTS_OF_A_STATEMENT)),
+            counting_work() as work,
+        ):
+            assert (await talk.ask()).state is RunState.DONE
+        assert work.values <= MAX_READING + MAX_OWN_VALUES
+        with counting_statements(store, MAX_CHANGE_STATEMENTS):
+            store.restore(thread, saved)
+        assert [message.hash for message in talk.chat.path()] == path
+        with counting_statements(store, MAX_EXPORT_STATEMENTS):
+            transfer.export(store, thread)
+        expect_same_elsewhere(talk)
+
+
+@contextmanager
+def counting_statements(store: Store, most: int) -> Iterator[None]:
+    with record_statements(store.database) as statements:
+        yield
+    assert len(statements) <= most
+
+
+@given_examples(3, 100, generate_trees(0.4))
+def test_no_shape_of_a_document_makes_anything_dear(tree: Tree) -> None:
+    asyncio.run(expect_bounded_life(tree.write(), tree.segments))
+
+
+@pytest.mark.long
+@given_examples(3, 30, generate_trees(1.02))
+def test_no_shape_at_the_limits_makes_anything_dear(tree: Tree) -> None:
+    asyncio.run(expect_bounded_life(tree.write(), tree.segments))
 
 
 @pytest.mark.parametrize("kind", MANY)

@@ -21,9 +21,11 @@ from fastapi import FastAPI
 from app import App, create_app
 from checkpoints import Database, Store, StoreUnavailableError, act_for
 from checkpoints.accounts import Accounts, InvalidAccountError, Role
+from checkpoints.progress import Progress
 from checkpoints.sentence import sentence
 from checkpoints.sessions import AccountChangedError, StoredSession, StoredSessions
 from checkpoints.sign_in_counters import SignInCounters
+from components.long_requests import LongRequest
 from config import Settings
 from people import passwords, tries
 from people.door import PasswordDoor
@@ -393,6 +395,34 @@ def test_who_is_erased_leaves_nothing(hire: Any) -> None:
             assert team.accounts.find_account("bob") is None
             assert not any(team.read_all("bob", of_bob.thread))
             assert team.read_all("ann", of_ann.thread) == before
+
+    asyncio.run(story())
+
+
+def test_an_erasure_tells_how_far_it_is_and_can_be_cancelled(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            of_bob = team.fill("bob")
+            before = team.read_all("bob", of_bob.thread)
+            told: list[str] = []
+            report = LongRequest.report
+
+            def tell(request: LongRequest, progress: Progress) -> None:
+                told.append(str(progress))
+                request.is_cancelled = progress.phase == "Erasing"
+                report(request, progress)
+
+            monkeypatch.setattr(LongRequest, "report", tell)
+            async with team.browser("ann") as ann:
+                asked = {"json": {"name": "bob", "confirmed": "bob"}, "headers": {"waymark-request": "erasure"}}
+                assert (await ann.post("/api/people/erase", **asked)).json()["problem"] == "It was cancelled."
+                assert team.read_all("bob", of_bob.thread) == before
+                assert told[:2] == ["Counting: 0 of 1 conversations", "Counting: 1 of 1 conversations"]
+                assert told[2].startswith("Erasing: 0 of ")
+                monkeypatch.setattr(LongRequest, "report", report)
+                assert (await ann.post("/api/people/erase", **asked)).json()["problem"] is None
 
     asyncio.run(story())
 

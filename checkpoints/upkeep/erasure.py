@@ -91,21 +91,22 @@ def erase(
     return _sum_up(erasures, lost_files, lost_tags)
 
 
-def plan_owner(connection: sa.Connection, owner: str) -> ErasePlan:
+def plan_owner(connection: sa.Connection, owner: str, report: Report = ignore_progress) -> ErasePlan:
     """Count the conversations of an owner, deleted ones among them. Raises `RunActiveError`."""
-    erasures = _plan_threads_of(connection, owner)
+    erasures = _plan_threads_of(connection, owner, report)
     return _sum_up(erasures, _select_orphan_files(connection, erasures), 0)
 
 
-def erase_owner(connection: sa.Connection, owner: str) -> ErasePlan:
+def erase_owner(connection: sa.Connection, owner: str, report: Report = ignore_progress) -> ErasePlan:
     """Erase the conversations of an owner, and return their counts. Raises `RunActiveError`."""
-    erasures = _plan_threads_of(connection, owner)
-    return _sum_up(erasures, _run_erasures(connection, erasures, ignore_progress, keep_tags=True), 0)
+    erasures = _plan_threads_of(connection, owner, report)
+    return _sum_up(erasures, _run_erasures(connection, erasures, report, keep_tags=True), 0)
 
 
-def _plan_threads_of(connection: sa.Connection, owner: str) -> list[_ThreadErasure]:
+def _plan_threads_of(connection: sa.Connection, owner: str, report: Report) -> list[_ThreadErasure]:
     ids = connection.scalars(sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)).all()
-    return [each for thread_id in ids for each in _plan_threads(connection, thread_id, True, ignore_progress)]
+    counted = count_steps(ids, report, "Counting", "conversations")
+    return [each for thread_id in counted for each in _plan_threads(connection, thread_id, True, ignore_progress)]
 
 
 def _run_erasures(

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from ..accounts import require_other_admin, select_account
 from ..audit_entry import AuditKind
+from ..progress import Report, ignore_progress
 from ..storage import audit_rows, person_rows, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
@@ -30,23 +31,26 @@ class PersonErasure:
 
 
 @act_for(EVERYBODY)
-def plan_person_erasure(database: Database, name: str) -> PersonErasure:
+def plan_person_erasure(database: Database, name: str, report: Report = ignore_progress) -> PersonErasure:
     """Count what `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
     with database.begin_read() as connection:
         allow_long_pauses(connection)
         owner = select_account(connection, name).name
-        return PersonErasure(owner, erasure.plan_owner(connection, owner), *_count_names(connection, owner))
+        return PersonErasure(owner, erasure.plan_owner(connection, owner, report), *_count_names(connection, owner))
 
 
 @act_for(EVERYBODY)
-def erase_person(database: Database, name: str) -> PersonErasure:
-    """Erase a person for good, and return the counts. Raises `InvalidAccountError`, and `RunActiveError`."""
+def erase_person(database: Database, name: str, report: Report = ignore_progress) -> PersonErasure:
+    """Erase a person for good, and return the counts. An error that `report` raises leaves everything as it was.
+
+    Raises `InvalidAccountError`, and `RunActiveError`.
+    """
     with database.begin_write("person") as connection:
         allow_long_pauses(connection)
         account = select_account(connection, name)
         require_other_admin(connection, account)
         names = _count_names(connection, account.name)
-        erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name), *names)
+        erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name, report), *names)
         for table in (schema.tag, schema.saved_prompt, schema.usage, schema.upload, schema.long_request):
             connection.execute(sa.delete(table).where(table.c.owner == account.name))
         person_rows.delete_links_of(connection, account.name)

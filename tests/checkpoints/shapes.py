@@ -1,7 +1,7 @@
 """Documents of extreme shapes, as somebody could write them who means harm: each is small, and accepted or refused."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -51,15 +51,23 @@ def split(alternatives: int) -> str:
     return written([("q", None, HumanMessage("q")), *answers], [f"a{n}" for n in range(min(alternatives, 1_000))])
 
 
-def written(lines: Sequence[Line], heads: Sequence[str], marks: Sequence[tuple[str, str]] = ()) -> str:
+def written(
+    lines: Sequence[Line],
+    heads: Sequence[str],
+    marks: Sequence[tuple[str, str]] = (),
+    agents: Mapping[str, str] | None = None,
+) -> str:
+    """Write a document. `agents` are those of messages that are not the main agent's."""
+    agents = {f"{len(lines)}-{identifier}": agent for identifier, agent in (agents or {}).items()}
     own = f"{len(lines)}-"  # an id stands for one message, whatever the file
     lines = [(own + identifier, parent and own + parent, message) for identifier, parent, message in lines]
     hashes, lengths = dict[str | None, str | None]({None: None}), dict[str | None, int]({None: 0})
     messages: list[dict[str, Any]] = []
     for identifier, parent, message in lines:
         body, lengths[identifier] = serde.to_body(message), lengths[parent] + 1
-        hashes[identifier] = serde.hash_message(body, "main", "done", hashes[parent])
-        stands = {"id": identifier, "parent_id": parent, "agent": "main", "status": "done", "created_at": TIME}
+        agent = agents.get(identifier, "main")
+        hashes[identifier] = serde.hash_message(body, agent, "done", hashes[parent])
+        stands = {"id": identifier, "parent_id": parent, "agent": agent, "status": "done", "created_at": TIME}
         messages.append({**stands, "message": body, "hash": hashes[identifier]})
     made = {
         "format": waymark.FORMAT,

@@ -4,9 +4,11 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from agent.demo.model import DemoChatModel
 from checkpoints import Caller, Operation, OperationKind, Runs, Store
-from components.services import READING_THREADS_OF_A_CONVERSATION, Services
+from components.services import SECOND_READINGS, Services
 from tests.agent.running import Only, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.checkpoints.conversations import talked
@@ -31,7 +33,8 @@ def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() ->
     asyncio.run(story())
 
 
-def test_readings_of_one_conversation_keep_nobody_else_waiting(file_store: Store) -> None:
+@pytest.mark.parametrize("slow", [["slow"], ["slow", "slower"], ["slow", "slower", "slowest", "and more"]])
+def test_readings_of_some_conversations_keep_nobody_else_waiting(file_store: Store, slow: list[str]) -> None:
     thread_id = talked(file_store, "a", "b")
 
     async def story() -> None:
@@ -44,13 +47,16 @@ def test_readings_of_one_conversation_keep_nobody_else_waiting(file_store: Store
                     begun.append(conversation)
                     assert free.wait(30)
 
-                slow = [asyncio.create_task(services.read_snapshot(look, name)) for name in ("/t/slow", "slow") * 4]
+                asked = [name for name in slow for _ in range(8)]
+                looks = [asyncio.create_task(services.read_snapshot(look, name)) for name in asked]
                 answered = await services.read_snapshot(lambda _: True, "other")
                 await services.check()
                 await services.apply_change(file_store.rename_thread, thread_id, "Renamed")
-                assert (answered, len(begun)) == (True, READING_THREADS_OF_A_CONVERSATION)
+                assert (answered, len(begun)) == (True, len(slow) + SECOND_READINGS)
+                assert set(begun) == set(slow)
                 free.set()
-                await asyncio.gather(*slow)
+                await asyncio.gather(*looks)
+                assert len(begun) == len(asked)
                 services.close()
 
     asyncio.run(story())

@@ -9,13 +9,13 @@ const SERVER_ERROR = 500;
 /**
  * Read JSON, or send JSON with a body.
  * @param {string} address
- * @param {{body?: object, method?: string, failureText: string, lostText?: string, signal?: AbortSignal,
- *   watch?: (run: () => Promise<Response>) => Promise<Response>}} options `failureText` is shown for a failure without a sentence of the
+ * @param {{body?: object, headers?: Record<string, string>, method?: string, failureText: string, lostText?: string, signal?: AbortSignal,
+ *   watch?: (run: () => Promise<Response>) => Promise<Response>}} options `headers` go beside a body; `failureText` is shown for a failure without a sentence of the
  *   server, `lostText` where no reply comes; `watch` runs the request, and may tell of a late reply
  * @returns {Promise<Outcome>}
  */
-export async function send(address, { body, method = body === undefined ? "GET" : "POST", failureText, lostText = failureText, signal, watch = (run) => run() }) {
-  const json = body !== undefined && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+export async function send(address, { body, headers, method = body === undefined ? "GET" : "POST", failureText, lostText = failureText, signal, watch = (run) => run() }) {
+  const json = body !== undefined && { headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) };
   let status = null;
   try {
     const reply = await watch(() => fetch(address, { method, signal, ...json }));

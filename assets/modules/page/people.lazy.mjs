@@ -5,6 +5,7 @@ import { LinkField } from "../lib/link-field.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
+import { followRequest } from "./long-request.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
@@ -12,6 +13,9 @@ const ADDRESS = "/api/people";
 const UNREADABLE_TEXT = _("The people cannot be read or changed right now.");
 const ROLES = { admin: _("Admin"), member: _("Member"), reader: _("Reader") };
 const DAYS = [1, 7, 30];
+
+/** @type {import("./long-request.mjs").Subject} closing the dialog cancels */
+const ERASURE = { title: _("Erasure"), dialog: "dialog:modal", cancel: "dialog:modal .modal-footer .btn-outline-secondary" };
 
 loadStyle(new URL("./people.lazy.css", import.meta.url));
 
@@ -24,7 +28,7 @@ loadStyle(new URL("./people.lazy.css", import.meta.url));
 export function PeopleDialog({ onClose }) {
   const { found, problem, link, change } = usePeople();
   const [leaving, setLeaving] = useState(null); // the person to erase
-  if (leaving) return h(EraseDialog, { person: leaving, onClose: () => setLeaving(null), onErase: (name, confirmed) => change("/erase", { name, confirmed }) });
+  if (leaving) return h(EraseDialog, { person: leaving, onClose: () => setLeaving(null), onErase: (name, confirmed, headers) => change("/erase", { name, confirmed }, headers) });
   const hasPasswords = found?.has_passwords; // else a provider gives the roles
   const line = (person) => h(PersonLine, { key: person.name, person, change: hasPasswords ? change : null, onErase: () => setLeaving(person) });
   return h(
@@ -42,8 +46,8 @@ export function PeopleDialog({ onClose }) {
 }
 
 /** Send a request, whose reply has a problem of its own. */
-async function ask(path, body) {
-  const { reply, problem } = await send(ADDRESS + path, { body, failureText: UNREADABLE_TEXT });
+async function ask(path, body, headers) {
+  const { reply, problem } = await send(ADDRESS + path, { body, headers, failureText: UNREADABLE_TEXT });
   return reply ?? { problem };
 }
 
@@ -52,8 +56,8 @@ function usePeople() {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
   const [link, setLink] = useState(null);
-  const change = async (path, fields) => {
-    const answer = await ask(path, fields);
+  const change = async (path, fields, headers) => {
+    const answer = await ask(path, fields, headers);
     setProblem(answer.problem);
     if (answer.people) setFound(answer);
     if (path) setLink(answer.link ?? null);
@@ -141,7 +145,7 @@ function EraseDialog({ person, onErase, onClose }) {
   };
   useEffect(() => void count(), []);
   const erase = async () => {
-    const answer = await onErase(name, typed);
+    const answer = await followRequest(ERASURE, (headers) => onErase(name, typed, headers));
     if (answer.problem) setProblem(answer.problem);
     else onClose();
   };
