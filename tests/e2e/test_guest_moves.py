@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 
 from tests.agent.guests.test_time_travel import TRAVELLER, ask, go_to
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.stepping import read_channels
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_guests import question, write_graph
-from tests.e2e.test_stacks import read_channels
 from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
