@@ -1,5 +1,6 @@
 """The agent of somebody's own graph asks to go back: the same card, the same undo, and all values go along."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,9 @@ from playwright.sync_api import expect
 
 from tests.agent.guests.test_time_travel import TRAVELLER, ask, go_to
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.stepping import read_channels
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_guests import question, write_graph
-from tests.e2e.test_stacks import read_channels
 from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
@@ -44,6 +45,9 @@ def test_a_move_of_a_graph_is_allowed_undone_and_denied(asked: Page, visit: Visi
     other.tab.close()
     assert [each.text for each in asked.messages()] == ["hello", "1: hello", "Only tea.", "2: Only tea."]
     expect(asked.tab.get_by_text("the agent went back to this point · 4 messages removed")).to_be_visible()
+    expect(asked.tab.locator(".place").filter(has_text="Agent went back")).to_contain_text("−4 messages")
+    asked.tab.get_by_text("Tokens over the conversation").click()
+    expect(asked.tab.locator(".growth-saving")).to_have_text(re.compile(r"^−\d+ tokens?$"))  # in its own unit
     asked.expect_checkpoints()
     asked.notice.get_by_role("button", name="Undo").click()
     expect(asked.approval).to_contain_text("The agent asks to go back to message 2:")

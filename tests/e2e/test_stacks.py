@@ -1,42 +1,28 @@
 """Agents of LangChain and deepagents, and a project of LangGraph's, in the page as their authors wrote them."""
 
-import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from checkpoints import Database, Store
 from tests.agent.guests.stacks import (
     AFTER_APPROVAL,
     CHANGE,
     CREATE_AGENT,
     DEEP_AGENT,
     PLAN,
-    read_identities,
     write_agent,
 )
+from tests.agent.guests.test_inputs import TRIP
+from tests.agent.running import KEY
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.langgraph_project import ANSWER_ENV, FILES
+from tests.e2e.stepping import Steps, read_channels
 from tests.e2e.test_guests import question, write_graph
-from tests.e2e.waymark import SHOWN, Page
+from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
-
-
-def read_channels(page: Page) -> dict[str, Any]:
-    """The hash of each channel where the conversation of the page stands."""
-    copy = page.server.folder / "copy.db"  # the server holds its own
-    with (
-        closing(sqlite3.connect(page.server.folder / "data" / "waymark.db")) as own,
-        closing(sqlite3.connect(copy)) as other,
-    ):
-        own.backup(other)
-    with closing(Database.open_file(copy)) as database:
-        return read_identities(Store(database), page.tab.url.rsplit("/", 1)[1])
 
 
 def approve(page: Page) -> None:
@@ -55,8 +41,26 @@ def test_an_agent_of_langchain_calls_tools_asks_and_goes_back(
 ) -> None:
     page = visit(start(graph=write_graph(tmp_path, write_agent(CREATE_AGENT, fake_openai))))
     fake_openai.script(Call("weather", {"city": "Ulm"}), Say("It is sunny."), Call("book", {"seat": "7A"}), Say("Booked."))
+    steps = Steps(page)
     page.say("How is Ulm?")
     expect(page.tab.locator(".tool-name")).to_have_text(["weather"])
+    steps.note()
+    page.send("Book 7A")
+    expect(question(page)).to_contain_text('"seat": "7A"')
+    steps.note()
+    approve(page)
+    assert page.answer() == "Booked."
+    steps.note()
+    steps.undo_and_redo_all()
+
+
+@pytest.mark.slow
+def test_a_restore_of_an_agent_of_langchain_moves_every_channel(
+    start: Start, visit: Visit, tmp_path: Path, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, write_agent(CREATE_AGENT, fake_openai))))
+    fake_openai.script(Call("weather", {"city": "Ulm"}), Say("It is sunny."), Call("book", {"seat": "7A"}), Say("Booked."))
+    page.say("How is Ulm?")
     page.save("Asked")
     before = read_channels(page)
     page.send("Book 7A")
@@ -81,8 +85,12 @@ def test_todos_files_and_a_sub_agent_of_a_deep_agent_are_seen_and_go_back(
     expect(question(page)).to_contain_text("write_file")
     expect(question(page)).to_contain_text("/plan.md")
     page.reload()
+    steps = Steps(page)
+    steps.note()
     approve(page)
     assert page.answer() == "The plan is written."
+    steps.note()
+    steps.undo_and_redo_all()
     expect(page.tab.locator(".tool-name")).to_have_text(["write_todos", "task", "scout", "write_file", "write_todos"])
     expect(page.log).to_contain_text("It is sunny in Ulm.")  # of the sub-agent, as the result of its call
     page.save("Planned")
@@ -147,98 +155,57 @@ def test_reducers_removed_messages_and_a_subgraph_with_a_memory_are_undone_and_d
     start: Start, visit: Visit, tmp_path: Path
 ) -> None:
     page = visit(start(graph=write_graph(tmp_path, REDUCERS)))
-    seen = []
+    steps = Steps(page)
     for turn, text in enumerate(("hi", "hello", "hey"), 1):
         page.say(text)
         assert page.answer() == f"counted {turn}"
-        expect(page.tab.locator(".topbar")).to_contain_text(f"{min(2 * turn, 4)} messages")  # the panels have followed
-        seen.append(([each.text for each in page.messages()], read_channels(page)))
-    for name, wanted in (("Undo last change", seen[1::-1]), ("Redo", seen[1:])):
-        for texts, channels in wanted:
-            page.tab.get_by_role("button", name=name, exact=True).click()
-            expect(page.tab.locator(f"{SHOWN} > .prose")).to_have_text(texts)
-            assert read_channels(page) == channels
+        assert any(name.startswith("counter") for name in read_channels(page))  # the memory of the subgraph
+        steps.note()
+    steps.undo_and_redo_all()
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(page.message("hey")).to_have_count(0)
     page.say("ho")
     assert page.answer() == "counted 3"
 
 
-PROJECT = {
-    "langgraph.json": json.dumps(
-        {
-            "$schema": "https://langgra.ph/schema.json",
-            "python_version": "3.13",
-            "dependencies": ["."],
-            "graphs": {"agent": "trip_agent.graph:graph", "minimal": "./src/agent/graph.py:graph"},
-            "env": ".env",
-            "image_distro": "wolfi",
-        }
-    ),
-    "pyproject.toml": '[project]\nname = "trip-agent"\nversion = "0.0.1"\ndependencies = ["langgraph>=1.0.0"]\n',
-    "src/trip_agent/__init__.py": '"""An agent."""\n',
-    "src/trip_agent/tools.py": 'def greet(name: str) -> str:\n    return f"Hello {name}."\n',
-    "src/trip_agent/graph.py": """
-from __future__ import annotations
-
-from langchain_core.messages import AIMessage
-from langgraph.graph import MessagesState, StateGraph
-
-from trip_agent.tools import greet
-
-
-async def answer(state: MessagesState) -> MessagesState:
-    return {"messages": [AIMessage(greet(state["messages"][-1].text))]}
-
-
-graph = StateGraph(MessagesState).add_node(answer).add_edge("__start__", "answer").compile(name="Trips")
-""",
-    "src/agent/__init__.py": '"""A graph of one node."""\n\nfrom agent.graph import graph\n\n__all__ = ["graph"]\n',
-    "src/agent/graph.py": """
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any, Dict
-
-from langgraph.graph import StateGraph
-from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
-
-
-class Context(TypedDict):
-    tone: str
-
-
-@dataclass
-class State:
-    word: str = "example"
-
-
-async def shout(state: State, runtime: Runtime[Context]) -> Dict[str, Any]:
-    return {"word": f"{state.word.upper()} {(runtime.context or {}).get('tone')}"}
-
-
-graph = StateGraph(State, context_schema=Context).add_node(shout).add_edge("__start__", "shout").compile(name="Shout")
-""",
-}  # laid out and written like the projects of `langgraph new`: modules under src, no .env yet
-
-
 @pytest.mark.slow
-def test_a_project_of_langgraph_runs_unchanged(start: Start, visit: Visit, tmp_path: Path) -> None:
-    for name, text in PROJECT.items():
+def test_a_project_of_langgraph_runs_unchanged(start: Start, visit: Visit, tmp_path: Path, fake_openai: FakeOpenAI) -> None:
+    for name, text in FILES.items():
         path = tmp_path / "project" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    (tmp_path / "project" / ".env").write_text(ANSWER_ENV.format(address=fake_openai.base_url, key=KEY))
     server = start(graph=str(tmp_path / "project" / "langgraph.json"))
     page = visit(server)
-    page.say("Ada")
-    assert page.answer() == "Hello Ada."
+    steps = Steps(page)
+    fake_openai.script(Call("search", {"query": "Ulm"}), Say("Ulm has a tall church."), Say("161 metres."))
+    page.say("Tell me about Ulm.")
+    assert page.answer() == "Ulm has a tall church."
+    assert "Search results for Ulm" in page.messages()[2].text
+    steps.note()
+    page.say("How tall?")
+    steps.note()
+    steps.undo_and_redo_all()
     page.new_conversation()
     page.tab.get_by_test_id("model").click()
-    page.tab.get_by_role("option", name="minimal").click()
+    page.tab.get_by_role("option", name="new_agent").click()
     form = page.tab.get_by_role("form", name="Inputs of the graph")
-    form.get_by_label("Word").fill("quiet")
+    form.get_by_label("Changeme").fill("mine")
     form.get_by_role("button", name="Run").click()
     page.wait_for_answer()
-    assert '"QUIET None"' in page.answer()
-    assert "ignored are python_version, dependencies, image_distro." in server.log()
+    assert "output from call_model. Configured with None" in page.answer()
+    assert "ignored are dependencies, python_version, image_distro." in server.log()
+
+
+@pytest.mark.slow
+def test_each_step_of_a_graph_without_messages_is_undone_and_done_again(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TRIP)))
+    steps = Steps(page)
+    form = page.tab.get_by_role("form", name="Inputs of the graph")
+    for city in ("Rome", "Oslo", "Bonn"):
+        form.get_by_label("City").fill(city)
+        form.get_by_role("button", name="Run").click()
+        expect(page.message(f'"{city} 0"')).to_have_count(1)
+        page.wait_for_answer()
+        steps.note()
+    steps.undo_and_redo_all()

@@ -66,7 +66,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
 /** The tokens that a summary or a move saved, where that happened. */
 function Saving({ drop, place, height }) {
   const style = { top: `${height}%`, ...(place > 50 ? { right: `${100 - place}%` } : { left: `${place}%` }) };
-  return h("span", { className: "growth-saving", "aria-hidden": true, style }, `−${formatNumber(Math.max(0, drop.before - drop.after))}`);
+  return h("span", { className: "growth-saving", "aria-hidden": true, style }, `−${formatCount(Math.max(0, drop.before - drop.after), "token")}`);
 }
 
 /** Pick the checkpoints that are distinguishable at this width: the last one in each column. */
@@ -78,7 +78,7 @@ function pickMarks(checkpoints, messages) {
   return [...places.values()];
 }
 
-const describeSaving = ({ messages, before, after }) => _("At message {messages}, about {before} were reduced to {after}.", { messages: formatNumber(messages), before: formatNumber(before), after: formatNumber(after) });
+const describeSaving = ({ messages, before, after }) => _("At message {messages}, about {before} were reduced to {after}.", { messages: formatNumber(messages), before: formatCount(before, "token"), after: formatNumber(after) });
 
 /** Describe the plot in words. */
 const describeGrowth = (last, drops) => [_("The conversation uses about {tokens} after {messages}.", { tokens: formatCount(last.tokens, "token"), messages: formatCount(last.messages, "message") }), ...drops.map(describeSaving)].join(" ");

@@ -3,7 +3,9 @@
 from typing import Any
 
 from checkpoints import Store
+from checkpoints.graph_states.state_reads import select_latest_state
 from checkpoints.graph_states.state_views import list_channels
+from checkpoints.storage import state_rows
 from tests.agent.running import KEY
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -88,3 +90,15 @@ def read_identities(store: Store, thread_id: str) -> dict[str, Any]:
     """The hash of each channel where a conversation stands."""
     state_id = store.get_thread(thread_id).state_id
     return {name: each.identity for name, each in list_channels(store.database, thread_id, state_id).items()}
+
+
+def read_all_identities(store: Store, thread_id: str) -> dict[str, Any]:
+    """The hash of each channel where a conversation stands, and of those of its subgraphs by their namespaces."""
+    found = read_identities(store, thread_id)
+    with store.database.begin_read() as connection:
+        states = [each for each in state_rows.select_states(connection, thread_id) if each.namespace]
+        latest = {each.namespace: select_latest_state(connection, thread_id, each.namespace) for each in states}
+    for namespace, state in latest.items():
+        for name, each in list_channels(store.database, thread_id, state.number if state else None).items():
+            found[f"{namespace}: {name}"] = each.identity
+    return found

@@ -167,3 +167,34 @@ def test_a_question_in_the_form_of_a_move_is_a_question_where_no_call_asks_for_o
         assert chat.said()[-1] == ("ai", "done", "yes")
 
     play(tmp_path, story, one_node(body))
+
+
+SCHEMA = one_node(
+    "from pydantic import BaseModel\n\n\nclass Seat(BaseModel):\n    row: int\n    aisle: bool = False\n\n\n"
+    "def node(state):\n    seat = interrupt('Which seat?', response_schema=Seat)\n"
+    "    return {'messages': [AIMessage(f'row {seat.row}')]}"
+)
+
+
+def test_the_schema_of_an_answer_is_on_disk_and_an_answer_that_does_not_fit_is_asked_for_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "waymark.db"
+        async with hosting(tmp_path, SCHEMA, database=Database.open_file(path)) as chat:
+            await chat.say("go")
+            thread_id = chat.thread_id
+        async with hosting(tmp_path, SCHEMA, database=Database.open_file(path), thread_id=thread_id) as chat:
+            (question,) = chat.runner.list_questions(thread_id)
+            assert question.response_schema is not None
+            assert question.response_schema["properties"]["row"] == {"title": "Row", "type": "integer"}
+            for given, state in (({"row": "no"}, RunState.FAILED), ({"row": 7}, RunState.DONE)):
+                assert chat.runner.list_questions(thread_id) == [question]
+                run = await chat.runner.resume(thread_id, {question.id: given}, caller=Caller())
+                await chat.until(lambda: not chat.runs.list_running_threads())
+                ended = chat.runs.get_run(run.id)
+                assert ended is not None
+                assert ended.state is state
+                if ended.error:
+                    assert "ValidationError: Seat, row: Input should be a valid integer" in ended.error
+            assert chat.said() == [("human", "done", "go"), ("ai", "done", "row 7")]
+
+    asyncio.run(story())

@@ -14,6 +14,7 @@ from tests.agent.guests.stacks import (
     CREATE_AGENT,
     DEEP_AGENT,
     PLAN,
+    read_all_identities,
     read_identities,
     write_agent,
 )
@@ -35,7 +36,7 @@ def play(tmp_path: Path, text: str, story: Story) -> None:
 
 def look(chat: Running) -> object:
     """All that goes with the conversation."""
-    return chat.said(), read_identities(chat.store, chat.thread_id)
+    return chat.said(), read_all_identities(chat.store, chat.thread_id)
 
 
 def undo_and_redo_all(chat: Running, seen: list[object]) -> None:
