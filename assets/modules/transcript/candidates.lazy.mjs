@@ -53,7 +53,7 @@ function Head({ answer: { number, model }, total, isWriting, onStop }) {
   return h(
     "header",
     { className: "candidate-head" },
-    h("h3", { title: model }, model),
+    h("h2", { title: model }, model),
     h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
     isWriting && h("button", { type: "button", className: "quiet-button", "aria-label": _("Stop {model}, answer {number}", { model, number }), onClick: onStop }, icon("stop-circle"), _("Stop this")),
   );

@@ -1,0 +1,96 @@
+"""The states of the page that answers bring: several at once, asked again, summarised, waiting, failed. Each begins anew."""
+
+from collections.abc import Callable, Mapping
+
+from playwright.sync_api import expect
+
+from tests.attachments import png
+from tests.e2e.waymark import Page
+from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+
+LONG = "It rained, and nobody went out. " * 40
+
+
+def _answer_side_by_side(page: Page, fake_openai: FakeOpenAI) -> None:
+    page.tab.get_by_test_id("model").click()
+    page.tab.get_by_role("button", name="Ask several at once").click()
+    page.tab.get_by_role("option", name="other-model").click()
+    page.tab.get_by_role("button", name="Done").click()
+    fake_openai.script(Fault("status", status=401), Say("Forty-two."))
+    page.send("How much?")
+    expect(page.stop_button).to_have_count(0)
+    expect(page.tab.get_by_test_id("candidate")).to_have_count(2)
+    expect(page.tab.locator('[data-testid="candidate"][data-state="done"]')).to_have_count(1)
+
+
+def _run_again(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Red."), Say("Rot."))
+    page.say("Which colour?")
+    page.composer.fill("/again")
+    page.composer.press("Enter")
+    page.confirm("Start")
+    expect(page.tab.get_by_test_id("rerun")).to_contain_text("asked again")
+
+
+def _summarise(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say(LONG), Say("It rained."))
+    page.say("How was it?")
+    page.composer.fill("/compact")
+    page.composer.press("Enter")
+    page.confirm("Summarise")
+    expect(page.notice).to_contain_text("2 messages summarised")
+    page.tab.locator("details.summary summary").click()
+
+
+def _ask_an_agent(page: Page, fake_openai: FakeOpenAI) -> None:
+    ask = Call("ask_agent", {"agent": "critic", "question": "Is **it** sound?"}, text="Let me ask.")
+    fake_openai.script(ask, Say("It has a gap."), Say("So it has."))
+    page.say("Check it")
+    page.tab.get_by_test_id("work").locator("summary").click()
+    page.tab.get_by_role("button", name="Open as a transcript").click()
+    expect(page.tab.get_by_role("dialog", name="Everything critic remembers").get_by_test_id("agent-message")).to_have_count(
+        2
+    )
+
+
+def _think(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.manner = "deepseek"
+    fake_openai.script(Say("Good day.", thought="A short greeting will do."))
+    page.say("Greet me")
+    fake_openai.manner = "openai"
+    page.tab.get_by_test_id("reasoning").locator("summary").click()
+
+
+def _edit(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Red."))
+    page.say("Which colour?")
+    page.press_at("Which colour?", "Edit message")
+    expect(page.editor.get_by_role("textbox")).to_be_focused()
+
+
+def _wait_with_a_file(page: Page, fake_openai: FakeOpenAI) -> None:
+    """A message in the queue, and files in the field: one of them is refused."""
+    fake_openai.script(Say("one two three four"))
+    fake_openai.hold(after_tokens=2)
+    page.send("Count")
+    expect(page.live).to_contain_text("two")
+    page.composer.fill("And then?")
+    page.composer.press("Enter")
+    expect(page.queued).to_contain_text("And then?")
+    with page.tab.expect_file_chooser() as chooser:
+        page.tab.get_by_role("button", name="Attach files").click()
+    archive: dict[str, object] = {"name": "all.zip", "mimeType": "application/zip", "buffer": b"PK\x03\x04\x00\x00"}
+    chooser.value.set_files([{"name": "chart.png", "mimeType": "image/png", "buffer": png()}, archive])  # type: ignore[arg-type]
+    expect(page.tab.get_by_role("alert")).to_contain_text("all.zip is neither an image")
+    fake_openai.reply(Say("Five."))
+
+
+STATES: Mapping[str, Callable[[Page, FakeOpenAI], None]] = {
+    "answers side by side": _answer_side_by_side,
+    "questions that ran again": _run_again,
+    "a summary": _summarise,
+    "the transcript of an agent": _ask_an_agent,
+    "reasoning": _think,
+    "the editor of a message": _edit,
+    "a queue and files": _wait_with_a_file,
+}
