@@ -56,6 +56,7 @@ from setting_types import (
     Port,
     PortOrNone,
     PriceDefinition,
+    ProxyHeader,
     Scopes,
     Seconds,
     Secret,
@@ -167,11 +168,10 @@ class Settings(BaseSettings):
     proxy_secret: Secret | None = Field(
         None, description=f"a secret of at least {MIN_SECRET_CHARS} letters, digits and signs, without spaces"
     )
-    proxy_user_header: str = Field(
-        "X-Forwarded-User",
-        pattern=r"^[Xx]-[A-Za-z0-9-]{1,60}$|^Remote-User$",
-        description="a header such as X-Forwarded-User",
-    )
+    proxy_user_header: ProxyHeader = "X-Forwarded-User"
+    proxy_groups_header: ProxyHeader = "X-Forwarded-Groups"
+    proxy_admin_groups: Names = Field(None, description=GROUPS_RULE)
+    proxy_reader_groups: Names = Field(None, description=GROUPS_RULE)
     sign_out_url: str | None = Field(
         None, pattern=r"^(https?://|/)[^\s]*$", description="an address, or a path of the proxy such as /oauth2/sign_out"
     )

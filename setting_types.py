@@ -190,6 +190,10 @@ SecretHeaders = Annotated[
 ]
 Secret = Annotated[SecretStr, AfterValidator(_check_secret)]
 MetricsKey = Annotated[SecretStr, AfterValidator(_check_key), Field(min_length=16)]
+ProxyHeader = Annotated[
+    str,
+    Field(pattern=r"^[Xx]-[A-Za-z0-9-]{1,60}$|^Remote-(User|Groups)$", description="a header such as X-Forwarded-User"),
+]
 Issuer = Annotated[str, AfterValidator(_check_issuer)]
 Scopes = Annotated[
     str, AfterValidator(_check_scopes), Field(description="names with spaces between them, one of which is openid")

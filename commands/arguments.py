@@ -67,6 +67,7 @@ def _add_invite_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_erase_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("thread", nargs="?", metavar="THREAD", help="a conversation, also one that is deleted")
+    which.add_argument("--person", metavar="NAME", help="a person, and all that is theirs")
     which.add_argument("--unreachable", action="store_true", help="what no branch, no checkpoint and no undo can reach")
     parser.add_argument("--forget-undo", action="store_true", help="and what only undo could reach, deleted ones among it")
     parser.add_argument(

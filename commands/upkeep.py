@@ -16,6 +16,7 @@ from checkpoints.storage.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
 from checkpoints.upkeep.erase_plan import ErasePlan
+from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
 from checkpoints.usage import read_usage_of_all
 from commands.arguments import Arguments
 from commands.output import EXIT_DAMAGED, EXIT_OK, CommandRefusedError, print_line
@@ -67,7 +68,7 @@ def print_audit_log(_: Arguments, settings: Settings) -> int:
 
 
 def erase(arguments: Arguments, settings: Settings) -> int:
-    if arguments.thread and arguments.forget_undo:
+    if not arguments.unreachable and arguments.forget_undo:
         raise CommandRefusedError(
             "A conversation is erased with its undo in any case: --forget-undo goes with --unreachable."
         )
@@ -87,15 +88,28 @@ def erase(arguments: Arguments, settings: Settings) -> int:
             print_line("Nothing was erased.")
             return EXIT_OK
         with ProgressLine(sys.stderr) as line, note_client(Client(THE_COMMAND_LINE)):
-            erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
+            if arguments.person is not None:
+                erase_person(database, arguments.person)
+            else:
+                erasure.erase(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
         kept = " PostgreSQL frees the space, and what stood there, with its next VACUUM."
         print_line(f"Erased.{kept if database.kind == 'postgresql' else ''}")
         return EXIT_OK
 
 
-def _plan_erasure(database: Database, arguments: Arguments) -> ErasePlan:
+def _plan_erasure(database: Database, arguments: Arguments) -> ErasePlan | str:
+    if arguments.person is not None:
+        return _describe_person(plan_person_erasure(database, arguments.person))
     with ProgressLine(sys.stderr) as line:
         return erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
+
+
+def _describe_person(erasure: PersonErasure) -> str:
+    counts = [
+        f"{pluralize(len(erasure.threads.threads), 'conversation')} with {pluralize(erasure.threads.messages, 'message')}"
+    ]
+    counts += [pluralize(erasure.prompts, "prompt"), pluralize(erasure.tags, "tag")]
+    return f"{erasure.name}: {', '.join(counts)}"
 
 
 @contextmanager

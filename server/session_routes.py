@@ -13,27 +13,30 @@ from words import _
 
 SESSIONS_PATH = "/api/sessions"
 MAX_WATCHING_PAGES = 500  # that wait for the end of their session
+MAX_PERSON_WATCHING_PAGES = 50  # of them of one person, where people are told apart
 CLOSE_TRY_AGAIN = 1013
 
 
 def add_routes(server: FastAPI, sign_in: SessionDoor | None) -> None:
     """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
-    watching = set[WebSocket]()
+    watching: dict[WebSocket, str] = {}  # each with its person
 
     @server.websocket(f"{SESSIONS_PATH}/end")
     async def watch_session(socket: WebSocket) -> None:
         """Send nothing until the session ends. Then the guard closes the socket."""
         await socket.accept()
-        if len(watching) >= MAX_WATCHING_PAGES:
+        person: str = getattr(socket.state, "person", "")
+        of_person = sum(each == person for each in watching.values()) if person else 0
+        if len(watching) >= MAX_WATCHING_PAGES or of_person >= MAX_PERSON_WATCHING_PAGES:
             await socket.close(CLOSE_TRY_AGAIN)
             return
-        watching.add(socket)
+        watching[socket] = person
         try:
             with suppress(WebSocketDisconnect):
                 while True:
                     await socket.receive_text()
         finally:
-            watching.discard(socket)
+            watching.pop(socket, None)
 
     @server.get(SESSIONS_PATH)
     async def list_sessions(request: Request) -> Response:

@@ -7,7 +7,7 @@ whoever it claims to be. No header that names a person, or the secret, reaches t
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -20,6 +20,7 @@ from server.session_door import SIGN_IN_PATH
 from words import N_, _
 
 SECRET_HEADER = "x-waymark-proxy-secret"  # noqa: S105  (a name)
+DEFAULT_GROUPS_HEADER = "X-Forwarded-Groups"
 MAX_PERSON_CHARS = 200
 Network = IPv4Network | IPv6Network
 _NOT_THE_PROXY = N_("Waymark can only be reached through its proxy.")
@@ -34,17 +35,19 @@ class TrustedProxy:
     secret: str
     person_header: str
     reserved_names: frozenset[str] = frozenset()
+    groups_header: str = DEFAULT_GROUPS_HEADER
+    find_role: Callable[[frozenset[str]], str] | None = None  # of who is in these groups; None: nobody has a role
 
     @property
     def header_names(self) -> frozenset[bytes]:
-        return frozenset({self.person_header.lower().encode(), SECRET_HEADER.encode()})
+        return frozenset({self.person_header.lower().encode(), self.groups_header.lower().encode(), SECRET_HEADER.encode()})
 
     def recognize(self, scope: Scope, *, is_public: bool = False) -> Response | None:
         """Return None for a request of the proxy, whose person is then in the scope's state; else a refusal.
 
         Public addresses are open to everybody, and hear no name.
         """
-        names, given_secrets = self._take_headers(scope)
+        names, groups, given_secrets = self._take_headers(scope)
         if is_public:
             return None
         if names is None or not self._is_from_proxy(scope, given_secrets):
@@ -53,14 +56,19 @@ class TrustedProxy:
         if person is None or person in self.reserved_names:
             return build_text(HTTPStatus.UNAUTHORIZED, _(_NOBODY))
         scope.setdefault("state", {})["person"] = person
+        if self.find_role is not None:
+            scope["state"]["role"] = self.find_role(_parse_groups(groups))
         is_page = scope["type"] == "http" and scope["method"] == "GET"
         if is_page and scope["path"] == SIGN_IN_PATH:  # the page goes there when the proxy has signed it out
             return build_refresh("/")
         return None
 
-    def _take_headers(self, scope: Scope) -> tuple[list[bytes] | None, list[bytes]]:
-        """Take the values of the two headers out of a request; None if one comes under a name that others read as theirs."""
-        own = {name.lower().encode(): list[bytes]() for name in (self.person_header, SECRET_HEADER)}
+    def _take_headers(self, scope: Scope) -> tuple[list[bytes] | None, list[bytes], list[bytes]]:
+        """Take the values of our headers out of a request: names, groups and secrets.
+
+        The first is None if a header comes under a name that others read as one of these, or the groups come twice.
+        """
+        own = {name.lower().encode(): list[bytes]() for name in (self.person_header, self.groups_header, SECRET_HEADER)}
         rest, is_disguised = [], False
         for name, value in scope["headers"]:
             read_as = name.lower().replace(b"_", b"-")
@@ -70,8 +78,8 @@ class TrustedProxy:
             else:
                 rest.append((name, value))
         scope["headers"] = rest
-        names, given_secrets = own.values()
-        return None if is_disguised else names, given_secrets
+        names, groups, given_secrets = own.values()
+        return None if is_disguised or len(groups) > 1 else names, groups, given_secrets
 
     def _is_from_proxy(self, scope: Scope, given_secrets: Sequence[bytes]) -> bool:
         """Return whether the request has the secret, once, and comes from the proxy. No other header changes where from."""
@@ -98,3 +106,9 @@ def _parse_person(values: Sequence[bytes]) -> str | None:
         return None
     name = name.strip()
     return name if 0 < len(name) <= MAX_PERSON_CHARS and name.isprintable() and "," not in name else None
+
+
+def _parse_groups(values: Sequence[bytes]) -> frozenset[str]:
+    """Return the groups of a person, which proxies join with commas."""
+    texts = (value.decode(errors="replace") for value in values)
+    return frozenset(group.strip() for text in texts for group in text.split(",") if group.strip())

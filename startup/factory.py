@@ -97,8 +97,12 @@ def check_access(settings: Settings) -> None:
         for field in ("public_url", "proxy_networks", "proxy_secret"):
             if not getattr(settings, field):
                 raise SettingsError(f"AUTH=proxy needs {field.upper()}: see docs/operations.md.")
-        if settings.proxy_user_header.lower() in (SECRET_HEADER, PAGE_KEY_HEADER):
-            raise SettingsError(f"PROXY_USER_HEADER cannot be {settings.proxy_user_header}: it names another thing.")
+        names = {"PROXY_USER_HEADER": settings.proxy_user_header, "PROXY_GROUPS_HEADER": settings.proxy_groups_header}
+        others = {SECRET_HEADER, PAGE_KEY_HEADER}
+        for key, name in names.items():
+            if name.lower() in others:
+                raise SettingsError(f"{key} cannot be {name}: it names another thing.")
+            others.add(name.lower())
         return
     if settings.auth == "oidc":
         _check_provider(settings)
@@ -133,7 +137,26 @@ def build_proxy(settings: Settings) -> TrustedProxy | None:
         return None
     assert settings.proxy_secret
     networks, secret = settings.proxy_networks or (), settings.proxy_secret.get_secret_value()
-    return TrustedProxy(networks, secret, settings.proxy_user_header, reserved_names=frozenset({LOCAL_OWNER}))
+    return TrustedProxy(
+        networks,
+        secret,
+        settings.proxy_user_header,
+        reserved_names=frozenset({LOCAL_OWNER}),
+        groups_header=settings.proxy_groups_header,
+        find_role=_build_proxy_roles(settings),
+    )
+
+
+def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | None:
+    """Return what gives people roles by their groups: members where no group says otherwise; None: nobody has a role."""
+    admins, readers = settings.proxy_admin_groups, settings.proxy_reader_groups
+    if not admins and not readers:
+        return None
+    from checkpoints.accounts import Role  # noqa: PLC0415  (for several people)
+    from people.provider_claims import GroupRoles  # noqa: PLC0415  (as above)
+
+    roles = GroupRoles(frozenset(admins or ()), frozenset(), frozenset(readers or ()))
+    return lambda groups: roles.find_role(groups) or Role.MEMBER
 
 
 def build_tracer(settings: Settings) -> Tracer:

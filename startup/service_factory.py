@@ -70,6 +70,7 @@ def build_services(parts: Parts) -> Services:
         uploads=build_uploads(store, blocking),
         wire=wire,
         sign_out_url=settings.sign_out_url,
+        has_own_door=settings.auth in ("password", "oidc"),
         has_passwords=settings.auth == "password",
         audit_days=settings.audit_days,
     )

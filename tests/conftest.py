@@ -184,6 +184,14 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 
 @pytest.fixture
+def ordinary_url(postgres: Postgres) -> Iterator[str]:
+    """The address of a test's own empty database, for a role that is no superuser: row-level security binds it."""
+    address = postgres.ordinary()
+    yield address
+    postgres.drop(address)
+
+
+@pytest.fixture
 def ordinary_store(postgres: Postgres, clock: Clock) -> Iterator[Store]:
     """A store on PostgreSQL for a role that is no superuser: row-level security binds it."""
     address = postgres.ordinary()

@@ -47,4 +47,8 @@ def test_the_image_has_every_package_and_nothing_else() -> None:
 
 def test_the_door_replaces_the_headers_that_name_a_person() -> None:
     lines = (ROOT / "deploy" / "Caddyfile").read_text().split("\n")
-    assert [line.split()[1] for line in lines if "header_up" in line] == ["X-Forwarded-User", "X-Waymark-Proxy-Secret"]
+    assert [line.split()[1] for line in lines if "header_up" in line] == [
+        "X-Forwarded-User",
+        "X-Forwarded-Groups",
+        "X-Waymark-Proxy-Secret",
+    ]

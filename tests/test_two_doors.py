@@ -62,13 +62,13 @@ class Doors:
 
 
 @pytest.fixture
-def doors(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def doors(tmp_path: Path, ordinary_url: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     monkeypatch.setattr(passwords, "PasswordHasher", CHEAP)
     monkeypatch.setattr(shared_requests, "NOTE_SECONDS", 0.01)
 
     @asynccontextmanager
     async def open_doors(**settings: Any) -> AsyncIterator[Doors]:
-        chosen: Any = {"model": "demo", "titles": "off", "auth": "password", "public_url": URL, "database_url": postgres_url}
+        chosen: Any = {"model": "demo", "titles": "off", "auth": "password", "public_url": URL, "database_url": ordinary_url}
         chosen |= settings
         async with AsyncExitStack() as stack:
             apps = []

@@ -13,6 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
+from agent.tools.approval import Decision
 from app import App, create_app
 from checkpoints import Caller, Database, RunState, Store
 from components.thread_frames import stream_frames
@@ -28,9 +29,11 @@ KEY = "k3y-of-sixteen-letters"
 
 
 @asynccontextmanager
-async def _serve(folder: Path, url: str, roles: Sequence[Role] = ("all", "all")) -> AsyncIterator[list[App]]:
+async def _serve(
+    folder: Path, url: str, roles: Sequence[Role] = ("all", "all"), **settings: Any
+) -> AsyncIterator[list[App]]:
     """Servers that know one another, in one event loop."""
-    chosen: Any = {"model": "demo", "demo_seconds_per_token": 0.005, "titles": "off", "auth": "none"}
+    chosen: Any = {"model": "demo", "demo_seconds_per_token": 0.005, "titles": "off", "auth": "none"} | settings
     apps = [
         create_app(
             Settings(data_dir=folder / str(number), database_url=url, metrics_key=SecretStr(KEY), **chosen),
@@ -154,3 +157,29 @@ def test_a_worker_answers_its_health_and_nothing_else(tmp_path: Path, postgres_u
             assert "waymark_runs " in client.get("/metrics", headers={"authorization": f"Bearer {KEY}"}).text
             assert [client.get(path).status_code for path in ("/", "/api/panels", "/docs", "/assets/")] == [404] * 4
         assert worker.stop() == 0
+
+
+def test_stopping_editing_and_approving_work_at_the_server_that_does_not_answer(tmp_path: Path, ordinary_url: str) -> None:
+    async def story() -> None:
+        async with _serve(tmp_path, ordinary_url, tools_approval=("calculator",)) as [here, elsewhere]:
+            store, runs = elsewhere.services.store, elsewhere.services.runs
+
+            async def rest(run_id: str) -> RunState:
+                await until(lambda: (run := runs.get_run(run_id)) and run.state is not RunState.RUNNING)
+                return runs.get_run(run_id).state  # type: ignore[union-attr]
+
+            run = await here.services.runner.send(None, "a long answer, please", caller=Caller())
+            await until(lambda: here.services.hub.find_live_run(run.thread_id))
+            assert await elsewhere.services.runner.stop(run.thread_id)
+            assert await rest(run.id) is RunState.STOPPED
+            question = store.list_messages(run.thread_id)[0].id
+            edited = await elsewhere.services.runner.edit(run.thread_id, question, "What is 7*8?", caller=Caller())
+            assert await rest(edited.id) is RunState.WAITING
+            (call,) = store.list_messages(run.thread_id)[-1].body["data"]["tool_calls"]
+            decided = await here.services.runner.decide(run.thread_id, Decision(call["id"], "allow"), caller=Caller())
+            assert await rest(decided.id) is RunState.DONE
+            said = [(each.type, str(each.langchain.text)) for each in store.list_messages(run.thread_id)]
+            assert said[0] == ("human", "What is 7*8?")
+            assert [text for kind, text in said if kind == "tool"] == ["56"]
+
+    asyncio.run(story())

@@ -6,6 +6,9 @@ from typing import Any
 
 from agent.run.outbox import Item
 
+MAX_PARTS = 9_999  # of a batch, as write_payloads has room for
+MAX_UNFINISHED_SENDERS = 100  # whose batches are not whole yet
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -55,14 +58,18 @@ class BatchReader:
         last = self._numbers.get(sender)
         if last is not None and number <= last:
             return None
+        if int(count) > MAX_PARTS:
+            raise ValueError("a batch has too many parts")
         begun_number, parts = self._parts.get(sender, (number, []))
         if begun_number != number or len(parts) != int(place):
             begun_number, parts = number, []  # the rest of it came on a connection before this one
         parts.append(part)
         self._parts[sender] = (number, parts)
+        if len(self._parts) > MAX_UNFINISHED_SENDERS:
+            del self._parts[next(iter(self._parts))]  # the last of its parts then shows the gap
         if not is_last:
             return None
-        del self._parts[sender]
+        self._parts.pop(sender, None)
         self._numbers[sender] = number
         is_whole = len(parts) == int(count)
         items: list[Any] = json.loads("".join(parts)) if is_whole else []

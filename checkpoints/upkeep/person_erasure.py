@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from ..accounts import require_other_admin, select_account
+from ..accounts import Account, InvalidAccountError, require_other_admin, select_account
 from ..audit_entry import AuditKind
 from ..progress import Report, ignore_progress
 from ..storage import audit_rows, person_rows, schema, sqlite
@@ -35,7 +35,8 @@ def plan_person_erasure(database: Database, name: str, report: Report = ignore_p
     """Count what `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
     with database.begin_read() as connection:
         allow_long_pauses(connection)
-        owner = select_account(connection, name).name
+        account = _find_account(connection, name)
+        owner = account.name if account else name
         return PersonErasure(owner, erasure.plan_owner(connection, owner, report), *_count_names(connection, owner))
 
 
@@ -47,21 +48,33 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
     """
     with database.begin_write("person") as connection:
         allow_long_pauses(connection)
-        account = select_account(connection, name)
-        require_other_admin(connection, account)
-        names = _count_names(connection, account.name)
-        erased = PersonErasure(account.name, erasure.erase_owner(connection, account.name, report), *names)
+        account = _find_account(connection, name)
+        if account is not None:
+            require_other_admin(connection, account)
+        owner = account.name if account else name
+        names = _count_names(connection, owner)
+        erased = PersonErasure(owner, erasure.erase_owner(connection, owner, report), *names)
         for table in (schema.tag, schema.saved_prompt, schema.usage, schema.upload, schema.long_request):
-            connection.execute(sa.delete(table).where(table.c.owner == account.name))
-        person_rows.delete_links_of(connection, account.name)
-        connection.execute(sa.delete(schema.person).where(schema.person.c.name == account.name))
-        about = audit_rows.replace_name(connection, account.name)
-        person_rows.replace_person(connection, account.name, about)
+            connection.execute(sa.delete(table).where(table.c.owner == owner))
+        person_rows.delete_links_of(connection, owner)
+        connection.execute(sa.delete(schema.person).where(schema.person.c.name == owner))
+        about = audit_rows.replace_name(connection, owner)
+        person_rows.replace_person(connection, owner, about)
         counts = {"threads": len(erased.threads.threads), "messages": erased.threads.messages}
         audit_rows.insert_entry(connection, datetime.now(UTC), AuditKind.PERSON_ERASED, counts, about=about)
     if database.kind == "sqlite":
         sqlite.empty_log(database.engine)
     return erased
+
+
+def _find_account(connection: sa.Connection, name: str) -> Account | None:
+    """Return the account of a person; None for an owner whom a proxy signs in. Raises `InvalidAccountError` for nobody."""
+    try:
+        return select_account(connection, name)
+    except InvalidAccountError:
+        if person_rows.owns_things(connection, name):
+            return None
+        raise
 
 
 def _count_names(connection: sa.Connection, owner: str) -> tuple[int, int]:

@@ -52,9 +52,9 @@ def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
     if not services.store.database.separates_owners:
         return True, "", "", True, False, True, True, True
     role = get_acting_role()
-    address = None if role else services.sign_out_url
-    is_of_proxy = role is None
-    own = (is_of_proxy, is_of_proxy, not services.has_passwords, role != ADMIN)
+    is_of_proxy = not services.has_own_door
+    address = services.sign_out_url if is_of_proxy else None
+    own = (is_of_proxy, is_of_proxy, not services.has_passwords, role != ADMIN or is_of_proxy)
     return False, _describe_person(role), address or "", address is None, *own
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Database, Store, Thread
+from checkpoints import EVERYBODY, Database, Store, Thread, act_for
 from checkpoints.interchange import import_limits, transfer
 from checkpoints.storage import schema
 from commands import output, upkeep
@@ -258,6 +258,25 @@ def test_erasing_says_what_goes_and_needs_a_yes(
     store = Store(Database.open_file(folder / "waymark.db"))
     assert [thread.id for thread in store.list_threads()] == [kept]
     store.database.close()
+
+
+def test_a_person_without_an_account_is_erased_by_name(
+    file_store: Store, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file_store.database.separate_owners()
+    with act_for("ann"):
+        kept = talked(file_store, "one", "two")
+    with act_for("bob"):
+        talked(file_store, "three")
+    file_store.database.close()
+    assert run(folder, "erase", "--person", "cleo", "--yes") == output.EXIT_REFUSED
+    assert run(folder, "erase", "--person", "bob", "--dry-run") == 0
+    assert "This would erase bob: 1 conversation with 1 message" in capsys.readouterr().out
+    assert run(folder, "erase", "--person", "bob", "--yes") == 0
+    database = Database.open_file(folder / "waymark.db")
+    with act_for(EVERYBODY), database.begin_read() as connection:
+        assert connection.exec_driver_sql("SELECT id, owner FROM thread").fetchall() == [(kept, "ann")]
+    database.close()
 
 
 def test_what_nothing_reaches_is_erased_with_and_without_its_undo(

@@ -31,12 +31,12 @@ def balancer() -> Iterator[Balancer]:
 
 
 @pytest.fixture
-def new_page(tmp_path: Path, browser: Browser, postgres_url: str, balancer: Balancer) -> Iterator[NewPage]:
+def new_page(tmp_path: Path, browser: Browser, ordinary_url: str, balancer: Balancer) -> Iterator[NewPage]:
     """Pages of the two servers, each in a browser of its own. `server` of a page has the address and the links of both."""
     servers, ports = [], []
     with ExitStack() as stack:
         for number in range(2):
-            settings = {"auth": "password", "database_url": postgres_url, "public_url": balancer.origin}
+            settings = {"auth": "password", "database_url": ordinary_url, "public_url": balancer.origin}
             server = Server(tmp_path / str(number), **settings)
             server.port = _find_free_port()
             ports.append(server.port)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from ipaddress import ip_network
 from typing import Any
 
@@ -26,15 +27,17 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.accept"})
         return
     names = [name.decode() for name, _ in scope["headers"]]
-    await JSONResponse({"person": scope.get("state", {}).get("person"), "headers": names})(scope, receive, send)
+    state = scope.get("state", {})
+    told = {"person": state.get("person"), "headers": names} | ({"role": state["role"]} if "role" in state else {})
+    await JSONResponse(told)(scope, receive, send)
 
 
-def build_guard(rate: RequestRate | None = None) -> Guard:
+def build_guard(rate: RequestRate | None = None, proxy: TrustedProxy = PROXY) -> Guard:
     return Guard(
         echo,
         hosts=frozenset({"waymark.example", "127.0.0.1:8050"}),
         sign_in=None,
-        proxy=PROXY,
+        proxy=proxy,
         public_url=URL,
         content_security_policy=lambda: "default-src 'none'",
         routes=AllowedRoutes(frozenset({"/", "/api/threads"}), static_prefixes=("/assets/",)),
@@ -100,6 +103,7 @@ def test_a_wrong_secret_is_refused_from_the_right_place(secret: str | None) -> N
         ("x-forwarded_user", "bob"),
         ("X_Forwarded-User", "bob"),
         ("x_waymark_proxy_secret", "x"),
+        ("x_forwarded_groups", "bosses"),
     ],
 )
 @pytest.mark.parametrize("place", [0, 3])
@@ -114,6 +118,19 @@ def test_a_second_header_is_refused_under_whatever_name_others_read_it(extra: tu
 )
 def test_a_name_that_is_none_or_of_nobody_is_refused(name: str | None) -> None:
     assert knock(given(x_forwarded_user=name))[0] == 401
+
+
+@pytest.mark.parametrize(
+    ("groups", "role"),
+    [(None, "member"), ("", "member"), ("staff, bosses", "admin"), ("guests", "reader"), ("Bosses", "member")],
+)
+def test_a_persons_groups_give_a_role(groups: str | None, role: str) -> None:
+    find_role = lambda own: "admin" if "bosses" in own else "reader" if "guests" in own else "member"  # noqa: E731
+    guard = build_guard(proxy=replace(PROXY, find_role=find_role))
+    assert knock(given(x_forwarded_groups=groups), guard=guard)[1] == {"person": "ann", "headers": ["host"], "role": role}
+    twice = [*given(x_forwarded_groups="staff"), ("x-forwarded-groups", "bosses")]
+    assert knock(twice, guard=guard)[0] == 403
+    assert knock(given(x_forwarded_groups="bosses"))[1] == {"person": "ann", "headers": ["host"]}  # nobody has a role
 
 
 def test_a_name_may_be_in_any_script() -> None:
