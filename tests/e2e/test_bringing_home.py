@@ -47,7 +47,7 @@ def test_a_conclusion_is_drafted_edited_and_brought_home(parted: Page, fake_open
 def test_a_failure_keeps_the_text(parted: Page, fake_openai: FakeOpenAI) -> None:  # noqa: F811
     parted.expected.append("400|503|Failed to load")
     fake_openai.script(Fault("status", status=401))
-    parted.press("Before restoring Begin", "Bring a note from Before restoring Begin home")
+    parted.choose_at(parted.branch("Before restoring Begin"), "Bring home")
     field = parted.dialog.get_by_label("Conclusion")
     parted.dialog.get_by_role("button", name="Draft with the model").click()
     expect(parted.dialog.get_by_role("alert")).to_contain_text("key")

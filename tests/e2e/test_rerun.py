@@ -90,7 +90,7 @@ def test_stop_and_a_queued_message(
     assert [each.text for each in page.messages()] == ["Red?", "Rot ist es.", "And now?", "Fine."]
     expect(banner(page)).to_have_count(0)  # a message of one's own ends it
     fake_openai.script(Fault("hang"))
-    page.select(page.branch("main")).get_by_role("button", name="Run the questions of main again").click()
+    page.choose_at(page.branch("main"), "Run again")
     page.confirm("Start")
     expect(banner(page)).to_contain_text("question 1 of 2")
     banner(page).get_by_role("button", name="Stop asking").click()

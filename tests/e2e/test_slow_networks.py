@@ -107,7 +107,7 @@ def test_a_conclusion_is_added_once(page: Page, name: str) -> None:
     page.save("Begin")
     page.say("Green?")
     page.restore("Begin", keep=True)
-    page.press("Before restoring Begin", "Bring a note from Before restoring Begin home")
+    page.choose_at(page.branch("Before restoring Begin"), "Bring home")
     page.dialog.get_by_label("Conclusion").fill("Green is better.")
     Network(page, name).press(page.dialog.get_by_role("button", name="Add note"))
     expect(page.dialog).to_have_count(0)

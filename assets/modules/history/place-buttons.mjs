@@ -18,7 +18,8 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
 export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }) {
   const [isOpen, setOpen] = useState(false);
   const offered = [...listChanges(row, name, act, actions), ...listReadings(row, name, actions, onShow)];
-  const items = [...offered.slice(MAX_BUTTONS).map(({ text, run, testId }) => [text, run, testId]), ...listChangesOfPlace(row, data, act, onRename)];
+  const others = offered.slice(MAX_BUTTONS).map(({ text, run, testId }) => [text, run, testId]);
+  const items = [...others, ...listBeginnings(actions), ...listChangesOfPlace(row, data, act, onRename)];
   const more = _("More for {title}", { title: name });
   const moreButton = { type: "button", className: "icon-button card-more", "aria-label": more, title: _("More"), "aria-haspopup": "menu", "aria-expanded": isOpen };
   return h(
@@ -44,18 +45,19 @@ function listChanges({ kind, item }, name, act, { restore, fork, switchTo }) {
   ].filter(Boolean);
 }
 
-/** List what only reads, or begins something beside the conversation. @returns {PlaceButton[]} */
-function listReadings(row, name, { compare, state, bring, again }, onShow) {
+/** List what only reads. @returns {PlaceButton[]} */
+function listReadings(row, name, { compare }, onShow) {
   const isBranch = row.kind === "branch";
   const compareName = isBranch ? _("Compare branch {name} with the current position", { name }) : _("Compare {name} with the current position", { name });
   return [
     compare && { text: _("Compare"), name: compareName, testId: "compare", run: compare },
     { text: _("Show"), name: _("Show {name}", { name }), testId: "show", run: () => onShow(row) },
-    state && { text: _("State"), name: _("State of the graph at {name}", { name }), testId: "state", run: state },
-    bring && { text: _("Bring home"), name: _("Bring a note from {name} home", { name }), testId: "bring", run: bring },
-    again && { text: _("Run again"), name: _("Run the questions of {name} again", { name }), testId: "run-again", run: again },
   ].filter(Boolean);
 }
+
+/** List the menu's items that open a dialog. */
+const listBeginnings = ({ state, bring, again }) =>
+  [state && [_("State"), state, "state"], bring && [_("Bring home"), bring, "bring"], again && [_("Run again"), again, "run-again"]].filter(Boolean);
 
 /** List the menu's items that are about the place itself. */
 function listChangesOfPlace({ kind, item }, data, act, onRename) {
