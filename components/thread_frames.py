@@ -78,7 +78,7 @@ async def stream_frames(
             if wait_seconds is not None and await services.belongs_to_another(thread_id):
                 raise TimeoutError
             wait_seconds = None
-            if frame["kind"] == MEMBERS and await services.belongs_to_another(thread_id):
+            if frame["kind"] in (MEMBERS, "start") and await services.belongs_to_another(thread_id):  # an event may be lost
                 raise ThreadNotFoundError(thread_id)
             yield frame
 

@@ -24,9 +24,9 @@ KEY = "k3y-of-sixteen-letters"
 
 
 @asynccontextmanager
-async def _serve(folder: Path, url: str, count: int = 2) -> AsyncIterator[list[App]]:
+async def serve_several(folder: Path, url: str, count: int = 2, **more: Any) -> AsyncIterator[list[App]]:
     """Servers that know one another, in one event loop."""
-    chosen: Any = {"model": "demo", "demo_seconds_per_token": 0.005, "titles": "off", "auth": "none"}
+    chosen: Any = {"model": "demo", "demo_seconds_per_token": 0.005, "titles": "off", "auth": "none", **more}
     apps = [
         create_app(
             Settings(data_dir=folder / str(number), database_url=url, metrics_key=SecretStr(KEY), **chosen),
@@ -48,7 +48,7 @@ async def _serve(folder: Path, url: str, count: int = 2) -> AsyncIterator[list[A
 @pytest.mark.parametrize("text", ["hello", "What is 12 * (3 + 4)? And 7*8?", "a long answer, please"])
 def test_a_page_at_another_server_shows_exactly_what_is_stored(tmp_path: Path, postgres_url: str, text: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             parts = elsewhere.services
             thread_id, screen, told = parts.store.create_thread().id, Screen(), asyncio.Event()
             watching = asyncio.create_task(screen.watch(parts, thread_id, told))
@@ -66,7 +66,7 @@ def test_a_page_that_opens_at_another_server_in_the_middle_has_the_text_from_its
     tmp_path: Path, postgres_url: str
 ) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             thread_id = here.services.store.create_thread().id
             await here.services.runner.send(thread_id, "a long answer, please", caller=Caller())
             await until(lambda: (live := here.services.hub.find_live_run(thread_id)) and len(live.text) > 40)
@@ -81,7 +81,7 @@ def test_a_page_that_opens_at_another_server_in_the_middle_has_the_text_from_its
 
 def test_a_change_at_one_server_reaches_the_pages_of_the_other(tmp_path: Path, postgres_url: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             store = here.services.store
             thread_id = store.create_thread().id
             frames = stream_frames(elsewhere.services, thread_id)
@@ -95,7 +95,7 @@ def test_a_change_at_one_server_reaches_the_pages_of_the_other(tmp_path: Path, p
 
 def test_the_metrics_have_the_delay_of_the_wire_and_its_reconnections(tmp_path: Path, postgres_url: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             thread_id = here.services.store.create_thread().id
             screen, told = Screen(), asyncio.Event()
             watching = asyncio.create_task(screen.watch(elsewhere.services, thread_id, told))
