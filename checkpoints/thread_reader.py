@@ -56,7 +56,7 @@ class ThreadReader:
     def list_deleted_threads(self, owner: str | None = None, limit: int = 20) -> list[Thread]:
         """Return the deleted conversations that undo can restore, the last deleted first."""
         with self.database.begin_read() as connection:
-            return thread_rows.select_deleted_threads(connection, self.database.name_owner(owner), limit)
+            return thread_lists.select_deleted_threads(connection, self.database.name_owner(owner), limit)
 
     def list_threads_of_all(self) -> list[Thread]:
         """Return the conversations of all owners, for the command line."""
@@ -109,4 +109,4 @@ class ThreadReader:
     def find_import(self, source_hash: str, owner: str | None = None) -> Thread | None:
         """Find the conversation that was imported from the document with this hash, if it is still in the list."""
         with self.database.begin_read() as connection:
-            return thread_rows.find_import(connection, source_hash, self.database.name_owner(owner))
+            return thread_lists.find_import(connection, source_hash, self.database.name_owner(owner))
