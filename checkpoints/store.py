@@ -22,7 +22,7 @@ from .operation import USER, Caller, Operation, OperationKind, Receipt
 from .operation_detail import OperationDetail
 from .person_limits import PersonMeter
 from .reader import Reader
-from .storage import operation_rows, schema, search_index, thread_rows
+from .storage import operation_rows, schema, search_index, thread_lists, thread_rows
 from .storage.database import Database, retry_contended
 from .storage.ownership import EVERYBODY, act_for, get_acting_owner, sees_thread
 
@@ -369,7 +369,7 @@ class Store(Reader):
 
         new = self.prepare_thread(title, source_hash=source_hash, settings=settings)
         with self.database.begin_write(source_hash) as connection:
-            if (existing := thread_rows.find_import(connection, source_hash, new.owner)) is not None:
+            if (existing := thread_lists.find_import(connection, source_hash, new.owner)) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
             self.meter.check_storage(connection, new.owner, self.now())

@@ -41,7 +41,6 @@ from words import get_language, say_error
 
 _log = logging.getLogger(__name__)
 MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
-MEMBERS = "members"  # the kind of a frame: each page asks again whether its person may follow
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
@@ -57,9 +56,7 @@ def describe_nothing(_: Services, __: str, ___: str) -> None:
 async def stream_frames(
     services: Services, thread_id: str, *, is_expected: bool = False, describe_turn: DescribeTurn = describe_nothing
 ) -> AsyncGenerator[Frame]:
-    """Yield the frames of one page, without end. Raises `ThreadNotFoundError`; for an expected conversation, `TimeoutError`
-    if it does not begin.
-    """
+    """Yield the frames of one page. Raises `ThreadNotFoundError`, or `TimeoutError` if an expected one does not begin."""
     if is_expected and await services.belongs_to_another(thread_id):
         thread_id = ""  # it is followed as one that never begins
     create_source = partial(ThreadFrames, services, thread_id, describe_turn)
@@ -75,11 +72,10 @@ async def stream_frames(
         while True:
             async with asyncio.timeout(wait_seconds):
                 frame = await waiting.take()
-            if wait_seconds is not None and await services.belongs_to_another(thread_id):
-                raise TimeoutError
-            wait_seconds = None
-            if frame["kind"] == MEMBERS and await services.belongs_to_another(thread_id):
+            may_be_closed = wait_seconds is not None or frame["kind"] in ("members", "start")  # an event may be lost
+            if may_be_closed and await services.belongs_to_another(thread_id):
                 raise ThreadNotFoundError(thread_id)
+            wait_seconds = None
             yield frame
 
 
@@ -241,7 +237,7 @@ def _build_plain_frame(event: Event) -> Frame | None:
         case RunFinished(_, state, version, error, details):
             return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
         case HeadMoved(version) | MembersChanged(version):
-            return {"kind": "head" if isinstance(event, HeadMoved) else MEMBERS, "version": version}
+            return {"kind": "head" if isinstance(event, HeadMoved) else "members", "version": version}
         case GraphProgress(nodes, lines):
             return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
         case RerunEnded():

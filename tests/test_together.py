@@ -3,16 +3,26 @@
 import asyncio
 import json
 import uuid
+from collections.abc import AsyncGenerator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checkpoints import EVERYBODY, RunState, act_for
+from checkpoints import EVERYBODY, Caller, RunState, ThreadNotFoundError, act_for
 from checkpoints.members import Members
 from checkpoints.model import ThreadRole
+from components.broadcasts import Frame
+from components.routes.members import People
+from components.services import Services
+from components.thread_frames import stream_frames
 from tests import test_people, walk
+from tests.agent.run.wires import until
+from tests.components.test_thread_frames import Screen
 from tests.people import NOTHING, Things
+from tests.postgres import Postgres
 from tests.test_people import CLIENT, SECRET, URL, Office, ask, begin_long_answer, blur
+from tests.test_two_servers import serve_several
 
 serve = test_people.serve  # the fixture
 JSON = dict[str, Any]
@@ -135,6 +145,45 @@ def test_an_answer_of_who_is_let_out_meanwhile_releases_the_conversation(serve: 
             assert run.state in (RunState.INTERRUPTED, RunState.FAILED)
 
     asyncio.run(story())
+
+
+@pytest.mark.slow
+def test_who_is_let_out_at_one_process_follows_no_more_at_another(tmp_path: Path, postgres: Postgres) -> None:
+    url = postgres.ordinary()
+
+    async def story() -> None:
+        chosen: JSON = {"auth": "proxy", "public_url": URL, "proxy_networks": "10.0.3.0/24", "proxy_secret": SECRET}
+        async with serve_several(tmp_path, url, **chosen) as [here, elsewhere]:
+            store, told = here.services.store, asyncio.Event()
+            with act_for("ann"):
+                thread = store.create_thread(title="heron").id
+                Members(store).add_member(thread, "bob", ThreadRole.EDITOR)
+            with act_for("bob"):
+                screen = Screen()
+                watching = asyncio.create_task(screen.watch(elsewhere.services, thread, told))
+            await told.wait()
+            with act_for("ann"):
+                await here.services.runner.send(thread, "hello", caller=Caller())
+                end = await asyncio.wait_for(watching, 60)
+                assert end["state"] == "done"
+            with act_for("bob"):
+                await elsewhere.services.runner.send(thread, "hello to you", caller=Caller())
+                following = asyncio.create_task(anext(skip_hello(elsewhere.services, thread)))
+            await until(lambda: elsewhere.services.broadcasts._running and not elsewhere.services.hub.find_live_run(thread))
+            with act_for("ann"):
+                await People(here.services).remove(thread, {"person": "bob"})
+            with pytest.raises(ThreadNotFoundError):
+                await asyncio.wait_for(following, 60)
+
+    asyncio.run(story())
+    postgres.drop(url)
+
+
+async def skip_hello(services: Services, thread_id: str) -> AsyncGenerator[Frame]:
+    """Yield a frame after the end of an answer, but never one."""
+    async for frame in stream_frames(services, thread_id):
+        if frame["kind"] == "members":
+            yield frame
 
 
 def let_in(office: Office, thread: str, **roles: ThreadRole) -> None:

@@ -29,7 +29,7 @@ KEY = "k3y-of-sixteen-letters"
 
 
 @asynccontextmanager
-async def _serve(
+async def serve_several(
     folder: Path, url: str, roles: Sequence[Role] = ("all", "all"), **settings: Any
 ) -> AsyncIterator[list[App]]:
     """Servers that know one another, in one event loop."""
@@ -65,7 +65,7 @@ async def _read_metrics(app: App) -> dict[str, float]:
 @pytest.mark.parametrize("text", ["hello", "What is 12 * (3 + 4)? And 7*8?", "a long answer, please"])
 def test_a_page_at_another_server_shows_exactly_what_is_stored(tmp_path: Path, postgres_url: str, text: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             parts = elsewhere.services
             thread_id, screen, told = parts.store.create_thread().id, Screen(), asyncio.Event()
             watching = asyncio.create_task(screen.watch(parts, thread_id, told))
@@ -83,7 +83,7 @@ def test_a_page_that_opens_at_another_server_in_the_middle_has_the_text_from_its
     tmp_path: Path, postgres_url: str
 ) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             thread_id = here.services.store.create_thread().id
             await here.services.runner.send(thread_id, "a long answer, please", caller=Caller())
             await until(lambda: (live := here.services.hub.find_live_run(thread_id)) and len(live.text) > 40)
@@ -98,7 +98,7 @@ def test_a_page_that_opens_at_another_server_in_the_middle_has_the_text_from_its
 
 def test_a_change_at_one_server_reaches_the_pages_of_the_other(tmp_path: Path, postgres_url: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             store = here.services.store
             thread_id = store.create_thread().id
             frames = stream_frames(elsewhere.services, thread_id)
@@ -112,7 +112,7 @@ def test_a_change_at_one_server_reaches_the_pages_of_the_other(tmp_path: Path, p
 
 def test_the_metrics_have_the_delay_of_the_wire_and_its_reconnections(tmp_path: Path, postgres_url: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url) as [here, elsewhere]:
+        async with serve_several(tmp_path, postgres_url) as [here, elsewhere]:
             thread_id = here.services.store.create_thread().id
             screen, told = Screen(), asyncio.Event()
             watching = asyncio.create_task(screen.watch(elsewhere.services, thread_id, told))
@@ -128,7 +128,7 @@ def test_the_metrics_have_the_delay_of_the_wire_and_its_reconnections(tmp_path: 
 
 def test_a_page_and_a_worker_apart_have_the_metrics_of_a_run_between_them(tmp_path: Path, postgres_url: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, postgres_url, ["web", "work"]) as apps:
+        async with serve_several(tmp_path, postgres_url, ["web", "work"]) as apps:
             page, working = (app.services for app in apps)
             assert working.runner.worker is not None
             working.runner.worker.active_runs.max_runs = 0
@@ -161,7 +161,7 @@ def test_a_worker_answers_its_health_and_nothing_else(tmp_path: Path, postgres_u
 
 def test_stopping_editing_and_approving_work_at_the_server_that_does_not_answer(tmp_path: Path, ordinary_url: str) -> None:
     async def story() -> None:
-        async with _serve(tmp_path, ordinary_url, tools_approval=("calculator",)) as [here, elsewhere]:
+        async with serve_several(tmp_path, ordinary_url, tools_approval=("calculator",)) as [here, elsewhere]:
             store, runs = elsewhere.services.store, elsewhere.services.runs
 
             async def rest(run_id: str) -> RunState:

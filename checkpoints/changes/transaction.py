@@ -36,11 +36,10 @@ from ..storage import (
     usage_rows,
 )
 from ..storage.bulk_insert import insert_rows
-from ..storage.ownership import find_person, require_owner
+from ..storage.ownership import find_person
 from .alternatives import check_room_after
 from .default_names import DefaultNames
 
-_OWNERS_COLUMNS: Final = frozenset({"pinned", "archived", "tags", "deleted_at"})  # of a thread: members change no other list
 _INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
 
 
@@ -97,14 +96,8 @@ class Transaction:
 
     def _write_columns(self, table: str, identifier: str, before: Json, after: Json) -> None:
         if before != after:
-            self._check_columns(table, after)
             self.changes.append(RowChange(table, identifier, before, after))
             movable_rows.update_row(self.connection, table, identifier, after)
-
-    def _check_columns(self, table: str, columns: Json) -> None:
-        """Refuse a member's change of how its owner lists the conversation. Raises `OwnerOnlyError`."""
-        if table == "thread" and not _OWNERS_COLUMNS.isdisjoint(columns):
-            require_owner(self.connection, self.thread.id)
 
     def update_each_row(self, table: str, after: Mapping[str, Json]) -> None:
         """Set columns of many mutable rows, and record the old values; `after` holds the new ones by row id."""
@@ -126,8 +119,6 @@ class Transaction:
 
         Raises `ConflictError` for a row that has changed since, `NoResultFound` for a missing row.
         """
-        for each in changes:
-            self._check_columns(each.table, each.after)
         if not movable_rows.write_row_changes(self.connection, changes):
             raise ConflictError(self.thread.id, self.thread.version, self.thread.version)
         self.changes.extend(changes)

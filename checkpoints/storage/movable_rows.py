@@ -10,10 +10,14 @@ from ..model import Json
 from ..operation import RowChange
 from . import schema
 from .batches import select_in_batches
+from .ownership import require_owner
 
 _UPDATE_ROW: Final = {  # one mutable row, by its id
     name: sa.update(table).where(table.c.id == sa.bindparam("row_id")) for name, table in schema.MOVABLE_TABLES.items()
 }
+
+
+_OWNERS_COLUMNS: Final = frozenset({"pinned", "archived", "tags", "deleted_at"})  # of a thread: how its owner lists it
 
 
 def select_row(connection: sa.Connection, table: str, identifier: str, names: Iterable[str]) -> Json:
@@ -43,14 +47,25 @@ def select_rows(connection: sa.Connection, wanted: Iterable[tuple[str, str, Iter
 
 
 def update_row(connection: sa.Connection, table: str, identifier: str, values: Json) -> None:
+    """Write columns of one row. Raises `OwnerOnlyError`."""
+    _check_columns(connection, table, identifier, values)
     connection.execute(_UPDATE_ROW[table], {"row_id": identifier, **values})
+
+
+def _check_columns(connection: sa.Connection, table: str, identifier: str, columns: Json) -> None:
+    """Refuse a member's change of how the owner lists a conversation. Raises `OwnerOnlyError`."""
+    if table == "thread" and not _OWNERS_COLUMNS.isdisjoint(columns):
+        require_owner(connection, identifier)
 
 
 def write_row_changes(connection: sa.Connection, changes: Sequence[RowChange]) -> bool:
     """Write recorded changes in their order, in batches: there may be thousands.
 
-    Return False, and write nothing, if a row has changed since. Raises `NoResultFound` for a missing row.
+    Return False, and write nothing, if a row has changed since. Raises `NoResultFound` for a missing row, and
+    `OwnerOnlyError`.
     """
+    for each in changes:
+        _check_columns(connection, each.table, each.id, each.after)
     now = select_rows(connection, [(change.table, change.id, change.before) for change in changes])
     moved: dict[tuple[str, str], Json] = defaultdict(dict)
     for change in changes:

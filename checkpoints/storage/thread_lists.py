@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from ..limits import MAX_SHARED_THREADS
 from ..model import ListPlace, Thread
+from ..operation import OperationKind
 from . import member_rows, schema, tag_rows, thread_rows
 
 _ORDER = (schema.thread.c.pinned.desc(), schema.thread.c.updated_at.desc(), schema.thread.c.id)
@@ -81,3 +82,24 @@ def select_changed_threads(connection: sa.Connection, owner: str, since: datetim
     shared = member_rows.select_shared_since(connection, owner, since, limit)
     found = [*map(thread_rows.parse_thread, rows), *shared]
     return sorted(found, key=lambda each: (-thread_rows.from_time(each.updated_at), each.id))[:limit] if shared else found
+
+
+def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
+    """The owner's conversations that a deletion (or the redo of one) took out of the list, the last one first."""
+    table, last = schema.thread.c, schema.operation.c
+    kinds = (OperationKind.DELETE, OperationKind.REDO)
+    taken_out = (last.thread_id == table.id, last.version == table.version, last.kind.in_(kinds))
+    query = thread_rows.THREAD_COLUMNS.where(table.owner == owner, table.deleted_at.is_not(None))
+    query = query.where(sa.exists().where(*taken_out))
+    return [
+        thread_rows.parse_thread(row)
+        for row in connection.execute(query.order_by(table.deleted_at.desc(), table.id).limit(limit))
+    ]
+
+
+def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:
+    """Return the listed thread that was imported from the document with this hash."""
+    table = schema.thread.c
+    query = sa.select(table.id).where(table.source == source_hash, table.owner == owner, table.deleted_at.is_(None))
+    thread_id = connection.scalar(query.limit(1))
+    return thread_rows.select_thread(connection, thread_id) if thread_id else None

@@ -11,7 +11,6 @@ from .. import history
 from ..errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
 from ..history import Path, SegmentParents
 from ..model import Branch, Json, Node, Thread
-from ..operation import OperationKind
 from ..run import RunState
 from . import schema
 from .access import find_access
@@ -167,29 +166,11 @@ def note_version(connection: sa.Connection, thread_id: str, version: int) -> Non
     versions[thread_id] = version
 
 
-def find_import(connection: sa.Connection, source_hash: str, owner: str) -> Thread | None:
-    """Return the listed thread that was imported from the document with this hash."""
-    table = schema.thread.c
-    query = sa.select(table.id).where(table.source == source_hash, table.owner == owner, table.deleted_at.is_(None))
-    thread_id = connection.scalar(query.limit(1))
-    return select_thread(connection, thread_id) if thread_id else None
-
-
 def select_threads(connection: sa.Connection, owner: str | None, limit: int) -> list[Thread]:
     """The conversations of an owner (None: of all), the most recently changed first."""
     table = schema.thread.c
     query = THREAD_COLUMNS.where(table.deleted_at.is_(None), table.owner == owner if owner else sa.true())
     return [parse_thread(row) for row in connection.execute(query.order_by(table.updated_at.desc(), table.id).limit(limit))]
-
-
-def select_deleted_threads(connection: sa.Connection, owner: str, limit: int) -> list[Thread]:
-    """The owner's conversations that a deletion (or the redo of one) took out of the list, the last one first."""
-    table, last = schema.thread.c, schema.operation.c
-    kinds = (OperationKind.DELETE, OperationKind.REDO)
-    taken_out = (last.thread_id == table.id, last.version == table.version, last.kind.in_(kinds))
-    query = THREAD_COLUMNS.where(table.owner == owner, table.deleted_at.is_not(None))
-    query = query.where(sa.exists().where(*taken_out))
-    return [parse_thread(row) for row in connection.execute(query.order_by(table.deleted_at.desc(), table.id).limit(limit))]
 
 
 def parse_thread(row: sa.Row[Any]) -> Thread:

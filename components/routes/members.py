@@ -29,7 +29,7 @@ class _Person(TypedDict):
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    people = _People(services)
+    people = People(services)
 
     @server.get("/api/threads/{thread_id:path}/members")
     async def list_members(thread_id: str) -> Response:
@@ -51,7 +51,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         return JSONResponse({})
 
 
-class _People:
+class People:
     """The members of conversations, as requests change them. Who loses a right to write loses their answer first."""
 
     def __init__(self, services: Services) -> None:

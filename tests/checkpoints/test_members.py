@@ -268,6 +268,16 @@ def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: House
             assert select_values(connection, [number], house.thread) == {number: ("json", b'"of bob"')}
 
 
+def test_it_is_known_to_belong_to_another_whatever_the_database_shows(house: House) -> None:
+    """On PostgreSQL, the policies show nobody that it exists: a follower of it would wait for its beginning."""
+    for person, is_closed in (("ann", False), ("bob", False), ("carol", False), ("dora", True)):
+        with act_for(person):
+            assert house.store.belongs_to_another(house.thread) == is_closed
+            assert not house.store.belongs_to_another("0123456789abcdef0123")
+    with act_for("carol"), pytest.raises(ReadOnlyError):
+        house.store.belongs_to_another(house.thread, to_change=True)
+
+
 def test_who_leaves_sees_it_no_more(house: House) -> None:
     with act_for("carol", only_reads=True):
         house.members.leave(house.thread)

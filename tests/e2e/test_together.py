@@ -81,11 +81,11 @@ def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) 
     bob.wait_for_answer()
     ann.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
     ann.reload()
-    bob.edit("Where do the herons nest?", "Where do the storks nest?", button="Only change the text")
+    bob.edit("And the bitterns?", "And the storks?", button="Only change the text")
     bob.alternatives("2 of 2").wait_for()
-    ann.edit("And the bitterns?", "And the cranes?")
+    ann.edit("Where do the herons nest?", "Where do the cranes nest?")
     expect(ann.editor.get_by_role("alert")).to_contain_text("bob changed this conversation in the meantime")
-    expect(ann.editor.get_by_role("textbox")).to_have_value("And the cranes?")
+    expect(ann.editor.get_by_role("textbox")).to_have_value("Where do the cranes nest?")
 
 
 def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list[Page], fake_openai: FakeOpenAI) -> None:
