@@ -1,10 +1,10 @@
-"""Details that no longer story passes: commands with names, many models, what is copied, what is seen."""
+"""Details that no longer story passes: commands with names, many models, what is copied and seen, and small windows."""
 
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.e2e import gallery
 from tests.e2e.conftest import Start, Visit
@@ -143,3 +143,42 @@ def test_what_was_cleared_is_named_when_its_file_is_imported(server: Server, vis
     page.confirm("Merge into this conversation")
     page.expect_messages(2)
     page.expect_checkpoints(("Begin", 2))
+
+
+def fits(page: Page, part: Locator) -> None:
+    """Nothing of the page is beside its window, and the part can be reached."""
+    assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    part.scroll_into_view_if_needed()
+    expect(part).to_be_in_viewport()
+    box = part.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= page.tab.evaluate("innerWidth")
+
+
+@pytest.mark.parametrize("is_low", [True, False], ids=["400 %", "root font 200 %"])
+def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page: Page) -> None:
+    page.save("Begin", "Before the decision")
+    page.say("Green?")
+    if is_low:
+        page.tab.set_viewport_size({"width": 320, "height": 256})
+    else:
+        page.tab.set_viewport_size({"width": 1280, "height": 720})
+        session = page.tab.context.new_cdp_session(page.tab)
+        session.send("Page.enable")
+        session.send("Page.setFontSizes", {"fontSizes": {"standard": 32}})
+    page.reload()
+    history = page.tab.get_by_role("button", name="History", exact=True)
+    if history.get_attribute("aria-expanded") == "false":
+        history.click()
+    fits(page, page.save_button)
+    page.tab.keyboard.press("Escape")
+    page.composer.fill("/restore Begin")
+    page.composer.press("Enter")
+    fits(page, page.dialog.get_by_role("button", name="Restore", exact=True))
+    page.confirm("Cancel")
+    for item, button in (("Export", "Export"), ("Conversation settings", "Save"), ("Share…", "Make a link")):
+        page.press_in_menu(item)
+        fits(page, page.dialog.get_by_role("button", name=button, exact=True))
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
