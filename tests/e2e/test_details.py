@@ -1,0 +1,184 @@
+"""Details that no longer story passes: commands with names, many models, what is copied and seen, and small windows."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.e2e import gallery
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.dialogs import run_command
+from tests.e2e.server import Server
+from tests.e2e.waymark import Page
+from tests.fakes.openai import FakeOpenAI, Say
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+PRICES = '[prices]\n"openai:fake-model" = {input = 1000.0, output = 0.0}\n'
+CONTRAST = """element => {
+  const read = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = (colour) => {
+    const [red, green, blue] = read(colour).slice(0, 3).map((part) => part / 255)
+      .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const edge = light(getComputedStyle(element).borderTopColor);
+  let behind = element.parentElement;
+  while (read(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+  const ground = light(getComputedStyle(behind).backgroundColor);
+  return (Math.max(edge, ground) + 0.05) / (Math.min(edge, ground) + 0.05);
+}"""
+
+
+@pytest.fixture
+def page(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> Page:
+    page = visit(shared_openai_server)
+    fake_openai.script(Say("Red it is.\n\n```python\nprint('red')\n```"), Say("Green it is."))
+    page.say("Red?")
+    return page
+
+
+def test_a_command_takes_a_name(page: Page) -> None:
+    run_command(page, "/branch By the sea")
+    expect(page.dialog.get_by_label("Name")).to_have_value("By the sea")
+    page.confirm("Branch")
+    expect(page.branch("By the sea")).to_have_count(1)
+    run_command(page, "/export")
+    expect(page.dialog.get_by_label("Format")).to_be_visible()
+    page.confirm("Cancel")
+    page.composer.fill("/model other-model")
+    page.composer.press("Enter")
+    expect(page.tab.get_by_test_id("model")).to_have_text("Model: openai:other-model")
+    expect(page.composer).to_have_value("")
+
+
+def test_code_is_copied_as_it_was_written(page: Page) -> None:
+    page.tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.tab.get_by_role("button", name="Copy code").click()
+    assert page.tab.evaluate("navigator.clipboard.readText()") == "print('red')"
+
+
+def test_many_models_are_grouped_and_those_chosen_last_are_first(
+    start: Start, openai_settings: dict[str, str], visit: Visit
+) -> None:
+    offered = {"models_offered": ",".join(gallery.MODELS), **gallery.KEYS}
+    page = visit(start(**openai_settings | offered))
+    for name in ("claude-haiku-4-5", "gpt-5.4-nano"):
+        page.tab.get_by_test_id("model").click()
+        page.tab.get_by_role("combobox", name="Find a model").fill(name)
+        page.tab.get_by_role("combobox", name="Find a model").press("Enter")
+        expect(page.tab.get_by_test_id("model")).to_contain_text(name)
+    page.tab.get_by_test_id("model").click()
+    groups = page.tab.get_by_role("listbox", name="Models").get_by_role("group")
+    headings = [each.get_attribute("aria-label") for each in groups.all()]
+    assert headings[0] == "Chosen last"
+    assert {str(each).lower() for each in headings[1:]} >= {"openai", "anthropic"}
+    expect(groups.first.get_by_role("option")).to_have_count(2)
+    page.tab.get_by_role("combobox", name="Find a model").press("ArrowDown")
+    page.tab.get_by_role("combobox", name="Find a model").press("Enter")
+    expect(page.tab.get_by_test_id("model")).to_contain_text("claude-haiku-4-5")
+
+
+def test_the_card_of_a_place_says_what_was_spent_up_to_it(
+    start: Start, tmp_path: Path, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    (tmp_path / "server-0").mkdir()
+    (tmp_path / "server-0" / "waymark.toml").write_text(PRICES)
+    page = visit(start(**openai_settings))
+    fake_openai.script(Say("Red."), Say("Green."))
+    page.say("Red?")
+    page.save("First")
+    page.say("Green?")
+    page.save("Second")
+    costs = []
+    for name in ("First", "Second"):
+        page.select(page.checkpoint(name))
+        line = page.tab.get_by_test_id("place-usage")
+        expect(line).to_have_text(re.compile(r"So far .* \$\d\.\d+"))
+        costs.append(float(str(line.text_content()).rpartition("$")[2]))
+        expect(page.tab.locator(".place-card")).to_contain_text(name)
+    assert 0 < costs[0] < costs[1]
+
+
+def test_where_one_is_there_is_nothing_to_restore(page: Page) -> None:
+    page.save("Here")
+    card = page.select(page.checkpoint("Here"))
+    expect(card).to_contain_text("you are here")
+    expect(card.get_by_role("button", name="Restore")).to_have_count(0)
+    page.say("Green?")
+    expect(card.get_by_role("button", name="Restore")).to_have_count(1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_boxes_that_are_not_checked_are_seen(scheme: str, page: Page) -> None:
+    """WCAG 1.4.11: 3 to 1 against what is beside them."""
+    page.tab.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    expect(page.tab.locator("html")).to_have_attribute("data-bs-theme", scheme)
+    page.save("Begin")
+    page.say("Green?")
+    for name in ("restore", "branch", "export"):
+        if name == "restore":
+            page.ask_to_restore("Begin")
+        elif name == "branch":
+            page.ask_to_branch("Red?")
+        else:
+            page.ask_to_export()
+        boxes = page.dialog.locator("input[type=checkbox]:not(:checked), input[type=radio]:not(:checked)")
+        expect(boxes.first).to_be_visible()
+        assert all(box.evaluate(CONTRAST) >= 3 for box in boxes.all() if box.is_visible())
+        page.confirm("Cancel")
+
+
+def test_what_was_cleared_is_named_when_its_file_is_imported(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = visit(server)
+    page.say("Hello")
+    page.save("Begin")
+    file = page.export(tmp_path)
+    page.press_in_menu("Clear conversation")
+    page.confirm("Clear")
+    page.expect_messages(0)
+    page.choose_import(file)
+    expect(page.dialog).to_contain_text("2 of its 2 messages")
+    expect(page.dialog).to_contain_text("which shows none now")
+    page.confirm("Merge into this conversation")
+    page.expect_messages(2)
+    page.expect_checkpoints(("Begin", 2))
+
+
+def fits(page: Page, part: Locator) -> None:
+    """Nothing of the page is beside its window, and the part can be reached."""
+    assert page.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    part.scroll_into_view_if_needed()
+    expect(part).to_be_in_viewport()
+    box = part.bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= page.tab.evaluate("innerWidth")
+
+
+@pytest.mark.parametrize("is_low", [True, False], ids=["400 %", "root font 200 %"])
+def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page: Page) -> None:
+    page.save("Begin", "Before the decision")
+    page.say("Green?")
+    if is_low:
+        page.tab.set_viewport_size({"width": 320, "height": 256})
+    else:
+        page.tab.set_viewport_size({"width": 1280, "height": 720})
+        session = page.tab.context.new_cdp_session(page.tab)
+        session.send("Page.enable")
+        session.send("Page.setFontSizes", {"fontSizes": {"standard": 32}})
+    page.reload()
+    history = page.tab.get_by_role("button", name="History", exact=True)
+    if history.get_attribute("aria-expanded") == "false":
+        history.click()
+    fits(page, page.save_button)
+    page.tab.keyboard.press("Escape")
+    page.composer.fill("/restore Begin")
+    page.composer.press("Enter")
+    fits(page, page.dialog.get_by_role("button", name="Restore", exact=True))
+    page.confirm("Cancel")
+    for item, button in (("Export", "Export"), ("Conversation settings", "Save"), ("Share…", "Make a link")):
+        page.press_in_menu(item)
+        fits(page, page.dialog.get_by_role("button", name=button, exact=True))
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
