@@ -103,6 +103,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     shown_run = {"run": list_rows.describe_run(run), "rerun": _describe_rerun(services, run)}
     questions = _describe_questions(services, turn.thread, run)
     fields = {"version": version, "questions": questions, "title": turn.thread.title, **shown_run, "notice": notice}
+    fields["is_graph"] = _is_of_graph(turn.thread)
     if turn.operations:
         fields["removed"] = None
     composer = _describe_run_state(services, turn.thread, run) | {"limits": describe_limits(services.store)}
@@ -150,12 +151,18 @@ def _read_transcript(
         "questions": [] if later else _describe_questions(services, thread, run),
         "earlier": earlier,
         "later": later,
+        "is_graph": _is_of_graph(thread),
         "run": list_rows.describe_run(run),
         "rerun": None if later else _describe_rerun(services, run),
         "candidates": _describe_candidates(services, thread, several) if several else None,
         "notice": notice,
         "suggestions": _list_suggestions(ThreadSettings.from_thread(thread).graph),
     }
+
+
+def _is_of_graph(thread: Thread) -> bool:
+    """Return whether a guest graph answers: another try runs its nodes again, and may repeat what they did."""
+    return bool(ThreadSettings.from_thread(thread).graph)
 
 
 def _list_suggestions(graph: str) -> list[str]:

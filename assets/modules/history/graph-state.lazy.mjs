@@ -17,6 +17,7 @@ export function GraphState({ data, place, onClose }) {
     ReadingDialog,
     { title: _("State of the graph"), size: "lg", className: "graph-state", onClose },
     h("div", { className: "state-places" }, select("one", _("State at"), one, setOne), select("other", _("Difference to"), other, setOther, { place: NO_PLACE, name: _("(none)") })),
+    h("p", { className: "quiet" }, _("These are states between the steps of the whole graph. A subgraph has no place of its own: its values go along, and nobody goes into its middle.")),
     h(Channels, { data, one, other }),
   );
 }

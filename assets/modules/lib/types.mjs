@@ -45,7 +45,7 @@
  *   the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[],
- *   missing?: boolean}} TranscriptData  `missing`: no conversation has this address
+ *   is_graph?: boolean, missing?: boolean}} TranscriptData  `is_graph`: a guest graph answers; `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView

@@ -4,13 +4,14 @@ import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useRef } = window.React;
+const REPEATING_TEXT = _("Another try runs nodes of the graph again: what they did outside of this conversation may happen twice.");
 
 /**
  * How the newest run ended, if it ended badly, with buttons to continue or retry. They wait until the data has the end: before that the server
  * may refuse them (it could not save the end yet), and `last` may not be what the run left.
- * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
+ * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, isGraph?: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
  */
-export function Outcome({ run, isInData, last, act, onDismiss }) {
+export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
   const operation = useRef(createOperationId()); // a double click is one request
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
@@ -27,7 +28,7 @@ export function Outcome({ run, isInData, last, act, onDismiss }) {
     "div",
     { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": _("Status of the answer") },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
-    h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)), isError && run.details && h(Details, run)),
+    h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)), isError && run.details && h(Details, run), isInData && isGraph && !run.compacts && h("p", { className: "quiet" }, REPEATING_TEXT)),
     isInData &&
       h(
         "div",

@@ -163,7 +163,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
       !showLive && data.questions.length > 0 && h(Questions, { questions: data.questions, act }),
       data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), _("Later messages")),
-      isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
       data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),

@@ -1,0 +1,81 @@
+"""Questions of somebody's own graph in the page, in every schema that people use."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.agent.guests.guests import one_node
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_guests import question, write_graph
+
+pytestmark = pytest.mark.e2e
+# The user's message chooses the question.
+ASKING = one_node(
+    """
+from langgraph.types import Send
+from pydantic import BaseModel
+
+
+class Seat(BaseModel):
+    row: int
+    name: str
+
+
+BOOKING = {"action": "book", "args": {"seat": "7A"}}
+INBOX = [{"action_request": BOOKING, "config": {"allow_ignore": False}, "description": "Books a seat."}]
+MIDDLEWARE = {"action_requests": [{"name": "book", "args": {"seat": "7A"}}, {"name": "pay", "args": {"sum": 3}}]}
+
+
+def node(state):
+    text = state["messages"][-1].text
+    if text == "form":
+        seat = interrupt("Which seat?", response_schema=Seat)
+        return {"messages": [AIMessage(f"row {seat.row + 1} for {seat.name}")]}
+    if text in ("inbox", "calls"):
+        return {"messages": [AIMessage(repr(interrupt(INBOX if text == "inbox" else MIDDLEWARE)))]}
+    return {"messages": [AIMessage(f"heard {text}")]}
+
+
+def ask(place):
+    return {"messages": [AIMessage(f"{place} {interrupt(f'{place}?')}", id=place)]}
+
+
+def split(state):
+    return [Send("ask", "first"), Send("ask", "second")] if state["messages"][-1].text == "two" else "node"
+"""
+).replace('builder.add_edge(START, "node")', 'builder.add_node("ask", ask)\nbuilder.add_conditional_edges(START, split)')
+
+
+@pytest.mark.slow
+def test_a_form_refuses_an_answer_and_two_questions_are_answered_one_by_one(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKING)))
+    asked = question(page)
+    page.send("form")
+    expect(asked).to_contain_text("Which seat?")
+    asked.get_by_label("Name").fill("Ada")
+    asked.get_by_role("button", name="Answer").click()
+    assert asked.get_by_label("Row").evaluate("element => element.validity.valueMissing")
+    asked.get_by_label("Row").evaluate("element => { element.removeAttribute('step'); }")
+    asked.get_by_label("Row").fill("7.5")
+    asked.get_by_role("button", name="Answer").click()
+    expect(page.tab.get_by_label("Status of the answer")).to_contain_text("Seat, row: Input should be a valid integer")
+    page.tab.wait_for_url("**/t/*")
+    page.reload()
+    asked.get_by_label("Name").fill("Ada")
+    asked.get_by_label("Row").fill("7")
+    asked.get_by_role("button", name="Answer").click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "row 8 for Ada"
+    page.send("two")
+    expect(asked).to_have_count(2)
+    for name in ("second", "first"):
+        one = asked.filter(has_text=f"{name}?")
+        one.get_by_role("textbox").fill("yes")
+        one.get_by_role("button", name="Answer").click()
+        expect(one).to_have_count(0)
+    page.wait_for_answer()
+    assert [each.text for each in page.messages()[-2:]] == ["first yes", "second yes"]
