@@ -5,6 +5,7 @@ import logging
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -38,6 +39,7 @@ from tests import walk
 from tests.conftest import Clock
 from tests.page_key import read_page_key
 from tests.people import NOTHING
+from tests.rounds import Rounds
 from tests.test_people import Office, ask
 
 URL = "https://waymark.example"
@@ -321,6 +323,27 @@ def test_guesses_from_many_addresses_are_few_and_lock_nobody_out(hire: Any, memo
                 assert (await sign_in(bob, "bob")).status_code == 200
             async with team.stranger(("10.1.1.9", 1)) as eve:
                 assert (await sign_in(eve, "bob")).status_code == 429
+
+    asyncio.run(story())
+
+
+@pytest.mark.long
+def test_ten_thousand_guesses_through_the_door_try_few_passwords_and_lock_nobody_out(hire: Any, rounds: Rounds) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            team.add("bob")
+            async with team.stranger() as bob:
+                await sign_in(bob, "bob")
+                hashed, begin, statuses = CountingHasher.calls, time.monotonic(), Counter[int]()
+                for number in range(rounds(100)):
+                    async with team.stranger((f"10.2.0.{number}", 1)) as eve:
+                        for guess in range(100):
+                            statuses[(await sign_in(eve, "bob", f"guess {number} {guess}")).status_code] += 1
+                minutes = (time.monotonic() - begin) / 60
+                assert statuses.keys() == {401, 429}
+                assert statuses[401] <= tries.BY_NAME.tries + minutes + 1
+                assert CountingHasher.calls - hashed <= statuses[401]  # what is refused costs no hash
+                assert (await sign_in(bob, "bob")).status_code == 200
 
     asyncio.run(story())
 

@@ -17,6 +17,7 @@ from typing import Any, Self
 import httpx
 from starlette.requests import Request
 
+from agent.tools.approval import STOPPED_TEXT
 from checkpoints import Database, Message, Run, Runs, RunState, StateError, Store
 from checkpoints.upkeep import verification
 from tests.app_process import PATIENCE
@@ -70,7 +71,7 @@ class Fleet:
         self.postgres = postgres
         self.model = stack.enter_context(CountingModel(token_delay=SECONDS_PER_WORD))
         self.search = stack.enter_context(FakeTavily(first_byte_delay=SEARCH_SECONDS))
-        address = postgres.empty()
+        address = postgres.ordinary()  # row-level security binds it, as in compose.yaml
         how = {"DATABASE_URL": address, "AUTH": "none", "TIME_TRAVEL": "off", "MODEL": "openai:fake-model"}
         how |= {"OPENAI_API_KEY": "sk-fake", "OPENAI_BASE_URL": self.model.base_url}
         how |= {"TAVILY_API_KEY": "tvly-fake", "TAVILY_BASE_URL": self.search.base_url}
@@ -114,6 +115,12 @@ class Fleet:
         query = "SELECT heartbeat FROM worker WHERE name LIKE %(name)s"
         with self.store.database.begin_read() as connection:
             return connection.exec_driver_sql(query, {"name": f"%:{process.pid}"}).scalar_one()
+
+    def count_open_transactions(self, seconds: float) -> int:
+        """Return the number of transactions that hold a lock and have waited so long for their process."""
+        waiting = f"state = 'idle in transaction' AND clock_timestamp() - state_change > '{seconds} s'"
+        query = f"SELECT count(*) FROM pg_stat_activity WHERE {waiting} AND backend_xid IS NOT NULL"
+        return int(self.postgres.execute(query)[0][0])
 
     def find_run(self, run_id: str) -> Run | None:
         """The run; None for a moment in which the database does not answer."""
@@ -183,6 +190,7 @@ class People:
     chance: random.Random
     asked: list[Question] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)  # what a page was told instead
+    outages: int = 0  # of the database: an answer may fail in one, and never without
     _open: dict[int, Question] = field(default_factory=dict)  # the last one of each person
     _threads: list[threading.Thread] = field(default_factory=list)
     _is_over: threading.Event = field(default_factory=threading.Event)
@@ -238,11 +246,11 @@ class People:
         raise AssertionError(f"no server has acknowledged “{text}”: {self.refusals}")
 
 
-def wait_until(condition: Callable[[], object], *, pause: float = 0.02) -> float:
+def wait_until(condition: Callable[[], object], *, pause: float = 0.02, seconds: float = PATIENCE) -> float:
     """Wait, and return the seconds that it took."""
     begin = time.monotonic()
     while not condition():
-        assert time.monotonic() - begin < PATIENCE
+        assert time.monotonic() - begin < seconds
         time.sleep(pause)
     return time.monotonic() - begin
 
@@ -264,8 +272,17 @@ def expect_whole(fleet: Fleet, people: People, allowed: Collection[RunState]) ->
     searched = Counter(request["query"] for request in fleet.search.requests)
     assert [query for query, count in searched.items() if count > 1] == []
     assert states.keys() <= {*allowed}, states
+    assert states[RunState.FAILED] <= people.outages * PEOPLE, states
+    lost = [each for each in searched_results(fleet, people) if each == STOPPED_TEXT]
+    assert not lost or RunState.INTERRUPTED in states, "a tool was cut off, and its answer went on"
     assert verification.verify(fleet.store.database).damages == ()
     return states
+
+
+def searched_results(fleet: Fleet, people: People) -> list[str]:
+    """The results of all tools."""
+    paths = (fleet.list_of_run(question) for question in people.asked)
+    return [read_text(each) for path in paths for each in path if each.type == "tool"]
 
 
 def read_text(message: Message) -> str:

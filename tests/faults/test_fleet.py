@@ -16,15 +16,19 @@ from pathlib import Path
 import pytest
 
 from checkpoints import MessageStatus, RunState
-from tests.faults.fleet import Fleet, People, Takeovers, expect_whole, wait_until
+from checkpoints.storage.postgresql import MAX_PAUSE_SECONDS
+from tests.faults.fleet import Fleet, People, Takeovers, expect_whole, searched_results, wait_until
 from tests.faults.stream_readers import Readers
 from tests.postgres import Postgres
 from tests.rounds import Rounds
+from tests.servers import Command
 
 pytestmark = pytest.mark.long
 
 MAX_SECONDS = 60.0  # of a machine however busy; the promise is 10
 READERS_AT_ONCE = 20
+FROZEN_SECONDS = 60.0
+MAX_SEARCH_SECONDS = 120.0  # for a moment in a transaction
 POSTGRESQL_SHARE = 1 / 20  # of the kills
 CUT_BY_DATABASE = (RunState.INTERRUPTED, RunState.FAILED)  # what is offered again
 
@@ -57,11 +61,12 @@ def describe(seconds: Sequence[float]) -> str:
 
 def test_no_kill_loses_or_repeats_anything(fleet: Fleet, rounds: Rounds) -> None:
     chance = random.Random(16)
-    with at_work(fleet, chance, *CUT_BY_DATABASE) as (_, readers), Takeovers(fleet) as takeovers:
+    with at_work(fleet, chance, *CUT_BY_DATABASE) as (people, readers), Takeovers(fleet) as takeovers:
         for _ in range(rounds(500)):
             readers.open(READERS_AT_ONCE)
             time.sleep(chance.uniform(0, 1.5))
             if chance.random() < POSTGRESQL_SHARE:
+                people.outages += 1
                 fleet.postgres.kill()
                 fleet.postgres.start()
                 fleet.wait_for_database()
@@ -91,12 +96,47 @@ def test_a_frozen_worker_that_thaws_writes_nothing(fleet: Fleet, rounds: Rounds)
             assert fleet.read_runs(driven) == before
 
 
+def freeze(fleet: Fleet, process: Command, stack: ExitStack, *, in_transaction: bool) -> None:
+    """Freeze a process that drives runs until the stack is unwound, if wanted in the middle of a transaction."""
+    end = time.monotonic() + MAX_SEARCH_SECONDS
+    while time.monotonic() < end:
+        wait_until(partial(fleet.list_driven, process))
+        with ExitStack() as trying:
+            trying.enter_context(process.freeze())
+            if in_transaction:
+                time.sleep(0.2)
+            if not in_transaction or fleet.count_open_transactions(0.15):
+                stack.push(trying.pop_all())
+                return
+        time.sleep(0.05)
+    raise AssertionError("the process was never frozen in a transaction")
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+def test_a_worker_that_is_frozen_for_a_minute_keeps_no_lock_and_writes_nothing(fleet: Fleet, in_transaction: bool) -> None:
+    chance = random.Random(61)
+    with at_work(fleet, chance, RunState.INTERRUPTED) as (_, readers):
+        readers.open(READERS_AT_ONCE)
+        frozen = chance.choice(fleet.workers)
+        with ExitStack() as stack:
+            freeze(fleet, frozen, stack, in_transaction=in_transaction)
+            begin, driven = time.monotonic(), fleet.list_driven(frozen)
+            wait_until(lambda: all(map(fleet.is_at_rest, driven)), pause=0.2, seconds=MAX_SECONDS)
+            print(f"{len(driven)} runs of a frozen process at rest: {time.monotonic() - begin:.2f} s")  # noqa: T201
+            assert not fleet.count_open_transactions(2 * MAX_PAUSE_SECONDS)
+            before = fleet.read_runs(driven)
+            time.sleep(max(0.0, FROZEN_SECONDS - (time.monotonic() - begin)))
+        fleet.wait_for_heartbeats(frozen, 3)
+        assert fleet.read_runs(driven) == before
+
+
 def test_a_restart_of_postgresql_loses_nothing_and_is_told(fleet: Fleet, rounds: Rounds) -> None:
     chance, healed = random.Random(5), list[float]()
     with at_work(fleet, chance, *CUT_BY_DATABASE) as (people, readers):
         for _ in range(rounds(20)):
             page = chance.choice(fleet.browsers).tab()
             page.thread = people.choose(chance).thread_id
+            people.outages += 1
             with page.following() as frames:
                 chance.choice((fleet.postgres.stop, fleet.postgres.kill))()
                 frames.wait_for(lambda seen: any(frame["kind"] in ("late", "outage") for frame in seen))
@@ -120,3 +160,18 @@ def test_a_deployment_cuts_no_run(fleet: Fleet, rounds: Rounds) -> None:
                 process.restart()
     statuses = Counter(each.status for question in people.asked for each in fleet.list_of_run(question))
     assert statuses.keys() == {MessageStatus.DONE}, statuses
+
+
+def test_a_deployment_cuts_no_long_tool_and_no_long_answer(fleet: Fleet, rounds: Rounds) -> None:
+    """Tools of 15 seconds, and answers of 25: these are handed over after 10, and written on."""
+    fleet.model.token_delay, fleet.search.first_byte_delay = 0.6, 15.0
+    chance = random.Random(15)
+    with at_work(fleet, chance) as (people, _):
+        for _ in range(rounds(6)):
+            for process in fleet.workers:
+                wait_until(partial(fleet.list_driven, process))
+                assert process.stop() in (0, -signal.SIGTERM)
+                process.restart()
+    tools = len(searched_results(fleet, people))
+    print(f"tools of 15 s: {tools}")  # noqa: T201
+    assert tools
