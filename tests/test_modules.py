@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "history": {"lib", "page", "message"},
     "threads": {"lib", "page"},
 }
+COMMON = ("_", "ngettext", "icon", "lazy", "showToast", "formatCount", "formatNumber", "loadStyle")
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STATIC = re.compile(r'^import \{ ([^}]+) \} from "([^"]+)";$', re.MULTILINE)
 DYNAMIC = re.compile(r'\bimport\("([^"]+)"\)')
@@ -165,6 +166,15 @@ def test_no_module_names_a_file_by_an_absolute_address() -> None:
     for module in ALL:
         assert not re.search(r"/(assets|vendor)/|[\w-]+\.(svg|css|m?js)#", _read_code(module)), module
     assert [module for module in ALL if "icons.svg" in _read_code(module)] == ["lib/icons.mjs"]
+
+
+@pytest.mark.parametrize("module", ALL)
+def test_what_many_modules_call_is_imported(module: str) -> None:
+    """No bundler misses a name, and a dialog may only be opened much later."""
+    code = _read_code(module)
+    called = {name for name in COMMON if re.search(rf"(?<![\w.$]){name}\(", code)}
+    imported = {name for names in _find_static_imports(module).values() for name in names}
+    assert called - imported - set(EXPORT.findall(code)) == set()
 
 
 def test_json_is_sent_by_one_module() -> None:

@@ -1,5 +1,6 @@
 /** The export of several conversations, or of all, as one archive of files. */
 import { showToast } from "../lib/toast.mjs";
+import { _ } from "../lib/words.mjs";
 import { describeExportFailure, readWarning } from "../page/exporting.mjs";
 import { saveFile } from "../page/file-links.mjs";
 import { followRequest } from "../page/long-request.mjs";

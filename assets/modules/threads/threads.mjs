@@ -25,7 +25,7 @@ const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = win
 const Found = lazy(() => import("./found.lazy.mjs"), "Found", _("The search could not be loaded. Please try again."));
 const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", _("The deleted conversations could not be loaded. Please try again."));
 const ExportSeveral = lazy(() => import("./export-several.lazy.mjs"), "ExportSeveral", _("Nothing was exported. Please try again."));
-const NEW_TITLE = _("New conversation ({keys})", { keys: `${MODIFIER_KEY}+Shift+O` });
+const NEW_TITLE = _("New conversation ({key}+Shift+O)", { key: MODIFIER_KEY });
 const EMPTY_TEXTS = { listed: _("Your conversations will appear here."), archived: _("No archived conversations.") };
 
 /** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
