@@ -9,6 +9,7 @@ from ..names import clean_name
 from ..operation_detail import LONG_SETTINGS, OperationDetail
 from ..sentence import sentence
 from ..storage import audit_rows, checkpoint_rows, tag_rows
+from ..storage.ownership import require_owner
 from ..storage.thread_rows import to_time
 from ..tag import clean_tag, fold_tag
 from .transaction import Transaction
@@ -39,8 +40,12 @@ def archive_thread(transaction: Transaction, *, archived: bool) -> None:
 
 
 def tag_thread(transaction: Transaction, add: Sequence[str], remove: Sequence[str]) -> None:
-    """Give a thread tags, and take others away. Raises `InvalidTagError` beyond the limits, and if nothing changes."""
+    """Give a thread tags, and take others away. Raises `InvalidTagError` beyond the limits, and if nothing changes.
+
+    Raises `OwnerOnlyError` for a member: tags are the owner's.
+    """
     thread, connection = transaction.thread, transaction.connection
+    require_owner(connection, thread.id)
     cleaned = [clean_tag(name) for name in add]
     if not all(cleaned):
         raise InvalidTagError(sentence("A tag needs a name."))

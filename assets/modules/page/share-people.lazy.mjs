@@ -29,8 +29,7 @@ export function usePeople(thread, onLeft) {
 }
 
 /** @param {People} props */
-export function SharedPeople({ role, owner, members, hasPeople, problem, change, leave }) {
-  if (!hasPeople) return null;
+export function SharedPeople({ role, owner, members, problem, change, leave }) {
   const isOwner = role === "owner";
   return h(
     "section",

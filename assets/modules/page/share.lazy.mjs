@@ -25,7 +25,7 @@ loadStyle(new URL("./share.lazy.css", import.meta.url));
 export function ShareDialog({ thread, checkpoint, onClose }) {
   const people = usePeople(thread, onClose);
   if (people.role === null) return h(ReadingDialog, { title: _("Share this conversation"), className: "share", onClose }, people.problem && h("p", { className: "text-danger", role: "alert" }, people.problem));
-  const parts = checkpoint ? null : h(SharedPeople, people);
+  const parts = checkpoint || !people.hasPeople ? null : h(SharedPeople, people);
   if (people.role !== "owner") return h(ReadingDialog, { title: _("People in this conversation"), className: "share", onClose }, parts);
   return h(LinkDialog, { thread, checkpoint, onClose }, parts);
 }
