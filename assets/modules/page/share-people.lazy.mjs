@@ -1,4 +1,5 @@
 /** The people whom a conversation is shared with: their names and roles, letting in, letting out, and leaving. */
+import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
@@ -16,14 +17,14 @@ const ROLES = { owner: _("owner"), editor: _("may change it"), reader: _("may re
 export function usePeople(thread, onLeft) {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
-  const request = async (path, options) => {
-    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/members${path}`, options).catch(() => null);
-    setProblem(reply?.ok ? null : reply && reply.status < 500 ? await reply.text() : UNREADABLE_TEXT);
-    if (reply?.ok && path !== "/leave") setFound(await reply.json());
-    return Boolean(reply?.ok);
+  const change = async (path, fields) => {
+    const address = `/api/threads/${encodeURIComponent(thread)}/members${path}`;
+    const { reply, problem: refusal } = await send(address, { body: fields, failureText: UNREADABLE_TEXT });
+    setProblem(refusal);
+    if (reply && path !== "/leave") setFound(reply);
+    return refusal === null;
   };
-  useEffect(() => void request(""), []);
-  const change = (path, fields) => request(path, { method: "POST", body: JSON.stringify(fields) });
+  useEffect(() => void change(""), []);
   const leave = async () => (await change("/leave", {})) && onLeft();
   return { role: found?.role ?? null, owner: found?.owner ?? "", members: found?.members ?? [], hasPeople: Boolean(found?.has_people), problem, change, leave };
 }

@@ -28,7 +28,13 @@ export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
     "div",
     { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": _("Status of the answer") },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
-    h("div", { className: "outcome-text" }, h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)), isError && run.details && h(Details, run), isInData && isGraph && !run.compacts && h("p", { className: "quiet" }, REPEATING_TEXT)),
+    h(
+      "div",
+      { className: "outcome-text" },
+      h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)),
+      isError && run.details && h(Details, run),
+      isInData && isGraph && !run.compacts && h("p", { className: "quiet" }, REPEATING_TEXT),
+    ),
     isInData &&
       h(
         "div",
