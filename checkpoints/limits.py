@@ -20,7 +20,7 @@ MAX_DESCRIPTION_CHARS = 10_000  # of a checkpoint; a longer one is cut
 # Messages and their files
 MAX_MESSAGE_CHARS = 200_000  # of a text that a user sends
 MAX_FILES = 5  # of one message
-MAX_FILES_BYTES = 10_000_000  # of all files of one message
+MAX_FILES_BYTES = 7_000_000  # of all files of one message: a document has a third more for them
 MAX_TEXT_FILE_BYTES = 1_000_000
 MAX_BINARY_FILE_BYTES = 5_000_000  # of an image or a PDF
 MAX_PIXELS = 50_000_000  # a few kilobytes can ask a browser for gigabytes

@@ -214,6 +214,15 @@ def test_a_forged_file_is_refused_by_the_field(memory_store: Store, forge: Calla
         reading.read_document(resealed(made))
 
 
+def test_a_message_with_all_the_files_that_it_may_have_is_exported_and_imported_again(memory_store: Store) -> None:
+    sizes = [limits.MAX_BINARY_FILE_BYTES, limits.MAX_FILES_BYTES - limits.MAX_BINARY_FILE_BYTES]
+    contents = [(f"{n}.pdf", PDF + bytes([n]) * (size - len(PDF))) for n, size in enumerate(sizes)]
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [asking("read", *files.parse_files(contents))])
+    copy = transfer.import_thread(memory_store, reading.read_document(transfer.export(memory_store, thread_id))).result
+    assert memory_store.list_messages(copy)[0].hash == memory_store.list_messages(thread_id)[0].hash
+
+
 def test_an_export_that_would_be_too_large_says_to_leave_the_files_out(
     memory_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
