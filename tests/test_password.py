@@ -578,7 +578,7 @@ def test_the_page_tells_each_what_they_may_do(hire: Any) -> None:
             assert told == {
                 "ann": ("Signed in as ann", {"people", "change-password", "leave"}),
                 "bob": ("Signed in as bob", {"change-password", "leave"}),
-                "cy": ("Signed in as cy, to read", {"change-password", "leave"}),
+                "cy": ("Signed in as cy (read-only)", {"change-password", "leave"}),
             }
 
     asyncio.run(story())

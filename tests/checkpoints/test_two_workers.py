@@ -145,7 +145,7 @@ def test_a_pool_without_a_free_connection_is_not_called_a_database_that_does_not
     monkeypatch.setattr(database, "MAX_LOCK_WAIT_SECONDS", 1)
     busy = Database.open_url(postgres_url)
     held = [busy.engine.connect() for _ in range(10)]
-    with pytest.raises(StoreUnavailableError, match=r"^Too much is asked of the database at once\.$"):
+    with pytest.raises(StoreUnavailableError, match=r"^The database is overloaded\.$"):
         Store(busy).list_threads()
     for connection in held:
         connection.close()

@@ -96,7 +96,7 @@ def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list
     expect(bob.log).to_contain_text("In the reeds.")
     bob.composer.fill("May I?")
     bob.composer.press("Enter")
-    expect(bob.tab.get_by_text("You may read here, and change nothing.").first).to_be_visible()
+    expect(bob.tab.get_by_text("You have read-only access.").first).to_be_visible()
     address = urlsplit(bob.tab.url).path
     bob.press_in_menu("Share…")
     expect(bob.dialog).to_contain_text("ann has let you into this conversation.")

@@ -5,7 +5,7 @@ from alembic import op
 
 revision = "0023"
 down_revision = "0022"
-kind = "contract"  # the policies of rows change
+kind = "contract"
 _EVERYBODY = "current_setting('waymark.everybody', true) = 'on'"
 _PERSON = "current_setting('waymark.owner', true)"
 _OF_OWNER = f"owner = {_PERSON} OR {_EVERYBODY}"

@@ -5,7 +5,7 @@ from alembic import op
 
 revision = "0025"
 down_revision = "0023"
-kind = "contract"  # a column is renamed
+kind = "contract"
 
 
 def upgrade() -> None:
