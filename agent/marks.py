@@ -45,7 +45,7 @@ class MoveMark:
     head: str | None = None  # id of the head before the move; None as for `last`
 
     @classmethod
-    def of(cls, message: Message) -> Self | None:
+    def of(cls, message: Message | NewMessage) -> Self | None:
         """Read the mark of a message; None without one."""
         if not (entry := _find_entry(message, MOVE_KEY)):
             return None
@@ -80,7 +80,7 @@ class SummaryMark:
     sources: tuple[str, ...] = ()  # external sources among the replaced messages
 
     @classmethod
-    def of(cls, message: Message) -> Self | None:
+    def of(cls, message: Message | NewMessage) -> Self | None:
         """Read the mark of a message; None without one."""
         if not (entry := _find_entry(message, SUMMARY_KEY)):
             return None
@@ -168,7 +168,7 @@ class ExcerptMark:
     sources: tuple[str, ...] = ()  # external sources among the messages there
 
     @classmethod
-    def of(cls, message: Message) -> Self | None:
+    def of(cls, message: Message | NewMessage) -> Self | None:
         """Read the mark of a message; None without one."""
         entry = _find_entry(message, EXCERPT_KEY)
         with suppress(ValueError):

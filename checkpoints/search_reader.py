@@ -1,10 +1,12 @@
 """The search of messages and checkpoints, and where the page shows a message."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from .limits import MAX_SEARCH_HITS
+from .model import Message
 from .search.query import parse_query
-from .search.result import MessagePlace, PathHits, SearchResult
+from .search.result import MessagePlace, NoteText, PathHits, SearchResult
 from .storage import message_places, path_search, search_hits
 from .storage.database import Database
 
@@ -16,12 +18,24 @@ class SearchReader:
         self.database = database
 
     def search(
-        self, text: str, now: datetime, *, owner: str | None = None, this: str | None = None, limit: int = MAX_SEARCH_HITS
+        self,
+        text: str,
+        now: datetime,
+        *,
+        owner: str | None = None,
+        this: str | None = None,
+        limit: int = MAX_SEARCH_HITS,
+        read_note: Callable[[Message], NoteText | None] = lambda _message: None,
     ) -> SearchResult:
-        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`."""
+        """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`.
+
+        `read_note` returns the text to quote of a note, and None for any other message.
+        """
         with self.database.begin_read() as connection:
             of, has_others = self.database.name_owner(owner), self.database.separates_owners
-            return search_hits.search(connection, parse_query(text, now), of, this, limit, has_others=has_others)
+            return search_hits.search(
+                connection, parse_query(text, now), of, this, limit, has_others=has_others, read_note=read_note
+            )
 
     def find_in_path(self, thread_id: str, text: str) -> PathHits:
         """Find the messages of the current path with the words of a text in sequence. Raises `ThreadNotFoundError`."""

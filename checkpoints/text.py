@@ -7,8 +7,9 @@ _MAX_SEARCHED_CHARS = 4_000  # of a text whose first line with words is wanted
 _MAX_MARKED_CHARS = 300  # of a line that is read for marks
 _LINE_MARKS = re.compile(r"^\s*(?:(?:#{1,6}|[-*+](?:\s+\[[ xX]\])?|\d{1,9}[.)])\s+|>\s?)+")
 _BLOCK_LINE = re.compile(
-    r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6})"
-)  # a fence, a rule, the line below a heading or a table's
+    r"\s*(?:(?:```|~~~).*|[-=*_\s|:]*|#{1,6}|\$\$\s*|\\[\[\]]\s*)"
+)  # a fence, a rule, the line below a heading or a table's, the sign around a formula
+_FORMULA = re.compile(r"\$\$(.+?)(?:\$\$|$)|\\\((.+?)\\\)|\\\[(.+?)(?:\\\]|$)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()]*)\)")
 _CODE = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _EMPHASIS = re.compile(r"(?<![\w*_~])(?!__\w+__)(\*{1,3}|_{1,3}|~~)(?=[^\s*_~])(.+?)(?<=\S)\1(?![\w*_~])")
@@ -44,6 +45,7 @@ def find_plain_text(text: str, max_chars: int) -> str:
 
 
 def _strip_marks(line: str) -> str:
+    line = _FORMULA.sub(r"\1\2\3", line)
     line = _CODE.sub(r"\2", _LINK.sub(r"\1", _LINE_MARKS.sub("", line)))
     while (plain := _EMPHASIS.sub(r"\2", line)) != line:
         line = plain

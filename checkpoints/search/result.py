@@ -12,13 +12,21 @@ Standing = Literal["current", "branch", "left"]
 
 
 @dataclass(frozen=True, slots=True)
+class NoteText:
+    """A note's own text, without the lines around it that are for the model."""
+
+    role: Literal["note", "summary"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchHit:
     """A message or a checkpoint that was found. `branch` names a branch that has it, where the current one has not."""
 
     thread_id: str
     title: str  # of the conversation
     owner: str  # of the conversation
-    role: Role
+    role: Role | Literal["summary"]
     message_id: str  # of a checkpoint, the message that it stands on
     depth: int
     checkpoint_id: str | None

@@ -5,9 +5,9 @@ near one another first, results of tools last, and the newest first.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -16,8 +16,8 @@ from ..history import Place
 from ..limits import MAX_SEARCH_HITS
 from ..model import Message, Node
 from ..search import content
-from ..search.query import THIS, SearchQuery
-from ..search.result import SearchHit, SearchResult, Standing
+from ..search.query import THIS, Role, SearchQuery
+from ..search.result import NoteText, SearchHit, SearchResult, Standing
 from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from ..search.words import list_words
 from . import file_rows, member_rows, message_rows, schema, search_queue, search_syntax, tag_rows, thread_rows
@@ -67,11 +67,19 @@ _NEWEST_OF_DATES = exempt_query(
 _POSTGRESQL_NEWEST = f"{_POSTGRESQL} AND e.number BETWEEN :first AND :last ORDER BY e.number DESC LIMIT :most"
 _POSTGRESQL_DATED = f"{_POSTGRESQL} ORDER BY e.created_at DESC, e.number DESC LIMIT :most"
 _POSTGRESQL_ALL = f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most"
+ReadNote = Callable[[Message], NoteText | None]
 _EVERY_NUMBER = {"first": 0, "last": 2**62}
 
 
 def search(
-    connection: sa.Connection, query: SearchQuery, owner: str, this: str | None, most: int, *, has_others: bool
+    connection: sa.Connection,
+    query: SearchQuery,
+    owner: str,
+    this: str | None,
+    most: int,
+    *,
+    has_others: bool,
+    read_note: ReadNote,
 ) -> SearchResult:
     """Find what an owner has, among what others have; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
@@ -98,7 +106,7 @@ def search(
     with pass_policies(connection):  # the hits are built from rows that pass them
         found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
     rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
-    return SearchResult(tuple(_rank(_build_hits(connection, rows, query))), len(found) > most, is_pending)
+    return SearchResult(tuple(_rank(_build_hits(connection, rows, query, read_note))), len(found) > most, is_pending)
 
 
 def _select_matches(
@@ -178,7 +186,9 @@ def _contains(title: Sequence[str], words: Sequence[str]) -> bool:
     return all(any(each.startswith(word) for each in title) for word in words)
 
 
-def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery) -> list[SearchHit]:
+def _build_hits(
+    connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery, read_note: ReadNote
+) -> list[SearchHit]:
     """Build the hits of rows, without damaged messages."""
     messages = message_rows.select_messages_at(connection, [(r.segment, r.depth) for r in rows if r.segment is not None])
     contents = _select_contents(connection, messages.values())
@@ -189,14 +199,14 @@ def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: S
         node, message = nodes[row.number], messages.get((row.segment, row.depth))
         if node is None or (message is not None and message.damaged):
             continue
-        texts = [row.name, row.description] if message is None else content.list_texts(message.body, contents)
+        role, texts = _read_hit(row, message, contents, read_note)
         standing, branch = places[node.place]
         hits.append(
             SearchHit(
                 thread_id=row.thread_id,
                 title=row.title,
                 owner=row.owner,
-                role="checkpoint" if message is None else content.read_role(message.body),
+                role=role,
                 message_id=node.id,
                 depth=node.depth,
                 checkpoint_id=row.checkpoint_id,
@@ -208,6 +218,17 @@ def _build_hits(connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: S
             )
         )
     return hits
+
+
+def _read_hit(
+    row: sa.Row[Any], message: Message | None, contents: Mapping[str, bytes], read_note: ReadNote
+) -> tuple[Role | Literal["summary"], list[str]]:
+    """Return the role of a hit, and the texts to quote."""
+    if message is None:
+        return "checkpoint", [row.name, row.description]
+    if (note := read_note(message)) is not None:
+        return note.role, [note.text]
+    return content.read_role(message.body), content.list_texts(message.body, contents)
 
 
 def _select_contents(connection: sa.Connection, messages: Collection[Message]) -> dict[str, bytes]:

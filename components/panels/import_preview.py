@@ -6,18 +6,19 @@ from dash import html
 from dash.development.base_component import Component
 from langchain_core.messages import AIMessage, BaseMessage
 
-from agent.marks import EXCERPT_KEY, MOVE_KEY, SUMMARY_KEY
-from checkpoints import MAIN, files, serde
+from checkpoints import MAIN, NewMessage, files, serde
 from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
+from checkpoints.search.result import NoteText
 from checkpoints.text import find_plain_text, shorten
+from components.views.notes import read_note
 from words import N_, _, ngettext, say
 
 MAX_END_MESSAGES = 3  # from each end
 MAX_LISTED_THREADS = 20  # of one file
 MAX_LISTED_CHECKPOINTS = 10
 MAX_PREVIEW_CHARS = 140  # of a message
-_NOTE_KEYS = (EXCERPT_KEY, MOVE_KEY, SUMMARY_KEY)
+_NOTE_NAMES = {"note": N_("Note"), "summary": N_("Summary")}
 _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "function": N_("Tool result")}
 
 
@@ -115,14 +116,14 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
     message = serde.to_message(part.message)
     calls = [call["name"] for call in message.tool_calls] if isinstance(message, AIMessage) else []
     named = ", ".join(each["name"] for each in files.find_file_parts(message.content))
-    shorten_text = find_plain_text if isinstance(message, AIMessage) else shorten
-    text = shorten_text(str(message.text), MAX_PREVIEW_CHARS)
+    note = read_note(NewMessage(part.message))
+    shorten_text = find_plain_text if note or isinstance(message, AIMessage) else shorten
+    text = shorten_text(note.text if note else str(message.text), MAX_PREVIEW_CHARS)
     text = text or named or (_("(calls {names})", names=", ".join(calls)) if calls else _("(no text)"))
-    return html.Li([html.B(_name_speaker(part, message)), " ", text], value=str(number))
+    return html.Li([html.B(_name_speaker(part, message, note)), " ", text], value=str(number))
 
 
-def _name_speaker(part: MessagePart, message: BaseMessage) -> str:
+def _name_speaker(part: MessagePart, message: BaseMessage, note: NoteText | None) -> str:
     if part.agent != MAIN:
         return part.agent
-    is_note = not message.additional_kwargs.keys().isdisjoint(_NOTE_KEYS) and message.type == "human"
-    return _("Note") if is_note else _(_SPEAKERS.get(message.type, "Note"))
+    return _(_NOTE_NAMES[note.role] if note else _SPEAKERS.get(message.type, "Note"))

@@ -15,11 +15,16 @@ from checkpoints.search.snippet import Snippet
 from components.services import Services
 from components.views.list_rows import describe_thread
 from components.views.names import name_other
+from components.views.notes import read_note
 
 SEARCH_PATH = "/api/search"
-_MARKDOWN_SIGN = re.compile(  # an escaped character; what makes bold, code, and the rows of tables
-    r"\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"
+_MARKDOWN_SIGN = re.compile(
+    r"\$\$|\\[()\[\]]"  # around formulas
+    r"|^(?:… )?[-:]*-[-:]*\|(?:\s*:?-+:?\s*\|)*\s*"  # the rest of a table's rule that the snippet cuts
+    r"|\\([!-/:-@\[-`{-~])|\*\*|`{3,}\w*"  # an escaped character; bold, code
+    r"|(?:\|\s+)?\|(?:\s*:?-+:?\s*\|)+\s*|(?<=\|)\s+\|"  # the rows of tables
 )
+_MARKDOWN_ROLES = ("assistant", "note", "summary")
 MAX_LISTED_TITLES = 20
 MAX_LISTED_HITS = 30  # of the page; more are found by more words
 
@@ -76,7 +81,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         def search(_lane: str) -> tuple[SearchResult, list[Thread]]:
             titled = store.list_thread_portion(archived=None, text=q[:MAX_QUERY_CHARS], limit=MAX_LISTED_TITLES)
             return store.search(
-                q, datetime.now(UTC), this=thread or None, limit=MAX_LISTED_HITS
+                q, datetime.now(UTC), this=thread or None, limit=MAX_LISTED_HITS, read_note=read_note
             ), titled if q.strip() else []
 
         found, titled = await services.read_snapshot(search, "search")
@@ -140,7 +145,7 @@ def _describe_hit(hit: SearchHit) -> HitView:
         "message": hit.message_id,
         "checkpoint": hit.checkpoint_id,
         "name": hit.name,
-        "parts": split_snippet(hit.snippet, is_markdown=hit.role == "assistant"),
+        "parts": split_snippet(hit.snippet, is_markdown=hit.role in _MARKDOWN_ROLES),
         "time": hit.created_at.isoformat(),
         "standing": hit.standing,
         "branch": hit.branch,

@@ -4,8 +4,11 @@ from typing import TypedDict
 from urllib.parse import quote
 
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
+from agent.run.compaction import extract_summary
 from agent.time_travel.excerpts import extract_excerpt
-from checkpoints import Message
+from agent.time_travel.notes import extract_note
+from checkpoints import Message, NewMessage, serde
+from checkpoints.search.result import NoteText
 from components.views.tool_cards import list_sources
 
 
@@ -43,6 +46,23 @@ def describe_summary(stored: Message) -> SummaryView | None:
     """Describe the card of a summary; None for any other message."""
     mark = SummaryMark.of(stored)
     return None if mark is None else {**_build_removal(stored, mark), "sources": list_sources(mark.sources)}
+
+
+def read_note(stored: Message | NewMessage) -> NoteText | None:
+    """Return a note's own text, to be quoted; None for any other message."""
+    if stored.body["type"] != "human":
+        return None
+    if SummaryMark.of(stored) is not None:
+        return NoteText("summary", extract_summary(_read_text(stored)))
+    if MoveMark.of(stored) is not None:
+        return NoteText("note", extract_note(_read_text(stored)))
+    mark = ExcerptMark.of(stored)
+    text = "" if mark is None else _read_text(stored)
+    return None if mark is None else NoteText("note", extract_excerpt(text, mark) or text)
+
+
+def _read_text(stored: Message | NewMessage) -> str:
+    return str(serde.to_message(stored.body).text)
 
 
 def describe_goto_removal(stored: Message) -> RemovalView | None:

@@ -15,7 +15,7 @@ from agent.tools.approval import STOPPED_TEXT
 from agent.tools.names import FORK
 from checkpoints import Message, limits, serde
 from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
-from checkpoints.text import shorten_line
+from checkpoints.text import find_plain_text, shorten_line
 from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView, format_results
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, ViewBudget
@@ -71,8 +71,11 @@ def describe_move(waiting: WaitingMove) -> MoveView:
 
 def quote_beginning(message: Message) -> str:
     """Return the beginning of a message's text, on one line."""
-    text = _(DAMAGED_TEXT) if message.damaged else str(message.langchain.text)
-    return shorten_line(text, MAX_BEGINNING_CHARS)
+    if message.damaged:
+        return shorten_line(_(DAMAGED_TEXT), MAX_BEGINNING_CHARS)
+    text = str(message.langchain.text)
+    plain = find_plain_text(text, MAX_BEGINNING_CHARS) if message.type == "ai" else ""
+    return plain or shorten_line(text, MAX_BEGINNING_CHARS)
 
 
 def list_sources(sources: Sequence[str]) -> list[str]:

@@ -55,3 +55,11 @@ def test_a_model_reads_how_much_is_missing() -> None:
 def test_a_plain_text_has_no_marks_of_markdown_on_one_line() -> None:
     assert find_plain_text("# A **word**\n\n---\n- `code` and [a link](https://x.y)\n", 100) == "A word code and a link"
     assert find_plain_text("a " * 100, 10) == "a a a a a…"
+
+
+def test_a_plain_text_has_no_signs_around_formulas_and_no_rule_of_a_table() -> None:
+    text = (
+        "It is **39 USD**.\n\n$$\\beta = 2$$\n\n$$\nx^2\n$$\n\nSo \\(y\\):\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n$$\\frac{"
+    )
+    assert find_plain_text(text, 100) == r"It is 39 USD. \beta = 2 x^2 So y: a | b 1 | 2 \frac{".replace("\\\\", "\\")
+    assert find_plain_text("It costs $5 or $$", 100) == "It costs $5 or $$"

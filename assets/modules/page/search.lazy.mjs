@@ -12,7 +12,7 @@ const TYPING_PAUSE_MS = 120;
 const MIN_PREFIX_CHARS = 3; // checkpoints/search: fewer letters are a whole word
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
-const ROLES = { user: _("You"), assistant: _("Assistant"), tool: _("Tool result"), note: _("Note"), checkpoint: _("Checkpoint") };
+const ROLES = { user: _("You"), assistant: _("Assistant"), tool: _("Tool result"), note: _("Note"), summary: _("Summary"), checkpoint: _("Checkpoint") };
 const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
 export const SEARCH_HINT = _("Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.");
 

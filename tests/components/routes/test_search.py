@@ -25,6 +25,8 @@ def test_signs_of_markdown_are_left_out_of_an_answer_and_kept_in_everything_else
     assert "".join(part["text"] for part in search.split_snippet(found)) == found.text
     table = Snippet("| a | b | |---|--:| | 1 | 2 | ```python x || y", (), 0)
     assert [part["text"] for part in search.split_snippet(table, is_markdown=True)] == ["| a | b | 1 | 2 |  x || y"]
+    formula = Snippet(r"… --|--:| | 1 | and $$\beta = 1$$ or \(x\)", (), 0)
+    assert [part["text"] for part in search.split_snippet(formula, is_markdown=True)] == [r"| 1 | and \beta = 1 or x"]
 
 
 def test_a_hit_names_its_conversation_and_where_it_stands(memory_store: Store) -> None:

@@ -7,14 +7,18 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from agent.marks import SUMMARY_KEY
+from agent.marks import SUMMARY_KEY, MoveMark
 from agent.run.compaction import (
     SummaryScope,
     build_note,
     select_passage,
 )
+from agent.time_travel.excerpts import ExcerptRequest, build_excerpt
+from agent.time_travel.notes import format_note
 from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store, serde
-from components.routes import replaced_messages
+from checkpoints.interchange import reading, transfer
+from components.panels import import_preview
+from components.routes import replaced_messages, search
 from components.views import list_rows, message_view, notes
 from tests.agent.context.test_request import done
 
@@ -34,6 +38,32 @@ def test_the_card_says_what_a_note_stands_for_and_shows_nothing_of_its_marks() -
     assert view["summary"]["before"] > view["summary"]["after"]
     assert (view["role"], "<strong>Short</strong>" in view["html"], "summary" in view["html"]) == ("note", True, True)
     assert "system_message" not in view["text"]
+
+
+def test_a_note_is_quoted_by_its_own_text_in_a_hit_and_in_a_preview() -> None:
+    store = Store(Database.in_memory())
+    thread_id = store.create_thread().id
+    store.append(thread_id, [NewMessage(serde.to_body(HumanMessage(LONG))) for _ in range(3)])
+    path = store.list_messages(thread_id)
+    mark = MoveMark("goto", 1, 1)
+    move = NewMessage(
+        serde.to_body(HumanMessage(format_note(path[1], 1, "**Walrus** moved"), additional_kwargs=mark.to_kwargs()))
+    )
+    excerpt = build_excerpt(ExcerptRequest("Walrus **brought**"), "branch B", path)
+    summary = build_note(select_passage(path, SummaryScope()), "- the **walrus**").build_message()
+    store.append(thread_id, [summary, move, excerpt])
+    while store.index_portion():
+        pass
+    found = search.describe_result(store.search("walrus", TIME, read_note=notes.read_note))
+    hits = {(hit["role"], "".join(part["text"] for part in hit["parts"])) for hit in found["hits"]}
+    assert hits == {("summary", "- the walrus"), ("note", "Walrus moved"), ("note", "Walrus brought")}
+    (doc,) = reading.read_documents(transfer.export(store, thread_id).encode())
+    preview = str(
+        import_preview.build_import_preview("a.json", [doc], [transfer.preview_import(store, doc)], open_here=False)
+    )
+    for shown in ("B('Summary'), ' ', 'the walrus'", "B('Note'), ' ', 'Walrus moved'", "B('Note'), ' ', 'Walrus brought'"):
+        assert shown in preview
+    assert "system_message" not in preview
 
 
 @pytest.mark.parametrize("marks", ["x", {"removed": "many"}, {"removed": 1, "before": 2}, None, []])
