@@ -1,7 +1,7 @@
 /* Runs right below the first HTML, as an inline script: the message field works before the composer's module is there.
  *
  * Text goes where the composer keeps it (assets/modules/composer/unsent-messages.mjs): a draft, or with Enter a queued
- * message with its operation id, which the composer sends once.
+ * message with its request id, which the composer sends once.
  */
 
 /* The texts of this conversation that are not sent yet. */
@@ -65,7 +65,7 @@
   var field = document.querySelector(".composer textarea");
   var queued = document.querySelector(".composer-queued");
 
-  function createOperationId() {
+  function createRequestId() {
     var bytes = crypto.getRandomValues(new Uint8Array(16));
     return Array.prototype.map.call(bytes, function (byte) { return byte.toString(16).padStart(2, "0"); }).join("");
   }
@@ -74,7 +74,7 @@
     var before = unsent.read("queue") || {};
     var text = [before.text, field.value].filter(Boolean).join("\n\n");
     if (field.value.trim() === "" || before.files || field.value.trim()[0] === "/") return; // the composer knows the commands
-    if (!unsent.store("queue", { text: text, op: before.op || createOperationId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
+    if (!unsent.store("queue", { text: text, request_id: before.request_id || createRequestId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
     unsent.setText("");
     unsent.store("draft", "");
     queued.hidden = false;

@@ -1,7 +1,7 @@
 """The dispatcher of a list's actions: one request for one action, whichever panel handles it.
 
-A list (transcript, history, threads, composer, log) reports an action as `{type, op, version?, …}`. Each panel names the
-handlers of its actions; `page` joins them, and `page_requests` runs them.
+A list (transcript, history, threads, composer, log) reports an action as `{type, request_id, version?, …}`. Each panel names
+the handlers of its actions; `page` joins them, and `page_requests` runs them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -34,7 +34,7 @@ class _Fields(TypedDict, total=False):
     """The fields of all actions."""
 
     type: str | None
-    op: str | None
+    request_id: str | None
     version: Count | None
     text: str | None
     message: str | None
@@ -106,15 +106,15 @@ class Action:
 
     def accept(self) -> dict[str, Any]:
         """Return the reply that ends the list's request."""
-        return {"op": self.fields["op"], "ok": True, "text": None}
+        return {"request_id": self.fields["request_id"], "ok": True, "text": None}
 
     def postpone(self) -> dict[str, Any]:
         """Return the reply that lets the user's text wait for the end of the answer in progress."""
-        return {"op": self.fields["op"], "ok": False, "text": None, "waits": True}
+        return {"request_id": self.fields["request_id"], "ok": False, "text": None, "waits": True}
 
     def refuse(self, reason: object) -> dict[str, Any]:
         """Return the reply that keeps the user's text and gives the reason."""
-        return {"op": self.fields["op"], "ok": False, "text": say(reason)}
+        return {"request_id": self.fields["request_id"], "ok": False, "text": say(reason)}
 
 
 @dataclass(frozen=True, slots=True)

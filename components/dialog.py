@@ -30,7 +30,7 @@ class Subject:
     @classmethod
     def of(cls, fields: Mapping[str, Any], thread_id: str) -> Self:
         """Return the subject that an action names."""
-        return cls(thread_id, str(fields["op"]), read_caller(fields).expected_version, fields)
+        return cls(thread_id, str(fields["request_id"]), read_caller(fields).expected_version, fields)
 
     @classmethod
     def parse(cls, value: Any) -> Self | None:

@@ -211,4 +211,4 @@ def _conversation(arguments: Sequence[object]) -> str:
 def read_caller(action: Mapping[str, object]) -> Caller:
     """Return the caller of an action: its operation id, and the version that the user saw."""
     version = action.get("version")
-    return Caller(request_id=str(action["op"]), expected_version=version if isinstance(version, int) else None)
+    return Caller(request_id=str(action["request_id"]), expected_version=version if isinstance(version, int) else None)

@@ -590,11 +590,11 @@ def test_a_reader_stops_no_answer_and_uploads_nothing(hire: Any) -> None:
             team.add("bob")
             async with team.browser("bob") as bob:
                 request_id = "a0a0a0a0-0000-4000-8000-a0a0a0a0a0a0"
-                action = {"type": "send", "op": request_id, "text": "Hello"}
+                action = {"type": "send", "request_id": request_id, "text": "Hello"}
                 await bob.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
             team.accounts.change_role("bob", Role.READER)
             async with team.browser("bob") as bob:
-                place, stop = f"/t/{request_id}", {"type": "stop", "op": "y"}
+                place, stop = f"/t/{request_id}", {"type": "stop", "request_id": "y"}
                 await bob.post("/api/actions/composer-panel", json={"pathname": place, "action": stop})
                 assert (await bob.get("/api/runs")).json() == {"running": [request_id]}
                 assert (await bob.post("/api/uploads/file", content=b"x")).status_code == 403

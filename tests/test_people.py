@@ -188,7 +188,7 @@ def test_a_socket_with_anothers_id_is_closed_like_one_of_no_conversation(
 async def begin_long_answer(office: Office, person: str) -> Things:
     """Let somebody ask, and return the ids while the answer is being written."""
     request_id = "a0a0a0a0-0000-4000-8000-a0a0a0a0a0a0"
-    action = {"type": "send", "op": request_id, "text": f"the heron of {person}"}
+    action = {"type": "send", "request_id": request_id, "text": f"the heron of {person}"}
     async with office.browser(person) as browser:
         reply = await browser.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
         assert reply.json()["composer-panel"]["reply"]["ok"], reply.text
@@ -202,13 +202,13 @@ def test_nobody_stops_or_sees_anothers_answer(serve: Any) -> None:
             ann = await begin_long_answer(office, "ann")
             async with office.browser("bob") as bob, office.browser("ann") as browser:
                 for kind in ("stop", "stop-candidate"):
-                    action = {"type": kind, "op": "x", "run": ann.run, "number": 1}
+                    action = {"type": kind, "request_id": "x", "run": ann.run, "number": 1}
                     name = "composer-panel" if kind == "stop" else "transcript"
                     await bob.post(f"/api/actions/{name}", json={"pathname": f"/t/{ann.thread}", "action": action})
                 assert (await bob.get("/api/runs")).json() == {"running": []}
                 assert office.app.services.hub.find_live_run(ann.thread)
                 assert (await browser.get("/api/runs")).json() == {"running": [ann.thread]}
-                action = {"type": "stop", "op": "y"}
+                action = {"type": "stop", "request_id": "y"}
                 await browser.post("/api/actions/composer-panel", json={"pathname": f"/t/{ann.thread}", "action": action})
                 assert office.app.services.hub.find_live_run(ann.thread) is None
 
@@ -221,7 +221,7 @@ def test_each_person_is_answered_and_what_follows_a_run_is_theirs(serve: Any) ->
             store = office.app.services.store
             for person in ("ann", "bob"):
                 async with office.browser(person) as browser:
-                    action = {"type": "send", "op": str(uuid.uuid4()), "text": f"Good morning, {person}"}
+                    action = {"type": "send", "request_id": str(uuid.uuid4()), "text": f"Good morning, {person}"}
                     await browser.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
             await office.rest()
             for person in ("ann", "bob"):
@@ -242,7 +242,7 @@ def test_a_graph_of_ones_own_writes_for_the_person_who_asks(serve: Any, tmp_path
         async with serve(graph=f"{tmp_path / 'echo.py'}:graph") as office:
             thread_id = str(uuid.uuid4())
             async with office.browser("ann") as browser:
-                action = {"type": "send", "op": thread_id, "text": "Hello", "inputs": {}}
+                action = {"type": "send", "request_id": thread_id, "text": "Hello", "inputs": {}}
                 await browser.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
                 await office.rest()
             with act_for("ann"):

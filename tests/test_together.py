@@ -36,7 +36,7 @@ async def post(office: Office, person: str, path: str, body: JSON, *, wanted: in
 
 
 async def send(office: Office, person: str, thread: str, text: str, version: int = 2) -> JSON:
-    action = {"type": "send", "op": str(uuid.uuid4()), "text": text, "version": version}
+    action = {"type": "send", "request_id": str(uuid.uuid4()), "text": text, "version": version}
     answer = await post(office, person, "/api/actions/composer-panel", {"pathname": f"/t/{thread}", "action": action})
     reply: JSON = answer["composer-panel"]["reply"]
     return reply
@@ -64,7 +64,7 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
     async def story() -> None:
         async with serve() as office:
             store, thread = office.app.services.store, str(uuid.uuid4())
-            first = {"type": "send", "op": thread, "text": "a heron of ann"}
+            first = {"type": "send", "request_id": thread, "text": "a heron of ann"}
             await post(office, "ann", "/api/actions/composer-panel", {"pathname": "/", "action": first})
             await office.rest()
             await post(office, "bob", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"}, wanted=404)
@@ -111,7 +111,7 @@ def test_who_loses_the_right_to_write_loses_their_answer(serve: Any, path: str) 
     async def story() -> None:
         async with serve(demo_seconds_per_token=5) as office:
             ann = await begin_long_answer(office, "ann")
-            stop = {"type": "stop", "op": "y"}
+            stop = {"type": "stop", "request_id": "y"}
             await post(office, "ann", "/api/actions/composer-panel", {"pathname": f"/t/{ann.thread}", "action": stop})
             await post(office, "ann", f"/api/threads/{ann.thread}/members", {"person": "bob", "role": "editor"})
             assert (await send(office, "bob", ann.thread, "a question of bob", 1))["ok"]
@@ -130,7 +130,7 @@ def test_an_answer_of_who_is_let_out_meanwhile_releases_the_conversation(serve: 
     async def story() -> None:
         async with serve(demo_seconds_per_token=0.02) as office:
             store, thread = office.app.services.store, str(uuid.uuid4())
-            first = {"type": "send", "op": thread, "text": "a heron of ann"}
+            first = {"type": "send", "request_id": thread, "text": "a heron of ann"}
             await post(office, "ann", "/api/actions/composer-panel", {"pathname": "/", "action": first})
             await office.rest()
             await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob", "role": "editor"})

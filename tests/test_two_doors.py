@@ -190,7 +190,7 @@ def test_who_is_erased_at_one_server_while_the_other_writes_their_answer_leaves_
             here, there = await opened.sign_in("bob")
             _, ann = await opened.sign_in("ann")
             request_id = "a0a0a0a0-0000-4000-8000-a0a0a0a0a0a0"
-            action = {"type": "send", "op": request_id, "text": "a long answer, please"}
+            action = {"type": "send", "request_id": request_id, "text": "a long answer, please"}
             await here.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
             await until(lambda: opened.apps[0].services.runner.active_runs.by_thread)
             reply = await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bob"})

@@ -84,7 +84,7 @@ def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iter
     if path == "/api/actions/{list_id}":
         kinds = [(name, kind) for name, actions in LISTS.items() for kind in actions.handlers]
         for (name, kind), pathname, files in product(kinds, PATHNAMES, (None, UPLOADED)):
-            action = {**FIELDS, "type": kind, "op": "<op>", "files": files}
+            action = {**FIELDS, "type": kind, "request_id": "<op>", "files": files}
             yield Request(method, f"/api/actions/{name}", body=json.dumps({"pathname": pathname, "action": action}))
     elif path == "/_dash-update-component":
         of_server = [each for each in dependencies if not each["clientside_function"]]
@@ -99,7 +99,7 @@ def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iter
             if method == "GET":
                 yield Request(method, filled, query)
                 continue
-            body = {**FIELDS, "id": NEW_ID, "op": "<op>", "place": place, "pathname": PATHNAMES[0]}
+            body = {**FIELDS, "id": NEW_ID, "request_id": "<op>", "place": place, "pathname": PATHNAMES[0]}
             yield Request(method, filled, body=json.dumps(body))
             yield Request(method, filled, body=query, is_form=True)
 
@@ -138,7 +138,7 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
     if name == "pathname":
         return pathname
     if identifier.endswith("-subject"):
-        fields = {**FIELDS, "type": "x", "op": "<op>"}
+        fields = {**FIELDS, "type": "x", "request_id": "<op>"}
         return {"thread_id": "<thread>", "request_id": "<op>", "version": None, "fields": fields}
     return VALUES[identifier]  # a KeyError: say there what it is
 
@@ -163,7 +163,7 @@ def fill_in(request: Request, things: Things, thread: str | None = None) -> Requ
     op, ids = str(uuid.uuid4()), {**vars(things), "thread": thread or things.thread}
 
     def fill(text: str) -> str:
-        for name, value in {**ids, "op": op}.items():
+        for name, value in {**ids, "request_id": op}.items():
             text = text.replace(f"<{name}>", value)
         return text
 

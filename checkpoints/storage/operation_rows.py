@@ -61,7 +61,7 @@ def insert_operation(connection: sa.Connection, operation: Operation, request_id
         "detail": operation.detail.to_json(),
         "result": operation.result,
         "target": operation.target,
-        "request": request_id,
+        "request_id": request_id,
         "person": operation.person,
         "created_at": thread_rows.from_time(operation.created_at),
     }
@@ -103,7 +103,7 @@ def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:
 
 def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:
     """Return the operation that an earlier call of this request recorded."""
-    found = select_operations(connection, thread_id, schema.operation.c.request == request_id)
+    found = select_operations(connection, thread_id, schema.operation.c.request_id == request_id)
     return found[0] if found else None
 
 

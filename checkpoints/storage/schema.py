@@ -123,16 +123,16 @@ operation = sa.Table(
     sa.Column("result", sa.Text),
     sa.Column("target", sa.Integer),  # of an undo or a redo: the version of the (last) operation that it took back
     sa.Column("undone_by", sa.Integer),  # the version of the undo that took this one back; NULL again after its redo
-    sa.Column("request", sa.Text),
+    sa.Column("request_id", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("detail", sa.JSON, nullable=False, server_default=sa.text("'{}'")),  # see OperationDetail
     sa.Column("person", sa.Text),  # who acted, where people are told apart
     sa.Index(
         "uq_operation_thread_id_request",
         "thread_id",
-        "request",
+        "request_id",
         unique=True,
-        sqlite_where=sa.text("request IS NOT NULL"),
+        sqlite_where=sa.text("request_id IS NOT NULL"),
     ),
 )
 

@@ -129,7 +129,7 @@ def _read_transcript(
     thread = store.get_thread(thread_id)
     messages, earlier, later = message_window.read_window(store, thread_id, window)
     notice = operations.describe_notice(chat_actions.find_notice_operation(store, thread_id))
-    if notice and notice["op"] == closed_notice:
+    if notice and notice["version"] == closed_notice:
         notice = None
     portions = window["count"] // message_window.WINDOW_MESSAGES
     run = services.runs.get_latest_run(thread_id)
@@ -218,7 +218,7 @@ def _build_deleted_page(store: Store, thread_id: str) -> dict[str, Any]:
     last = store.get_last_operation(thread_id)
     if last is None:
         return {**build_start_page(), "title": _(MISSING_TITLE), "missing": True}
-    notice = {"op": str(last.version), "text": _("This conversation was deleted")}
+    notice = {"version": str(last.version), "text": _("This conversation was deleted")}
     return {**build_start_page(), "version": last.version, "notice": notice, "suggestions": []}
 
 

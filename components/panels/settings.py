@@ -40,7 +40,7 @@ def buttons() -> list[Component]:
 
 async def _open_settings(services: Services, action: Action) -> Answer:
     shown = await services.read_snapshot(_read_thread_settings, services, action.page_thread_id)
-    set_properties(Ids.SETTINGS, {"data": {**shown, "op": action.fields["op"]}})
+    set_properties(Ids.SETTINGS, {"data": {**shown, "request_id": action.fields["request_id"]}})
     return Answer()
 
 

@@ -30,7 +30,7 @@ MAX_BEGINNING_CHARS = 160
 
 class _Body(TypedDict, total=False):
     place: Required[str]
-    op: str
+    request_id: str
     version: Count | None
     text: str
     messages: Annotated[list[str], Field(max_length=MAX_EXCERPT_MESSAGES)]
@@ -89,9 +89,9 @@ async def _read_body(request: Request) -> _Body:
 
 
 def _require_op(body: _Body) -> str:
-    if not body.get("op"):
-        raise MalformedRequestError("op")
-    return body["op"]
+    if not body.get("request_id"):
+        raise MalformedRequestError("request_id")
+    return body["request_id"]
 
 
 def read_origin(store: Store, thread_id: str, place: str) -> Origin:

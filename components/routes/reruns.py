@@ -25,7 +25,7 @@ UNREADABLE_TEXT = N_("(damaged)")
 
 class _Body(TypedDict, total=False):
     place: Required[str]
-    op: Required[str]
+    request_id: Required[str]
     first: Required[str]
     model: Required[str]
     instructions: Required[str]
@@ -46,7 +46,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         end_id = await services.read_snapshot(find_place_end, store, thread_id, body["place"])
         settings = {"model": body["model"], "instructions": body["instructions"]}
         wanted = RerunRequest(body["place"], end_id, body["first"], settings)
-        run = await services.runner.reruns.begin(thread_id, wanted, caller=Caller(request_id=body["op"]))
+        run = await services.runner.reruns.begin(thread_id, wanted, caller=Caller(request_id=body["request_id"]))
         return JSONResponse({"run": run.id})
 
 
@@ -57,8 +57,8 @@ async def _read_body(request: Request) -> _Body:
     except (ValueError, RecursionError):
         raise MalformedRequestError("body") from None
     body: _Body = check_shape(_Body, given, "body")
-    if not body["op"]:
-        raise MalformedRequestError("op")
+    if not body["request_id"]:
+        raise MalformedRequestError("request_id")
     return body
 
 

@@ -35,7 +35,7 @@ _SETTING_LABELS: Final = {
 class Notice(TypedDict):
     """The banner about a thread's last change."""
 
-    op: str
+    version: str
     text: str
     place: NotRequired[str]  # of a restore: it is in the text
     keepable: NotRequired[bool]  # a restore removed messages that are on no branch
@@ -48,10 +48,10 @@ def describe_notice(operation: Operation | None) -> Notice | None:
     sentences = choose_sentences(operation)
     if sentences.notice is None:
         return None
-    op, detail = str(operation.version), operation.detail
+    version, detail = str(operation.version), operation.detail
     if sentences.unknown and is_unknown(operation):
-        return {"op": op, "text": sentences.unknown}
-    notice: Notice = {"op": op, "text": _fill_notice(operation, sentences.notice)}
+        return {"version": version, "text": sentences.unknown}
+    notice: Notice = {"version": version, "text": _fill_notice(operation, sentences.notice)}
     if operation.kind is OperationKind.RESTORE and detail.future_kept is not None:
         notice |= {"place": _name_restored_place(detail), "keepable": detail.messages > 0 and not detail.future_kept}
     return notice

@@ -25,7 +25,7 @@ ROOMS = {  # of the modules that report the actions of a list
 SENT = re.compile(r'\b(?:act|open|go)\("([a-z-]+)"|\bbutton\("\w+", "(?!btn-)([a-z-]+)"|\btype: "(send|stop)"')
 LISTS = page.LISTS
 SERVICES: Any = None
-FIELDS = {"type": "move", "op": "an operation", "version": 3}
+FIELDS = {"type": "move", "request_id": "an operation", "version": 3}
 
 
 def read_modules(list_id: str) -> str:

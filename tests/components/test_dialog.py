@@ -12,7 +12,7 @@ from components import dialog, page
 from tests.checkpoints.conversations import new
 from tests.test_app import opened, post_callback
 
-FIELDS = {"type": "delete", "op": "an operation", "version": 1, "thread": "t"}
+FIELDS = {"type": "delete", "request_id": "an operation", "version": 1, "thread": "t"}
 
 
 def test_no_dialog_fades() -> None:

@@ -14,10 +14,12 @@ from tests.rounds import Rounds
 from tests.server.test_dash_requests import spoil
 from tests.test_app import JSON, opened, post_action, post_json, request_panels
 
-SAVE = {"type": "save", "op": "1", "version": 1, "name": "a place", "description": ""}
+SAVE = {"type": "save", "request_id": "1", "version": 1, "name": "a place", "description": ""}
 
 
-@pytest.mark.parametrize("action", [None, 1, {}, {"type": "send"}, {"type": "send", "op": "1"}, {"type": 1, "op": "1"}])
+@pytest.mark.parametrize(
+    "action", [None, 1, {}, {"type": "send"}, {"type": "send", "request_id": "1"}, {"type": 1, "request_id": "1"}]
+)
 def test_an_action_without_its_fields_is_a_bad_request(
     tmp_path: Path, action: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -89,7 +91,7 @@ def test_no_change_of_an_action_is_an_error_of_the_server(
 def test_a_field_that_no_action_has_is_not_sent_back(tmp_path: Path, value: str) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
-            action = f'{{"type": "fork", "op": "x", "version": 1, "message": "none", "zz": {value}}}'
+            action = f'{{"type": "fork", "request_id": "x", "version": 1, "message": "none", "zz": {value}}}'
             content = f'{{"pathname": "/t/x", "update": {{"tick": 1}}, "window": null, "action": {action}}}'
             headers = {"Content-Type": "application/json"}
             answer = await browser.post("/api/actions/transcript", content=content, headers=headers)
@@ -102,10 +104,10 @@ def test_a_field_that_no_action_has_is_not_sent_back(tmp_path: Path, value: str)
 def test_the_reply_to_the_first_message_has_the_address_at_its_end(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
-            action = {"type": "send", "op": "an operation", "version": 0, "text": "hello"}
+            action = {"type": "send", "request_id": "an operation", "version": 0, "text": "hello"}
             reply = (await post_action(browser, "composer-panel", action)).json()
         assert list(reply) == ["composer-panel", "head"]
-        assert reply["composer-panel"]["reply"] == {"op": "an operation", "ok": True, "text": None}
+        assert reply["composer-panel"]["reply"] == {"request_id": "an operation", "ok": True, "text": None}
         assert reply["head"]["data"]["go"].startswith("/t/")
 
     asyncio.run(story())
@@ -115,7 +117,7 @@ def test_a_later_message_makes_no_panel_read(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             thread = app.services.store.create_thread()
-            action = {"type": "send", "op": "an operation", "version": thread.version, "text": "hello"}
+            action = {"type": "send", "request_id": "an operation", "version": thread.version, "text": "hello"}
             reply = (await post_action(browser, "composer-panel", action, f"/t/{thread.id}")).json()
         assert list(reply) == ["composer-panel"]
 
@@ -163,5 +165,5 @@ def test_panels_are_read_of_the_address_that_the_page_names(tmp_path: Path) -> N
 
 def test_an_error_of_an_expected_kind_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(page_requests.MalformedRequestError):
-        page_requests.report_error(page_requests.MalformedRequestError("op"))
+        page_requests.report_error(page_requests.MalformedRequestError("request_id"))
     assert caplog.text == ""

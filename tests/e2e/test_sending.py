@@ -169,9 +169,9 @@ def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page
 
 
 def _refusal(route: Route) -> dict[str, object]:
-    operation = re.search('"op": ?"([^"]+)"', route.request.post_data or "")
+    operation = re.search('"request_id": ?"([^"]+)"', route.request.post_data or "")
     assert operation is not None
-    return {"composer-panel": {"reply": {"op": operation[1], "ok": False, "text": REFUSED}}}
+    return {"composer-panel": {"reply": {"request_id": operation[1], "ok": False, "text": REFUSED}}}
 
 
 def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) -> None:

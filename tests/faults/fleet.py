@@ -238,7 +238,7 @@ class People:
             page.thread = thread_id
             with suppress(NotAnswered, httpx.HTTPError):
                 page.look()
-                reply = page.send(text, op=request_id)
+                reply = page.send(text, request_id=request_id)
                 if reply["ok"] and page.thread is not None:
                     return Question(page.thread, request_id, text)
                 self.refusals[str(reply.get("text"))] += 1

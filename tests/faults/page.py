@@ -95,31 +95,36 @@ class PageClient:
 
     # what a person does
 
-    def send(self, text: str, *, op: str | None = None) -> JSON:
-        """The composer's reply: {op, ok, text}. A first message moves the tab to the new conversation."""
-        answer = self.act("composer-panel", "send", op=op, text=text)
+    def send(self, text: str, *, request_id: str | None = None) -> JSON:
+        """The composer's reply: {request_id, ok, text}. A first message moves the tab to the new conversation."""
+        answer = self.act("composer-panel", "send", request_id=request_id, text=text)
         reply: JSON = answer["composer-panel"]["reply"]
         return reply
 
     def stop(self) -> JSON:
         return self.act("composer-panel", "stop")
 
-    def save(self, name: str, *, op: str | None = None) -> JSON:
-        return self.act("history", "save", op=op, name=name, description="")
+    def save(self, name: str, *, request_id: str | None = None) -> JSON:
+        return self.act("history", "save", request_id=request_id, name=name, description="")
 
-    def restore(self, checkpoint: str, *, op: str | None = None) -> JSON:
+    def restore(self, checkpoint: str, *, request_id: str | None = None) -> JSON:
         """Ask for the dialog and confirm it."""
-        answer = self.act("history", "restore", op=op, checkpoint=checkpoint)
+        answer = self.act("history", "restore", request_id=request_id, checkpoint=checkpoint)
         return self.confirm_restore() if answer.get("restore-dialog", {}).get("is_open") else answer
 
     def confirm_restore(self) -> JSON:
         subject = self._props["restore-dialog-subject.data"]
-        asked = {"type": "confirm-restore", "op": subject["request_id"], "thread": subject["thread_id"], "keep": False}
+        asked = {
+            "type": "confirm-restore",
+            "request_id": subject["request_id"],
+            "thread": subject["thread_id"],
+            "keep": False,
+        }
         return self.request_action("history", {**subject["fields"], **asked, "version": subject["version"]})
 
-    def fork(self, message: str, *, op: str) -> JSON:
+    def fork(self, message: str, *, request_id: str) -> JSON:
         """A branch that ends with this message, as confirmed in the dialog."""
-        answer = self.act("transcript", "fork", op=op, message=message)
+        answer = self.act("transcript", "fork", request_id=request_id, message=message)
         self._props |= {"fork-included.value": "with", "fork-where.value": "branch", "fork-dialog-name.value": ""}
         return self.call("fork-dialog-confirm.n_clicks", 1) if answer.get("fork-dialog", {}).get("is_open") else answer
 
@@ -147,17 +152,17 @@ class PageClient:
         identifier: str = response.json()["id"]
         return identifier
 
-    def act(self, component: str, kind: str, *, op: str | None = None, **fields: Any) -> JSON:
+    def act(self, component: str, kind: str, *, request_id: str | None = None, **fields: Any) -> JSON:
         """One action as the components report it; what the server answers, by component and property."""
-        return self.request_action(component, self._action(component, kind, op, **fields))
+        return self.request_action(component, self._action(component, kind, request_id, **fields))
 
     def request_action(self, component: str, action: JSON) -> JSON:
         """Send an action as it is."""
         return self._keep_answer(self._request(f"/api/actions/{component}", action=action))
 
-    def _action(self, component: str, kind: str, op: str | None = None, **fields: Any) -> JSON:
+    def _action(self, component: str, kind: str, request_id: str | None = None, **fields: Any) -> JSON:
         shown = self._props.get(f"{component}.data") or {}
-        return {"type": kind, "op": op or str(uuid.uuid4()), "version": shown.get("version"), **fields}
+        return {"type": kind, "request_id": request_id or str(uuid.uuid4()), "version": shown.get("version"), **fields}
 
     # what is seen
 

@@ -107,12 +107,16 @@ class Talk:
 
     def _edit(self, shown: "Shown") -> bool:
         text = self._text()
-        answer = self.page.act("transcript", "edit", op=self.operation, message=shown.question(self._chance), text=text)
+        answer = self.page.act(
+            "transcript", "edit", request_id=self.operation, message=shown.question(self._chance), text=text
+        )
         return self._written(answer, text)
 
     def _change(self, shown: "Shown") -> bool:
         text = self._text()
-        answer = self.page.act("transcript", "change", op=self.operation, message=shown.question(self._chance), text=text)
+        answer = self.page.act(
+            "transcript", "change", request_id=self.operation, message=shown.question(self._chance), text=text
+        )
         return self._written(answer, text)
 
     def _written(self, answer: JSON, text: str) -> bool:
@@ -122,39 +126,41 @@ class Talk:
         return True
 
     def _retry(self, _: "Shown") -> bool:
-        answer = self.page.act("transcript", "retry", op=self.operation)
+        answer = self.page.act("transcript", "retry", request_id=self.operation)
         return bool(answer["transcript"]["reply"]["ok"])
 
     def _choose(self, shown: "Shown") -> bool:
         others = [each for message in shown.messages for each in message.get("siblings") or [] if each != message["id"]]
         if not others:
             return False
-        answer = self.page.act("transcript", "choose", op=self.operation, message=self._chance.choice(others))
+        answer = self.page.act("transcript", "choose", request_id=self.operation, message=self._chance.choice(others))
         return bool(answer["transcript"]["reply"]["ok"])
 
     def _save(self, _: "Shown") -> bool:
         name = f"{self._number}/{self._chance.random()}"
-        return _accepted(self.page.save(name, op=self.operation))
+        return _accepted(self.page.save(name, request_id=self.operation))
 
     def _restore(self, shown: "Shown") -> bool:
         return bool(shown.checkpoints) and _accepted(
-            self.page.restore(self._chance.choice(shown.checkpoints)["id"], op=self.operation)
+            self.page.restore(self._chance.choice(shown.checkpoints)["id"], request_id=self.operation)
         )
 
     def _delete(self, shown: "Shown") -> bool:
         if not shown.checkpoints:
             return False
-        self.page.act("history", "delete", op=self.operation, checkpoint=self._chance.choice(shown.checkpoints)["id"])
+        self.page.act(
+            "history", "delete", request_id=self.operation, checkpoint=self._chance.choice(shown.checkpoints)["id"]
+        )
         return _accepted(self.page.call("delete-checkpoint-confirm.n_clicks", 1))
 
     def _fork(self, shown: "Shown") -> bool:
         if not shown.messages:
             return False
-        return _accepted(self.page.fork(self._chance.choice(shown.messages)["id"], op=self.operation))
+        return _accepted(self.page.fork(self._chance.choice(shown.messages)["id"], request_id=self.operation))
 
     def _switch(self, shown: "Shown") -> bool:
         branch = self._chance.choice(shown.branches)["id"]
-        return _accepted(self.page.act("history", "switch", op=self.operation, branch=branch))
+        return _accepted(self.page.act("history", "switch", request_id=self.operation, branch=branch))
 
     def _undo(self, _: "Shown") -> bool:
         self.page.call("undo.n_clicks", 1)

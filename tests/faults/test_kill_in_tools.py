@@ -145,7 +145,13 @@ def test_a_call_that_waited_for_a_person_waits_still_and_runs_once_when_it_is_al
     assert tools_of(shown) == {"read_file": ("waiting", None)}
     model.script(Say("It is calm."))
     call = shown["messages"][-1]["tools"][0]["id"]
-    decision = {"type": "decide", "op": str(uuid.uuid4()), "version": shown["version"], "call": call, "kind": "allow"}
+    decision = {
+        "type": "decide",
+        "request_id": str(uuid.uuid4()),
+        "version": shown["version"],
+        "call": call,
+        "kind": "allow",
+    }
     pages[0].request_action("transcript", decision)
     assert pages[0].rest()["messages"][-1]["text"] == "It is calm."
     (result,) = results_in(model.requests[-1])

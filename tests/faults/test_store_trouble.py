@@ -84,24 +84,24 @@ def health(page: PageClient) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def sent_again(page: PageClient, text: str, op: str) -> None:
+def sent_again(page: PageClient, text: str, request_id: str) -> None:
     """The same wish once more, as "Try again" makes it: it is carried out once."""
-    assert page.send(text, op=op)["ok"]
+    assert page.send(text, request_id=request_id)["ok"]
     shown = page.rest()
     assert [message["text"] for message in shown["messages"] if message["role"] == "user"].count(text) == 1
     assert page.trouble is None
 
 
 def test_a_full_disk_is_said_and_what_was_typed_is_sent_when_there_is_room(server: Server, page: PageClient) -> None:
-    op = str(uuid.uuid4())
+    request_id = str(uuid.uuid4())
     with full_disk(server):
-        reply = page.send("are you there?", op=op)
+        reply = page.send("are you there?", request_id=request_id)
         assert (reply["ok"], reply["text"], page.trouble) == (False, FULL, FULL)
         assert health(page) == (503, {"status": "degraded", "store": FULL})  # although reading goes on
         assert page.texts()[0] == "what is 2+2?"
         assert page.trouble == FULL
     assert health(page) == (200, {"status": "ok", "store": "sqlite"})
-    sent_again(page, "are you there?", op)
+    sent_again(page, "are you there?", request_id)
 
 
 def test_a_database_that_is_locked_for_a_second_is_waited_for(page: PageClient, tmp_path: Path) -> None:
@@ -124,34 +124,34 @@ def test_a_database_that_is_locked_for_a_second_is_waited_for(page: PageClient, 
 
 
 def test_a_database_that_is_locked_for_longer_is_said_and_recovers(page: PageClient, tmp_path: Path) -> None:
-    op = str(uuid.uuid4())
+    request_id = str(uuid.uuid4())
     with locked(tmp_path):
-        reply = page.send("are you there?", op=op)
+        reply = page.send("are you there?", request_id=request_id)
         assert (reply["ok"], reply["text"], page.trouble) == (False, LOCKED, LOCKED)
         assert page.texts()[0] == "what is 2+2?"
     assert health(page) == (200, {"status": "ok", "store": "sqlite"})
-    sent_again(page, "are you there?", op)
+    sent_again(page, "are you there?", request_id)
 
 
 def test_a_save_that_the_database_refuses_is_said_as_well(server: Server, page: PageClient) -> None:
-    op = str(uuid.uuid4())
+    request_id = str(uuid.uuid4())
     page.look()
     with full_disk(server):
-        page.save("Kept", op=op)
+        page.save("Kept", request_id=request_id)
         assert page.trouble == FULL
-    page.save("Kept", op=op)
+    page.save("Kept", request_id=request_id)
     assert [checkpoint["name"] for checkpoint in page.checkpoints()] == ["Kept"]
 
 
 def test_postgresql_is_restarted_and_the_server_goes_on(postgres_server: Server, postgres: Postgres) -> None:
-    page, op = PageClient(postgres_server.link), str(uuid.uuid4())
+    page, request_id = PageClient(postgres_server.link), str(uuid.uuid4())
     page.say("what is 2+2?")
     with away(postgres):
-        reply = page.send("are you there?", op=op)
+        reply = page.send("are you there?", request_id=request_id)
         assert (reply["ok"], reply["text"], page.trouble) == (False, AWAY, AWAY)
         assert health(page) == (503, {"status": "degraded", "store": AWAY})
     assert health(page) == (200, {"status": "ok", "store": "postgresql"})
-    sent_again(page, "are you there?", op)
+    sent_again(page, "are you there?", request_id)
     page.close()
 
 

@@ -99,7 +99,7 @@ def test_a_message_of_the_most_characters_fits_whatever_they_are_beside_a_text_t
                 MAX_MESSAGE_CHARS // len(letter.encode("utf-16-le", "surrogatepass")) * 2
             )  # of the page's units
             head = {"tick": 1, "fill": page_state.fill_composer("a", 1, text)}
-            action = {"type": "send", "op": "1", "version": 1, "n": 1, "text": text, "choice": {"instructions": ""}}
+            action = {"type": "send", "request_id": "1", "version": 1, "n": 1, "text": text, "choice": {"instructions": ""}}
             body = {"pathname": "/", "update": head, "action": action}
             answer = await post_json(browser, "/api/actions/composer-panel", body)
             assert answer.json()["composer-panel"]["reply"]["ok"], answer.text

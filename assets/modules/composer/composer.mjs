@@ -118,7 +118,7 @@ function useMessages(props, data, field) {
   }, [isStopped]);
   useLayoutEffect(() => {
     if (!isLoaded) return;
-    recoverSent(thread, pending?.op, field);
+    recoverSent(thread, pending?.request_id, field);
     queue.recover();
   }, [thread, isLoaded]);
 

@@ -1,5 +1,5 @@
 /** Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { FILES_NOT_KEPT, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
@@ -39,7 +39,7 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
   /** `isAfterEnd`: the stream has shown the end of the answer, and only the panels are behind. */
   const addToQueue = ({ text, files }, isAfterEnd) => {
     const all = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files] };
-    const message = { ...all, op: queued?.op ?? createOperationId(), isAfterEnd: queued?.isAfterEnd ?? isAfterEnd };
+    const message = { ...all, request_id: queued?.request_id ?? createRequestId(), isAfterEnd: queued?.isAfterEnd ?? isAfterEnd };
     setQueued(message);
     storeUnsent("queue", thread, { ...message, files: message.files.length, thread: thread ?? getAwaitedThread() });
   };

@@ -21,8 +21,8 @@ const NO_REPLY_TEXT = {
 
 /**
  * A message that the server refuses, or does not answer in time, returns to the field. Sent again unchanged, it keeps its
- * operation id and therefore has no second effect.
- * @typedef {{type: "send"|"stop", text: string, files: object[], op: string, thread: string|null, data: object}} Sent
+ * request id and therefore has no second effect.
+ * @typedef {{type: "send"|"stop", text: string, files: object[], request_id: string, thread: string|null, data: object}} Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
@@ -43,9 +43,9 @@ export function useSending(data, { reply, act }, field, drafts, onWait) {
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
     else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
     if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs());
-    if (ok && sent.thread === null && thread === null) (begun.await(sent.op), drafts.expectThread());
+    if (ok && sent.thread === null && thread === null) (begun.await(sent.request_id), drafts.expectThread());
     acceptedWith.current = (ok || waits) && sent.thread === thread ? sent.data : null;
-    if (readUnsent("sent", sent.thread)?.op === sent.op) storeUnsent("sent", sent.thread, null);
+    if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
     setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
@@ -53,26 +53,26 @@ export function useSending(data, { reply, act }, field, drafts, onWait) {
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
-  const getAwaitedThread = () => begun.get() ?? (request.pending?.thread === null ? request.pending.op : null);
+  const getAwaitedThread = () => begun.get() ?? (request.pending?.thread === null ? request.pending.request_id : null);
 
   const startRequest = (sent, fields) => {
     setProblem(null);
-    const op = actWithFiles(sent, fields);
-    if (sent.type === "send") rememberSent(sent, thread, op);
-    request.start({ ...sent, op, thread, data });
+    const request_id = actWithFiles(sent, fields);
+    if (sent.type === "send") rememberSent(sent, thread, request_id);
+    request.start({ ...sent, request_id, thread, data });
   };
-  const send = ({ text, files, op }) => startRequest({ type: "send", text, files, op }, { text, ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
-  const stop = () => startRequest({ type: "stop", text: "", files: [], op: request.pending?.type === "stop" ? request.pending.op : undefined }, {});
+  const send = ({ text, files, request_id }) => startRequest({ type: "send", text, files, request_id }, { text, ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
+  const stop = () => startRequest({ type: "stop", text: "", files: [], request_id: request.pending?.type === "stop" ? request.pending.request_id : undefined }, {});
   const finishStop = () => (setProblem(null), request.end());
   const refuse = (text) => setProblem({ text, canRetry: false });
   return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), getAwaitedThread, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
 }
 
-/** Remember the conversation whose first message the server has accepted, until it is shown. Its id is the message's operation id. */
+/** Remember the conversation whose first message the server has accepted, until it is shown. Its id is the message's request id. */
 function useBegunThread(thread) {
   const awaited = useRef(null);
   if (thread !== null) awaited.current = null;
-  return { await: (op) => (awaited.current = op), get: () => awaited.current };
+  return { await: (request_id) => (awaited.current = request_id), get: () => awaited.current };
 }
 
 /** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */
@@ -85,9 +85,9 @@ function useRunExpectation(isRunExpected) {
   return isRunExpected;
 }
 
-function rememberSent({ text, files }, thread, op) {
-  storeUnsent("sent", thread, { text, op, files: files.length });
-  if (thread === null) expectThread(op);
+function rememberSent({ text, files }, thread, request_id) {
+  storeUnsent("sent", thread, { text, request_id, files: files.length });
+  if (thread === null) expectThread(request_id);
 }
 
 /** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */
@@ -101,10 +101,10 @@ function repeatSent({ pending, isLate }, thread, field, send) {
   return isUnchanged;
 }
 
-/** After a reload of the tab, return a message without a reply to the field. @param {string|null} op of this page's own request */
-export function recoverSent(thread, op, field) {
+/** After a reload of the tab, return a message without a reply to the field. @param {string|null} request_id of this page's own request */
+export function recoverSent(thread, request_id, field) {
   const stored = readUnsent("sent", thread);
-  if (stored === null || stored.op === op) return;
+  if (stored === null || stored.request_id === request_id) return;
   if (!field.getText().startsWith(stored.text)) field.putBack({ text: stored.text, files: [] });
   if (stored.files === 0) return;
   storeUnsent("sent", thread, null);

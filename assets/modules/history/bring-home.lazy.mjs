@@ -1,5 +1,5 @@
 /** Bring the conclusion of another place, or messages of it, into the current branch as a note. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatUsage } from "../lib/format.mjs";
@@ -105,16 +105,16 @@ function describeDraft({ model, usage }) {
   return [model, tokens, usage.cost !== null && formatDollars(usage.cost)].filter(Boolean).join(" · ");
 }
 
-/** Add the note. The same note again has the same operation id, so that it is added once. */
+/** Add the note. The same note again has the same request id, so that it is added once. */
 function useNote({ thread, version }, place, onClose) {
   const [state, setState] = useState({ isSending: false, problem: null });
-  const last = useRef({ content: "", op: "" });
+  const last = useRef({ content: "", request_id: "" });
   const add = async (text, messages) => {
     if (state.isSending) return;
     const content = JSON.stringify([text, messages]);
-    if (last.current.content !== content) last.current = { content, op: createOperationId() };
+    if (last.current.content !== content) last.current = { content, request_id: createRequestId() };
     setState({ isSending: true, problem: null });
-    const body = { place, text, messages, op: last.current.op, version: findSeenVersion(thread, version) };
+    const body = { place, text, messages, request_id: last.current.request_id, version: findSeenVersion(thread, version) };
     const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/excerpts`, { body, failureText: NO_ANSWER_TEXT });
     setState({ isSending: false, problem });
     if (!reply) return;

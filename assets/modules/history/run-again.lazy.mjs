@@ -1,5 +1,5 @@
 /** Ask the questions of a place once more, on a new branch: the model, the instructions and the first question. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
@@ -67,16 +67,16 @@ function Fields({ content, chosen, change }) {
   ].map((each, index) => h("div", { key: index, className: "run-again-part" }, each));
 }
 
-/** Begin. The same choice again has the same operation id, so that it begins once. */
+/** Begin. The same choice again has the same request id, so that it begins once. */
 function useBeginning(thread, onClose) {
   const [state, setState] = useState({ isSending: false, problem: null });
-  const last = useRef({ content: "", op: "" });
+  const last = useRef({ content: "", request_id: "" });
   const start = async (choice) => {
     if (state.isSending) return;
     const content = JSON.stringify(choice);
-    if (last.current.content !== content) last.current = { content, op: createOperationId() };
+    if (last.current.content !== content) last.current = { content, request_id: createRequestId() };
     setState({ isSending: true, problem: null });
-    const { problem } = await send(`/api/threads/${encodeURIComponent(thread)}/rerun`, { body: { ...choice, op: last.current.op }, failureText: NO_ANSWER_TEXT });
+    const { problem } = await send(`/api/threads/${encodeURIComponent(thread)}/rerun`, { body: { ...choice, request_id: last.current.request_id }, failureText: NO_ANSWER_TEXT });
     setState({ isSending: false, problem });
     if (problem !== null) return;
     flushSync(onClose); // gives the focus back

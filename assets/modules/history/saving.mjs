@@ -33,9 +33,9 @@ export function useSaving(data, act) {
     }
     seen.current = data;
   }, [data, end]);
-  const save = ({ name, description, message, op }) => {
+  const save = ({ name, description, message, request_id }) => {
     const place = message && { message };
-    start({ name, description, ...place, op: act("save", { name, description, ...place }, op) });
+    start({ name, description, ...place, request_id: act("save", { name, description, ...place }, request_id) });
   };
   return { pending, isLate, save, retry: () => save(pending) };
 }

@@ -6,8 +6,8 @@ const { useCallback, useRef } = window.React;
 
 let lastNumber = 0;
 
-/** @returns {string} a new operation id; `crypto.randomUUID` is missing on plain http away from localhost */
-export function createOperationId() {
+/** @returns {string} a new request id; `crypto.randomUUID` is missing on plain http away from localhost */
+export function createRequestId() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -18,17 +18,17 @@ export function createOperationId() {
 
 /**
  * @param {{id: string, data?: {thread?: string|null, version?: number}}} props of a list
- * @returns {(type: string, fields?: object, operation?: string) => string} reports an action and returns its operation id
+ * @returns {(type: string, fields?: object, request_id?: string) => string} reports an action and returns its request id
  */
 export function useActions(props) {
   const latest = useRef(props);
   latest.current = props;
 
-  return useCallback((type, fields = {}, operation = createOperationId()) => {
+  return useCallback((type, fields = {}, request_id = createRequestId()) => {
     lastNumber = Math.max(lastNumber + 1, Date.now());
     const { id, data: { thread, version } = {} } = latest.current;
-    const action = { type, n: lastNumber, op: operation, ...fields };
+    const action = { type, n: lastNumber, request_id, ...fields };
     sendAction(id, version === undefined ? action : { version: findSeenVersion(thread, version), ...action });
-    return operation;
+    return request_id;
   }, []);
 }

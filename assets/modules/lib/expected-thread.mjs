@@ -3,7 +3,7 @@ const { useEffect, useState } = window.React;
 
 const EXPECT_EVENT = "waymark-expect";
 
-/** @param {string|null} thread the operation id of the message that begins it; null if it does not begin */
+/** @param {string|null} thread the request id of the message that begins it; null if it does not begin */
 export const expectThread = (thread) => document.dispatchEvent(new CustomEvent(EXPECT_EVENT, { detail: { thread } }));
 
 /**
@@ -19,7 +19,7 @@ export function useShownThread(data, reply) {
     document.addEventListener(EXPECT_EVENT, onExpect);
     return () => document.removeEventListener(EXPECT_EVENT, onExpect);
   }, []);
-  const isRefused = reply?.ok === false && reply.op === expected;
+  const isRefused = reply?.ok === false && reply.request_id === expected;
   useEffect(() => {
     if (thread !== null || isRefused) setExpected(null);
   }, [thread, isRefused]);

@@ -13,7 +13,7 @@ export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVE
  * lost; its reply may still come. Each handler is called once per request, even if several events happen between two
  * renderings: until the next rendering, only `current` is up to date.
  *
- * @template {{op: string}} R  a request, with the operation id that `act` returned; a repetition has the same id
+ * @template {{request_id: string}} R  a request, with the request id that `act` returned; a repetition has the same id
  * @param {{reply?: import("./types.mjs").Reply, onReply?: (request: R, reply: object, wasLate: boolean) => void,
  *   onLate?: (request: R) => void}} options
  * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void,
@@ -30,7 +30,7 @@ export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
 
   const settle = useCallback((answer) => {
     const { request: answered, isLate: wasLate } = current.current;
-    if (answered === null || answer?.op !== answered.op) return;
+    if (answered === null || answer?.request_id !== answered.request_id) return;
     end();
     handlers.current.onReply(answered, answer, wasLate);
   }, [end]);

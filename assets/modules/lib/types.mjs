@@ -1,8 +1,8 @@
 /**
  * Views that the server builds for the page, and types that several rooms share. No module imports this file at run time.
  *
- * @typedef {{op: string, ok: boolean, text: string|null, waits?: boolean}} Reply  the server's answer to an action; a message that `waits` is to follow the answer in progress
- * @typedef {(type: string, fields?: object, operation?: string) => string} Act  reports an action and returns its operation id
+ * @typedef {{request_id: string, ok: boolean, text: string|null, waits?: boolean}} Reply  the server's answer to an action; a message that `waits` is to follow the answer in progress
+ * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request id
  *
  * @typedef {{name: string, detail?: string, run: () => void}} Choice  an argument that a command offers
  * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?: string, choices?: () => Choice[],
@@ -37,7 +37,7 @@
  *   of a guest graph that waits
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a guest graph at work
  * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean, model: string, closable: boolean, place: string}} RerunView
- * @typedef {{op: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
+ * @typedef {{version: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
  *   restore went, and `keepable` that it removed messages which no branch keeps
  * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}} MarksView  the
  *   first checkpoints at a message, and the number of the others

@@ -44,6 +44,6 @@ export function navigate(head) {
  */
 export function confirmRestore(clicks, subject, keep) {
   if (!clicks || !subject) return;
-  const { thread_id: thread, request_id: op, version, fields } = subject;
-  sendAction("history", { ...fields, type: "confirm-restore", thread, op, version, keep });
+  const { thread_id: thread, request_id, version, fields } = subject;
+  sendAction("history", { ...fields, type: "confirm-restore", thread, request_id, version, keep });
 }

@@ -1,5 +1,5 @@
 /** A long request: after a second its progress is shown, and it can be cancelled. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { lazy } from "../lib/lazy.mjs";
 
 const SHOWN_AFTER_MS = 1000;
@@ -34,7 +34,7 @@ export async function followRequest(subject, send) {
 
 class LongRequest {
   #subject;
-  #id = createOperationId();
+  #id = createRequestId();
   #abort = new AbortController();
   #box = null;
   #isEnded = false;

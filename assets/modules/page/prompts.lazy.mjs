@@ -1,5 +1,5 @@
 /** The dialog of the library of prompts: list, add, edit, delete, insert. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -24,7 +24,7 @@ export function PromptsDialog({ text, onInsert, onClose }) {
   useEffect(() => {
     if (!edited && items !== null && document.activeElement === document.body) newButton.current?.focus(); // what had the focus is gone
   }, [edited, items]);
-  const add = () => setEdited({ id: createOperationId(), name: "", text: "" });
+  const add = () => setEdited({ id: createRequestId(), name: "", text: "" });
   // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited
     ? h("button", { key: "save", type: "submit", form: formId, className: "btn btn-primary" }, _("Save"))
@@ -44,7 +44,7 @@ export function PromptsDialog({ text, onInsert, onClose }) {
 function useLibrary(text) {
   const [items, setItems] = useState(null);
   const [problem, setProblem] = useState(null);
-  const [edited, setEdited] = useState(() => (text ? { id: createOperationId(), name: "", text } : null));
+  const [edited, setEdited] = useState(() => (text ? { id: createRequestId(), name: "", text } : null));
   const [deleted, setDeleted] = useState(null);
   const show = async (reply) => {
     const { items: found, problem: reason } = await reply;

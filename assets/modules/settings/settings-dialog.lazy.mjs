@@ -73,7 +73,7 @@ function useSettingsForm({ data, keptChoice, keepChoice, reply, act, onClose }) 
   const save = (fields, kept) => {
     const content = JSON.stringify(fields);
     setProblem(null);
-    start({ content, kept, op: act("save", fields, pending?.content === content ? pending.op : undefined) });
+    start({ content, kept, request_id: act("save", fields, pending?.content === content ? pending.request_id : undefined) });
   };
   const onSubmit = (event) => {
     event.preventDefault();

@@ -50,7 +50,7 @@ export function Settings(props) {
     setOpening(act("open"));
     SettingsDialog.load(); // while the server answers
   };
-  const isOpen = opening !== null && props.data?.op === opening;
+  const isOpen = opening !== null && props.data?.request_id === opening;
   const name = _("Conversation settings");
   return h(
     Fragment,

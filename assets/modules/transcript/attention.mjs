@@ -52,7 +52,7 @@ export function useScrollToChanges(runningId, notice, { jumpToEnd, stopFollowing
     }
     isInPlace.current = false;
     isMounted.current = true;
-  }, [notice?.op, jumpToEnd]);
+  }, [notice?.version, jumpToEnd]);
   return useCallback(() => {
     isInPlace.current = true;
     stopFollowing();

@@ -10,7 +10,7 @@ const MAX_EDITOR_HEIGHT_PX = 320;
 
 /**
  * @typedef {{id: string, text: string, problem: string|null}} Draft  of the message with that id
- * @typedef {{op: string, type: "edit"|"change", message: string}} EditRequest
+ * @typedef {{request_id: string, type: "edit"|"change", message: string}} EditRequest
  * @typedef {{draft: Draft|null, pending: EditRequest|null, open: Function, type: Function, cancel: Function, ask: Function}} Editing
  * @param {import("../lib/types.mjs").Reply|undefined} reply
  * @param {import("../lib/types.mjs").Act} act
@@ -40,7 +40,7 @@ export function useEditing(reply, act) {
   }, [end]);
   const ask = useCallback((kind, { id, text }) => {
     unsent.current.delete(id);
-    start({ type: kind, message: id, op: act(kind, { message: id, text }, latest.current?.op) });
+    start({ type: kind, message: id, request_id: act(kind, { message: id, text }, latest.current?.request_id) });
     setProblem(null);
   }, [act, start]);
   return useMemo(() => ({ draft, pending, open, type, cancel, ask }), [draft, pending, open, type, cancel, ask]);

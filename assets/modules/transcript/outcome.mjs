@@ -1,5 +1,5 @@
 /** Banners under the last message: how the answer ended, and the last operation. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -12,7 +12,7 @@ const REPEATING_TEXT = _("Another try runs nodes of the graph again: what they d
  * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, isGraph?: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
  */
 export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
-  const operation = useRef(createOperationId()); // a double click is one request
+  const operation = useRef(createRequestId()); // a double click is one request
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
@@ -56,8 +56,8 @@ function describeStop(run, isCut) {
 
 /** The last operation, if it removed messages, with its undo. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
 export function NoticeBanner({ notice, act }) {
-  const operation = useRef(createOperationId()); // a double click is one request
-  const keeping = useRef(createOperationId());
+  const operation = useRef(createRequestId()); // a double click is one request
+  const keeping = useRef(createRequestId());
   return h(
     "div",
     { className: "notice", role: "status" },

@@ -1,5 +1,5 @@
 /** How far a rerun is: the questions that are asked again, and the comparison with the answers before. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { comparePlace } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _, ngettext } from "../lib/words.mjs";
@@ -8,10 +8,10 @@ const { createElement: h, useRef } = window.React;
 
 /** @param {{rerun: import("../lib/types.mjs").RerunView, act: Function}} props */
 export function RerunBanner({ rerun, act }) {
-  const operation = useRef({ run: "", op: "" }); // a double click is one request
+  const operation = useRef({ run: "", request_id: "" }); // a double click is one request
   const goOn = () => {
-    if (operation.current.run !== rerun.run) operation.current = { run: rerun.run, op: createOperationId() };
-    act("continue-rerun", {}, operation.current.op);
+    if (operation.current.run !== rerun.run) operation.current = { run: rerun.run, request_id: createRequestId() };
+    act("continue-rerun", {}, operation.current.request_id);
   };
   const button = (label, onClick) => h("button", { type: "button", className: "quiet-button", onClick }, label);
   return h(

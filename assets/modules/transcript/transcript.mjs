@@ -166,7 +166,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
       data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),
-      h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.op, notice, act }), removed, act }),
+      h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.version, notice, act }), removed, act }),
     ),
   );
 }

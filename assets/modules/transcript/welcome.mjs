@@ -1,5 +1,5 @@
 /** The greeting and the suggestions of a new conversation. */
-import { createOperationId } from "../lib/actions.mjs";
+import { createRequestId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -10,7 +10,7 @@ const MISSING = [_("This conversation is not here."), _("It may have been erased
 
 /** @param {{suggestions: string[], isMissing?: boolean, onSuggest: (text: string, operation: string) => void}} props */
 export function Welcome({ suggestions, isMissing = false, onSuggest }) {
-  const operation = useRef(createOperationId()); // a double click is one request
+  const operation = useRef(createRequestId()); // a double click is one request
   const [heading, text] = isMissing ? MISSING : GREETING;
   return h(
     "div",

@@ -3,7 +3,10 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
-    "0025": [f"ALTER TABLE {name} DROP COLUMN error_sentence" for name in ("run", "candidate")],
+    "0025": [
+        *(f"ALTER TABLE {name} DROP COLUMN error_sentence" for name in ("run", "candidate")),
+        "ALTER TABLE operation RENAME COLUMN request_id TO request",
+    ],
     "0023": [
         "DROP TABLE thread_member",
         *(f"ALTER TABLE {name} DROP COLUMN person" for name in ("operation", "message", "run")),

@@ -19,7 +19,7 @@ FILES = {"chart.png": png(), "notes.txt": b"the plan"}
 
 async def send(browser: httpx.AsyncClient, named: object, *, text: str = "Look", thread: str | None = None) -> JSON:
     """The composer's reply to a message with these files."""
-    action = {"type": "send", "op": REQUEST, "n": 1, "text": text, "files": named}
+    action = {"type": "send", "request_id": REQUEST, "n": 1, "text": text, "files": named}
     answer = await post_action(browser, "composer-panel", action, f"/t/{thread}" if thread else "/")
     reply: JSON = answer.json()["composer-panel"]["reply"]
     return reply
@@ -92,7 +92,7 @@ def test_a_message_whose_upload_is_gone_is_not_sent_and_says_so(tmp_path: Path, 
     async def story(app: App, browser: httpx.AsyncClient) -> None:
         named = [*await upload_files(browser), {"name": "more.txt", "id": "unknown"}]
         said = "more.txt was not kept on the server: send the message again."
-        assert await send(browser, named) == {"op": REQUEST, "ok": False, "text": said}
+        assert await send(browser, named) == {"request_id": REQUEST, "ok": False, "text": said}
         assert read_sent(app.services.store) == []
         monkeypatch.setattr(uploads, "MAX_KEPT_SECONDS", 0.0)
         named = await upload_files(browser)
@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_attached_is_refused_and_not_kept(tmp_path: Path) 
 )
 def test_files_that_no_page_names_are_a_bad_request(tmp_path: Path, named: object) -> None:
     async def story(app: App, browser: httpx.AsyncClient) -> None:
-        action = {"type": "send", "op": REQUEST, "text": "Look", "files": named}
+        action = {"type": "send", "request_id": REQUEST, "text": "Look", "files": named}
         answer = await post_action(browser, "composer-panel", action)
         assert (answer.status_code, answer.text) == (400, "files")
 

@@ -59,7 +59,7 @@ def test_several_are_archived_or_deleted_with_one_undo() -> None:
         made = fill(services, 3)
         gone = services.store.create_thread().id
         services.store.delete_thread(gone)
-        fields = {"type": "archive", "op": "a", "threads": [*made, gone], "archived": True}
+        fields = {"type": "archive", "request_id": "a", "threads": [*made, gone], "archived": True}
         answer = await threads.ACTIONS["threads"]["archive"](services, Action.parse(fields, None))
         assert answer.update is not None
         notice = answer.update["toast"]
@@ -78,7 +78,7 @@ def test_several_are_tagged_with_one_undo_and_rows_have_ids_whose_names_come_onc
     async def story(services: Services) -> None:
         made = fill(services, 3)
         services.store.tag_thread(made[0], add=["Work"])
-        fields = {"type": "tag", "op": "a", "threads": made, "add": ["work"], "remove": []}
+        fields = {"type": "tag", "request_id": "a", "threads": made, "add": ["work"], "remove": []}
         answer = await threads.ACTIONS["threads"]["tag"](services, Action.parse(fields, None))
         assert answer.update is not None
         notice = answer.update["toast"]

@@ -58,7 +58,12 @@ def test_a_note_is_added_once_says_its_origin_and_is_undone() -> None:
             ("user", "Which?"),
             ("assistant", "Red, of 12."),
         ]
-        body = {"place": place, "op": "once", "text": "Red it <b>is</b>.", "messages": [offered["messages"][1]["id"]]}
+        body = {
+            "place": place,
+            "request_id": "once",
+            "text": "Red it <b>is</b>.",
+            "messages": [offered["messages"][1]["id"]],
+        }
         replies = [await ask("excerpts", body) for _ in range(2)]
         assert replies[0].json() == replies[1].json()
         path = store.list_messages(thread_id)
@@ -83,7 +88,7 @@ def test_a_note_is_added_once_says_its_origin_and_is_undone() -> None:
 def test_an_imported_note_leads_to_its_origin_there() -> None:
     async def story(services: Services, ask: Ask, thread_id: str, place: str) -> None:
         store = services.store
-        assert (await ask("excerpts", {"place": place, "op": "1", "text": "Red."})).status_code == 200
+        assert (await ask("excerpts", {"place": place, "request_id": "1", "text": "Red."})).status_code == 200
         elsewhere = Store(Database.in_memory())
         there = transfer.import_thread(elsewhere, reading.read_document(transfer.export(store, thread_id))).result
         note = elsewhere.list_messages(there)[-1]
@@ -97,7 +102,7 @@ def test_an_imported_note_leads_to_its_origin_there() -> None:
 
 def test_it_is_refused_while_an_answer_is_written_or_a_call_waits() -> None:
     async def story(services: Services, ask: Ask, thread_id: str, place: str) -> None:
-        runs, body = services.runs, {"place": place, "op": "1", "text": "Red."}
+        runs, body = services.runs, {"place": place, "request_id": "1", "text": "Red."}
         run = runs.begin_run(thread_id, new("c")[0])
         refused = await ask("excerpts", body)
         assert (refused.status_code, "answer" in refused.text) == (400, True)

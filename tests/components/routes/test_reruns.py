@@ -18,7 +18,7 @@ from components.views.rerun_view import describe_rerun
 from tests.checkpoints.conversations import new, talked
 from tests.components.parts import open_services
 
-CHOICE = {"place": "", "op": "once", "first": "", "model": "", "instructions": "Be brief."}
+CHOICE = {"place": "", "request_id": "once", "first": "", "model": "", "instructions": "Be brief."}
 Ask = Callable[..., Awaitable[httpx.Response]]
 
 
@@ -57,7 +57,7 @@ def test_the_questions_are_offered_without_notes() -> None:
 def test_a_beginning_is_checked_and_happens_once() -> None:
     async def story(services: Services, thread_id: str, ask: Ask) -> None:
         assert (await ask({**CHOICE, "first": 1})).status_code == 400
-        assert (await ask({key: value for key, value in CHOICE.items() if key != "op"})).status_code == 400
+        assert (await ask({key: value for key, value in CHOICE.items() if key != "request_id"})).status_code == 400
         unknown = await ask({**CHOICE, "first": "none"})
         assert (unknown.status_code, unknown.text) == (400, "There is no question to ask again.")
         first = services.store.list_messages(thread_id)[2].id
