@@ -34,7 +34,7 @@ from server import garbage
 from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
-from server.session_door import SessionDoor
+from server.session.session_door import SessionDoor
 from server.terminal import configure_log, escape_controls
 from server.working import answer_beside, run_until_signal
 from startup import agent_factory, door_factory, factory

@@ -21,7 +21,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent.models.parameters import MAX_ANSWER_TOKENS, MAX_TEMPERATURE, MAX_TOP_P
-from checkpoints.limits import MAX_EXTRA_BODY_CHARS
+from checkpoints.values.limits import MAX_EXTRA_BODY_CHARS
 from setting_types import (
     GRAPH_PATH,
     GRAPH_RULE,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from checkpoints import MAIN, Message, NewMessage
-from checkpoints.limits import to_number
+from checkpoints.values.limits import to_number
 
 MoveKind = Literal["goto", "rewind"]
 MOVE_KEY = "time_travel"

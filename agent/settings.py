@@ -14,9 +14,10 @@ from agent.context.window import MAX_TOKENS_FIELDS
 from agent.models.errors import ModelConfigurationError
 from agent.models.parameters import DEFAULT_PARAMETERS, InvalidParameterError, ModelParameters, parse_parameters
 from agent.time_travel.policy import POLICIES, Policy
-from checkpoints import StateError, Thread, serde
-from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
-from checkpoints.sentence import sentence
+from checkpoints import StateError, Thread
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
+from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -29,7 +29,7 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.calculator import calculator
 from agent.tools.read_file import make_read_file_tool
 from checkpoints import Caller, Database, Message, Runs, RunState, Store, pluralize
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 
 ReadLine = Callable[[], str | None]  # a line; None at the end
 WriteLine = Callable[[str], None]

@@ -20,7 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from benchmarks import conversation
 from checkpoints.interchange import waymark
-from checkpoints.limits import (
+from checkpoints.values.limits import (
     MAX_ALTERNATIVES,
     MAX_BRANCHES_AND_CHECKPOINTS,
     MAX_CALLS,

@@ -9,7 +9,8 @@ from langchain_core.messages import BaseMessage
 from benchmarks.databases import KINDS, Kind, Place
 from benchmarks.deepcopy_manager import DeepCopyManager
 from benchmarks.langgraph_manager import LangGraphManager
-from checkpoints import NewMessage, Store, serde
+from checkpoints import NewMessage, Store
+from checkpoints.values import serde
 
 PAGE = 50  # messages that the page reads when a conversation is opened
 

@@ -9,8 +9,9 @@ from benchmarks import conversation
 from benchmarks.contestants import PAGE
 from benchmarks.databases import KINDS, Fresh, Kind, Place
 from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
-from checkpoints import Database, NewMessage, Runs, RunState, Store, serde
+from checkpoints import Database, NewMessage, Runs, RunState, Store
 from checkpoints.storage import schema
+from checkpoints.values import serde
 
 BAR_FLAT = 1.5  # times
 BAR_CROWD = 2.0  # times

@@ -11,7 +11,8 @@ from playwright.sync_api import Browser, CDPSession, Page, StorageState
 from benchmarks.browser import open_page, read_main_thread_milliseconds
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.server import WaymarkServer
-from checkpoints import Database, NewMessage, Store, serde
+from checkpoints import Database, NewMessage, Store
+from checkpoints.values import serde
 
 CHECKPOINTS, BRANCHES = 1_000, 200
 PER_BRANCH = CHECKPOINTS // BRANCHES

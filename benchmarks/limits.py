@@ -19,8 +19,9 @@ from langchain_core.messages import HumanMessage
 from benchmarks import burdens
 from benchmarks.databases import KINDS, Place, places
 from benchmarks.measuring import Bar, Report, Section
-from checkpoints import Database, InvalidDocumentError, limits
+from checkpoints import Database, InvalidDocumentError
 from checkpoints.interchange import reading, transfer
+from checkpoints.values import limits
 from tests.checkpoints import shapes
 from tests.doors import talking
 

@@ -23,8 +23,10 @@ from benchmarks.contestants import PAGE
 from benchmarks.conversation import WORDS, prose
 from benchmarks.databases import KINDS, Place, places
 from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
-from checkpoints import Database, NewMessage, Store, act_for, serde
-from checkpoints.storage import schema, search_index
+from checkpoints import Database, NewMessage, Store, act_for
+from checkpoints.rows import search_index
+from checkpoints.storage import schema
+from checkpoints.values import serde
 
 PEOPLE, QUICK_PEOPLE = 1_000, 30
 CONVERSATIONS = 100  # of a person

@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from benchmarks.databases import KINDS, Fresh, Kind, Place, places
 from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
-from checkpoints import Database, NewMessage, Store, serde
-from checkpoints.storage import search_index
+from checkpoints import Database, NewMessage, Store
+from checkpoints.rows import search_index
+from checkpoints.values import serde
 
 MESSAGES, QUICK_MESSAGES = 1_000_000, 20_000
 SAMPLE = 5_000  # messages, written with and without the index

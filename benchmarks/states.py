@@ -14,7 +14,8 @@ from benchmarks.databases import Place, settled_bytes
 from benchmarks.deepcopy_manager import DeepCopyManager
 from benchmarks.langgraph_manager import LangGraphManager
 from benchmarks.measuring import Bar, Report, Samples, Section, milliseconds
-from checkpoints import CheckpointManager, Database, NewMessage, Runs, RunState, Store, serde
+from checkpoints import CheckpointManager, Database, NewMessage, Runs, RunState, Store
+from checkpoints.values import serde
 
 LARGE = 10_000  # messages
 MANY = 1_000  # checkpoints

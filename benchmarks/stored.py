@@ -7,7 +7,8 @@ from pathlib import Path
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from benchmarks import conversation
-from checkpoints import Database, NewMessage, Store, serde
+from checkpoints import Database, NewMessage, Store
+from checkpoints.values import serde
 
 CHECKPOINT_EVERY = {10: 1, 1_000: 10, 10_000: 1_000}  # messages, by the length of the conversation
 

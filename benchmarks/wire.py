@@ -15,7 +15,7 @@ from pathlib import Path
 from agent.events import Event, RunStarted, TextDelta
 from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
 from agent.run.live_runs import LiveRun
-from agent.run.postgresql_wire import PostgresqlWire
+from agent.wire.postgresql_wire import PostgresqlWire
 from benchmarks.databases import Place, places
 from benchmarks.measuring import Bar, Report, Samples, Section
 from benchmarks.streams import RATE, Process

@@ -5,7 +5,23 @@ The package works without the rest of Waymark: `CheckpointManager()` keeps every
 
 from .changes.append import HEAD
 from .changes.run_changes import make_partial_messages
-from .errors import (
+from .manager import CheckpointManager
+from .rows.run_rows import RunEnd
+from .run_ends import CandidateEnd
+from .runs import Runs
+from .storage.database import Database
+from .storage.ownership import (
+    EVERYBODY,
+    LOCAL_OWNER,
+    NOBODY,
+    UnownedStatementError,
+    act_for,
+    get_acting_owner,
+    make_context,
+    require_writer,
+)
+from .store import Store, new_id
+from .values.errors import (
     BranchNotFoundError,
     CheckpointNotFoundError,
     ConflictError,
@@ -28,8 +44,7 @@ from .errors import (
     ThreadNotFoundError,
     UnfitMessageError,
 )
-from .manager import CheckpointManager
-from .model import (
+from .values.model import (
     MAIN,
     UNTITLED,
     Actor,
@@ -44,25 +59,10 @@ from .model import (
     State,
     Thread,
 )
-from .operation import Caller, Operation, OperationKind, Receipt
-from .operation_detail import LONG_SETTINGS, OperationDetail
-from .run import Candidate, CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
-from .run_ends import CandidateEnd
-from .runs import Runs
-from .storage.database import Database
-from .storage.ownership import (
-    EVERYBODY,
-    LOCAL_OWNER,
-    NOBODY,
-    UnownedStatementError,
-    act_for,
-    get_acting_owner,
-    make_context,
-    require_writer,
-)
-from .storage.run_rows import RunEnd
-from .store import Store, new_id
-from .text import pluralize
+from .values.operation import Caller, Operation, OperationKind, Receipt
+from .values.operation_detail import LONG_SETTINGS, OperationDetail
+from .values.run import Candidate, CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
+from .values.text import pluralize
 
 __all__ = [
     "EVERYBODY",

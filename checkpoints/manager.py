@@ -7,21 +7,15 @@ from itertools import takewhile
 
 from langchain_core.messages import BaseMessage
 
-from . import serde
-from .errors import (
-    CheckpointNotFoundError,
-    ConflictError,
-    NothingToSaveError,
-    RunActiveError,
-    TooManyValuesError,
-)
 from .interchange import reading, transfer
-from .limits import MAX_SAVED_VALUES, has_more_values
-from .model import Checkpoint, Json, NewMessage, State
-from .operation import Caller
-from .sentence import sentence
 from .storage.database import Database
 from .store import Store
+from .values import serde
+from .values.errors import CheckpointNotFoundError, ConflictError, NothingToSaveError, RunActiveError, TooManyValuesError
+from .values.limits import MAX_SAVED_VALUES, has_more_values
+from .values.model import Checkpoint, Json, NewMessage, State
+from .values.operation import Caller
+from .values.sentence import sentence
 
 
 class CheckpointManager:

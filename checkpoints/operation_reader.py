@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from .changes import undo
-from .operation import USER, Operation, OperationKind
-from .storage import operation_rows, schema
+from .rows import operation_rows
+from .storage import schema
 from .storage.database import Database
 from .storage.ownership import sees_thread
+from .values.operation import USER, Operation, OperationKind
 
 _USER_TURN_KINDS = (OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE)
 

@@ -10,11 +10,12 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from .errors import StateError
-from .sentence import sentence
-from .storage import postgresql, usage_rows
+from .rows import usage_rows
+from .rows.thread_rows import from_time
+from .storage import postgresql
 from .storage.database import Database
-from .storage.thread_rows import from_time
+from .values.errors import StateError
+from .values.sentence import sentence
 
 NOTICE_SHARE = 0.8  # of a limit, from which on the page says so
 MEGABYTE = 1_000_000

@@ -6,31 +6,16 @@ from itertools import chain
 
 import sqlalchemy as sa
 
-from . import history
 from .changes import branches
-from .history import Place
-from .model import (
-    Branch,
-    Checkpoint,
-    CheckpointPortion,
-    Difference,
-    Message,
-    MessageSize,
-    Node,
-    Removal,
-    Thread,
-)
-from .operation import USER
 from .operation_reader import OperationReader
-from .progress import Report, ignore_progress
+from .rows import checkpoint_rows, file_rows, message_rows, thread_rows
 from .search_reader import SearchReader
-from .storage import (
-    checkpoint_rows,
-    file_rows,
-    message_rows,
-    thread_rows,
-)
 from .thread_reader import ThreadReader
+from .values import history
+from .values.history import Place
+from .values.model import Branch, Checkpoint, CheckpointPortion, Difference, Message, MessageSize, Node, Removal, Thread
+from .values.operation import USER
+from .values.progress import Report, ignore_progress
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
 _PORTION = 100  # messages of one read

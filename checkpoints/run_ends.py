@@ -10,16 +10,17 @@ from .changes.append import HEAD, make_append
 from .changes.candidates import switch_to_candidate
 from .changes.run_changes import make_partial_messages
 from .changes.transaction import Transaction
-from .errors import ConflictError, RunTakenError
-from .model import NewMessage
-from .operation import Caller, OperationKind, Receipt
-from .reasoning import Reasoning
-from .run import Candidate, Draft, Run, RunState
+from .rows import candidate_rows, run_rows, thread_rows
+from .rows.run_rows import RunEnd
 from .run_reader import RunReader
-from .storage import candidate_rows, run_rows, schema, thread_rows
+from .storage import schema
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
-from .storage.run_rows import RunEnd
+from .values.errors import ConflictError, RunTakenError
+from .values.model import NewMessage
+from .values.operation import Caller, OperationKind, Receipt
+from .values.reasoning import Reasoning
+from .values.run import Candidate, Draft, Run, RunState
 
 _run_table = schema.run
 _dismiss = sa.update(_run_table).values(dismissed=True)
@@ -83,7 +84,7 @@ class RunEnds(RunReader):
         """Return the conditions of a running run that this process may end."""
         if self.worker_id is None:
             return []
-        from .storage.worker_rows import is_orphan  # noqa: PLC0415  (for several processes)
+        from .rows.worker_rows import is_orphan  # noqa: PLC0415  (for several processes)
 
         return [is_orphan(self.worker_id, only_own=only_own)]
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .model import NewMessage
-from .run import Candidate, Draft, Handover, Run, RunState
+from .rows import candidate_rows, run_rows, thread_rows
 from .run_ends import CandidateEnd, RunEnds, make_draft_messages
-from .storage import candidate_rows, run_rows, schema, thread_rows
+from .storage import schema
 from .storage.database import retry_contended
+from .values.model import NewMessage
+from .values.run import Candidate, Draft, Handover, Run, RunState
 
 
 class RunHandovers(RunEnds):
@@ -83,7 +84,7 @@ class RunHandovers(RunEnds):
 
     def _is_free(self, connection: sa.Connection, run: Run) -> bool:
         """Return whether no live process drives a run."""
-        from .storage.worker_rows import is_free  # noqa: PLC0415  (for several processes)
+        from .rows.worker_rows import is_free  # noqa: PLC0415  (for several processes)
 
         own = (schema.run.c.thread_id == run.thread_id, schema.run.c.id == run.id)
         query = sa.select(schema.run.c.id).where(*own, is_free)

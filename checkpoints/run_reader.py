@@ -2,13 +2,14 @@
 
 import sqlalchemy as sa
 
-from . import files, serde
 from .changes import titles
-from .files import File
-from .operation import Operation
-from .run import Candidate, Rerun, RerunStep, Run, RunState
-from .storage import candidate_rows, file_rows, message_rows, operation_rows, rerun_rows, run_rows, schema, thread_rows
+from .rows import candidate_rows, file_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows
+from .storage import schema
 from .store import Store
+from .values import files, serde
+from .values.files import File
+from .values.operation import Operation
+from .values.run import Candidate, Rerun, RerunStep, Run, RunState
 
 
 class RunReader:

@@ -14,16 +14,16 @@ from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
 from .changes.transaction import Transaction
-from .errors import NothingToRetryError
-from .model import Message, NewMessage
-from .names import clean_name
-from .operation import USER, Caller, OperationKind, Receipt
-from .operation_detail import OperationDetail
-from .run import CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
+from .rows import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows, usage_rows
 from .run_handovers import RunHandovers
-from .storage import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows, usage_rows
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
+from .values.errors import NothingToRetryError
+from .values.model import Message, NewMessage
+from .values.names import clean_name
+from .values.operation import USER, Caller, OperationKind, Receipt
+from .values.operation_detail import OperationDetail
+from .values.run import CandidateKey, Draft, Handover, Rerun, RerunStep, Run, RunState
 
 
 class Runs(RunHandovers):

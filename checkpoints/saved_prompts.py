@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from . import serde
-from .errors import InvalidPromptError, PromptNotFoundError
-from .limits import MAX_LABEL_CHARS, MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
-from .names import clean_name
-from .sentence import sentence
+from .rows.thread_rows import from_time
 from .storage import schema
 from .storage.database import retry_contended
-from .storage.thread_rows import from_time
 from .store import Store
+from .values import serde
+from .values.errors import InvalidPromptError, PromptNotFoundError
+from .values.limits import MAX_LABEL_CHARS, MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
+from .values.names import clean_name
+from .values.sentence import sentence
 
 _prompt = schema.saved_prompt.c
 

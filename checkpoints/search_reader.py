@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from .limits import MAX_SEARCH_HITS
-from .model import Message
+from .rows import message_places, path_search, search_hits
 from .search.query import parse_query
 from .search.result import MessagePlace, NoteText, PathHits, SearchResult
-from .storage import message_places, path_search, search_hits
 from .storage.database import Database
+from .values.limits import MAX_SEARCH_HITS
+from .values.model import Message
 
 
 class SearchReader:

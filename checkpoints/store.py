@@ -16,15 +16,16 @@ from .changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller, check_repeated_request
 from .changes.transaction import ChangeBody, Transaction
-from .model import UNTITLED, Json, NewId, NewMessage, Thread
-from .names import clean_name
-from .operation import USER, Caller, Operation, OperationKind, Receipt
-from .operation_detail import OperationDetail
 from .person_limits import PersonMeter
 from .reader import Reader
-from .storage import operation_rows, schema, search_index, thread_lists, thread_rows
+from .rows import operation_rows, search_index, thread_lists, thread_rows
+from .storage import schema
 from .storage.database import Database, retry_contended
 from .storage.ownership import EVERYBODY, act_for, get_acting_owner, sees_thread
+from .values.model import UNTITLED, Json, NewId, NewMessage, Thread
+from .values.names import clean_name
+from .values.operation import USER, Caller, Operation, OperationKind, Receipt
+from .values.operation_detail import OperationDetail
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
 

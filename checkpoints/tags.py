@@ -4,12 +4,12 @@ A name belongs to no conversation. To rename a tag, or to remove it everywhere, 
 version or another place in the list. The opposite call is the undo.
 """
 
-from .errors import InvalidTagError
-from .sentence import sentence
-from .storage import tag_rows
+from .rows import tag_rows
 from .storage.database import retry_contended
 from .store import Store
-from .tag import Tag, clean_tag
+from .values.errors import InvalidTagError
+from .values.sentence import sentence
+from .values.tag import Tag, clean_tag
 
 
 class Tags:

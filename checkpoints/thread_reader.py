@@ -5,14 +5,15 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from .errors import ReadOnlyError
-from .model import ListPlace, Thread, ThreadRole
+from .rows import member_rows, state_rows, thread_lists, thread_rows
 from .search.query import split_tags
-from .storage import member_rows, schema, state_rows, thread_lists, thread_rows
+from .storage import schema
 from .storage.access import exempt_query
 from .storage.database import Database
 from .storage.ownership import find_role, limit_to_owner
 from .storage.row_security import pass_policies
+from .values.errors import ReadOnlyError
+from .values.model import ListPlace, Thread, ThreadRole
 
 
 class ThreadReader:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from . import history
 from .changes import branches
-from .errors import MessageNotFoundError
-from .model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
-from .operation import Operation, OperationKind
 from .reader import Reader
-from .storage import schema, thread_rows, tree_rows
+from .rows import thread_rows, tree_rows
+from .storage import schema
+from .values import history
+from .values.errors import MessageNotFoundError
+from .values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
+from .values.operation import Operation, OperationKind
 
 MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
 

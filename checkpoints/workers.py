@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from .run import RunState
-from .storage import postgresql, schema, worker_rows
+from .rows import worker_rows
+from .rows.worker_rows import DEAD_SECONDS, STALE_SECONDS, DrivenRun
+from .storage import postgresql, schema
 from .storage.driver_errors import translate_errors
-from .storage.worker_rows import DEAD_SECONDS, STALE_SECONDS, DrivenRun
 from .store import Store
+from .values.run import RunState
 
 MAX_WAITING_RUNS = 1_000
 _run = schema.run.c

@@ -4,7 +4,7 @@ import secrets
 from contextlib import closing
 
 from checkpoints import Store
-from checkpoints.audit_entry import THE_COMMAND_LINE
+from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from commands.arguments import Arguments
 from commands.output import EXIT_OK, print_line, print_refusal
 from config import Settings
@@ -15,7 +15,7 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
     """Print a link for a new person, or for a new password. It works beside a server."""
     if settings.auth != "password":
         return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
-    from checkpoints.accounts import Accounts, InvalidAccountError, Role  # noqa: PLC0415
+    from checkpoints.people.accounts import Accounts, InvalidAccountError, Role  # noqa: PLC0415
     from checkpoints.storage.beside import open_beside  # noqa: PLC0415
 
     token = secrets.token_urlsafe(32)
@@ -33,7 +33,7 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
 
 def readmit_person(arguments: Arguments, settings: Settings) -> int:
     """Let somebody who was erased sign in at the provider again. It works beside a server."""
-    from checkpoints.identities import Identities  # noqa: PLC0415
+    from checkpoints.people.identities import Identities  # noqa: PLC0415
     from checkpoints.storage.beside import open_beside  # noqa: PLC0415
 
     with closing(open_beside(settings.connection_url)) as database:

@@ -15,8 +15,8 @@ from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_DOCUMENT_BYTES
-from checkpoints.progress import Progress, Report, report_within
+from checkpoints.values.limits import MAX_DOCUMENT_BYTES
+from checkpoints.values.progress import Progress, Report, report_within
 from commands.arguments import ENDINGS, Arguments
 from commands.output import EXIT_OK, CommandRefusedError, print_line, print_refusal
 from config import Settings
@@ -76,7 +76,7 @@ def _render_export(store: Store, thread_id: str, arguments: Arguments, report: R
     if arguments.format == "waymark":
         return transfer.write_export(store, thread_id, options)
     if arguments.format == "html":
-        from components.html_export import export_html  # noqa: PLC0415  (the page, which no other command needs)
+        from components.transfers.html_export import export_html  # noqa: PLC0415  (the page, which no other command needs)
 
         return Export(export_html(store, thread_id, options))
     write = text_exports.export_markdown if arguments.format == "markdown" else text_exports.export_jsonl

@@ -10,14 +10,14 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict
 
 from checkpoints import Database, Runs, Store, pluralize
-from checkpoints.audit_entry import THE_COMMAND_LINE
-from checkpoints.audit_log import AuditLog
-from checkpoints.storage.audit_rows import Client, note_client
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.people.usage import read_usage_of_all
+from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure, reindexing, verification
 from checkpoints.upkeep.backup import write_backup
 from checkpoints.upkeep.erase_plan import ErasePlan
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
-from checkpoints.usage import read_usage_of_all
+from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from commands.arguments import Arguments
 from commands.output import EXIT_DAMAGED, EXIT_OK, CommandRefusedError, print_line
 from components.views.usage_table import describe_usage

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from agent.run.candidates import MAX_MODELS
 from checkpoints import Caller, StateError
-from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
+from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, check_shape

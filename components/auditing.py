@@ -7,9 +7,9 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import LOCAL_OWNER, StateError
-from checkpoints.audit_entry import AuditKind
-from checkpoints.audit_log import AuditLog
-from checkpoints.storage.audit_rows import Client, note_client
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.rows.audit_rows import Client, note_client
+from checkpoints.values.audit_entry import AuditKind
 from components.services import Services
 
 _log = logging.getLogger("waymark.audit")

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import first_html, page_requests, page_state, turns
+from components import first_html, page_requests, page_state
 from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
 from components.broadcasts import Frame
 from components.panel import Panel
@@ -42,6 +42,7 @@ from components.replies import to_json, to_plain
 from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
+from components.streams import turns
 from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item
 from words import N_, SOURCE_LANGUAGE, _, get_language
 

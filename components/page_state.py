@@ -17,8 +17,8 @@ from dash.development.base_component import Component
 from dash.exceptions import PreventUpdate
 from typing_extensions import TypedDict
 
-from checkpoints import serde
-from checkpoints.limits import MAX_MESSAGE_CHARS
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from components.shapes import Count
 from words import say
 

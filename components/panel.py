@@ -10,7 +10,7 @@ from dash.development.base_component import Component
 from components.actions import Handlers
 from components.page_state import PageLocation
 from components.services import Services
-from components.turns import Turn, TurnChanges
+from components.streams.turns import Turn, TurnChanges
 
 
 def _build_nothing() -> list[Component]:

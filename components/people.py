@@ -1,6 +1,6 @@
 """The people of one server: the layer in which each request acts for its person, and names in memory for each of them.
 
-The guard has recognized the person (see server.trusted_proxy, and server.session_door).
+The guard has recognized the person (see server.trusted_proxy, and server.session.session_door).
 """
 
 from contextvars import ContextVar
@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import NOBODY, act_for, get_acting_owner
 
-ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.accounts
+ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.people.accounts
 _acting_role: ContextVar[str | None] = ContextVar("acting_role", default=None)
 
 

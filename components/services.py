@@ -18,22 +18,22 @@ from agent.settings import ModelCatalog
 from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, StateError, Store
-from checkpoints.audit_log import DEFAULT_AUDIT_DAYS
+from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
 from components import page_state
 from components.broadcasts import Broadcasts
-from components.long_requests import LongRequests
 from components.model_connector import ModelConnector
 from components.people import name_for_owner
-from components.redacted_exports import RedactedExports
-from components.rendering import Renderer
 from components.search_indexing import SearchIndexing
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
-from components.uploads import Uploads
+from components.transfers.long_requests import LongRequests
+from components.transfers.uploads import Uploads
+from components.workers.redacted_exports import RedactedExports
+from components.workers.rendering import Renderer
 from words import N_, _
 
 if TYPE_CHECKING:
-    from agent.run.postgresql_wire import PostgresqlWire
+    from agent.wire.postgresql_wire import PostgresqlWire
 
 DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from checkpoints.limits import MAX_TOKENS
+from checkpoints.values.limits import MAX_TOKENS
 
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 _UNUSED_NAMES = ("_", "__")  # of parameters

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from functools import partial
 
 from checkpoints.interchange.document_redaction import Redact
-from checkpoints.progress import ignore_progress
-from components.redacted_exports import RedactedExports
+from checkpoints.values.progress import ignore_progress
 from components.shared_reads import SharedReads
+from components.workers.redacted_exports import RedactedExports
 
 MAX_KEPT_BYTES = 32_000_000  # of all pages; one that is larger is made again
 

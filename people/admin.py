@@ -13,16 +13,16 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
 from checkpoints import RunActiveError, act_for
-from checkpoints.accounts import MAX_INVITATION_DAYS, Account, InvalidAccountError, Role
-from checkpoints.audit_entry import THE_COMMAND_LINE
-from checkpoints.sentence import sentence
+from checkpoints.people.accounts import MAX_INVITATION_DAYS, Account, InvalidAccountError, Role
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
-from components.long_requests import RequestCancelledError, get_report
+from checkpoints.values.audit_entry import THE_COMMAND_LINE
+from checkpoints.values.sentence import sentence
 from components.services import Services
 from components.shapes import Count, check_shape
+from components.transfers.long_requests import RequestCancelledError, get_report
 from people.door import PasswordDoor, create_token
 from people.forms import read_json
-from server.sessions import Session
+from server.session.sessions import Session
 from words import _, ngettext, say
 
 if TYPE_CHECKING:

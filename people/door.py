@@ -18,7 +18,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from checkpoints import StoreUnavailableError
-from checkpoints.accounts import (
+from checkpoints.people.accounts import (
     THE_SERVER,
     Account,
     Accounts,
@@ -27,7 +27,7 @@ from checkpoints.accounts import (
     clean_person_name,
     fold_person_name,
 )
-from checkpoints.sessions import AccountChangedError
+from checkpoints.people.sessions import AccountChangedError
 from people import tries
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages
@@ -36,8 +36,8 @@ from people.sessions import PersonSessions
 from people.tries import Counter, TryLimits
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.client_address import Network, read_client_address
-from server.session_door import SessionDoor, list_cookie_values
-from server.sessions import Session
+from server.session.session_door import SessionDoor, list_cookie_values
+from server.session.sessions import Session
 from words import N_, _, ngettext, say
 
 JOIN_PATH = "/join"

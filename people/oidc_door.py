@@ -10,9 +10,9 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from checkpoints.accounts import Account, Accounts
-from checkpoints.identities import Admission, ErasedPersonError, Identities
-from checkpoints.sessions import AccountChangedError
+from checkpoints.people.accounts import Account, Accounts
+from checkpoints.people.identities import Admission, ErasedPersonError, Identities
+from checkpoints.people.sessions import AccountChangedError
 from people import tries
 from people.authentication_request import MAX_SECONDS, AuthenticationRequest
 from people.forms import clean_next_path, read_next_path
@@ -25,8 +25,8 @@ from people.tries import Counter, TryLimits
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
 from server.client_address import Network, read_client_address
-from server.session_door import SIGN_IN_PATH, SessionDoor, list_cookie_values
-from server.sessions import Session
+from server.session.session_door import SIGN_IN_PATH, SessionDoor, list_cookie_values
+from server.session.sessions import Session
 from words import _, say
 
 CALLBACK_PATH = f"{SIGN_IN_PATH}/callback"

@@ -10,7 +10,7 @@ from people import admin
 from people.admin import PEOPLE_PATH, People
 from people.forms import clean_next_path, read_form
 from people.oidc_door import CALLBACK_PATH, OidcDoor
-from server.session_door import SIGN_IN_PATH
+from server.session.session_door import SIGN_IN_PATH
 
 SIGNED_OUT = "signed-out"  # of the page that a person opens by signing out
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, CALLBACK_PATH})

@@ -9,8 +9,8 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from checkpoints.accounts import InvalidAccountError
-from checkpoints.sentence import sentence
+from checkpoints.people.accounts import InvalidAccountError
+from checkpoints.values.sentence import sentence
 
 MIN_PASSWORD_CHARS = 12
 MAX_PASSWORD_CHARS = 500

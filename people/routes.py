@@ -9,14 +9,14 @@ from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
 from checkpoints import StoreUnavailableError
-from checkpoints.accounts import InvalidInvitationError
+from checkpoints.people.accounts import InvalidInvitationError
 from components.shapes import check_shape
 from people import admin
 from people.admin import PEOPLE_PATH, People
 from people.door import JOIN_PATH, PasswordDoor
 from people.forms import clean_next_path, read_form, read_json
-from server.session_door import SIGN_IN_PATH
-from server.sign_in import read_token
+from server.session.session_door import SIGN_IN_PATH
+from server.session.sign_in import read_token
 from words import _, say
 
 PASSWORD_PATH = "/api/password"  # noqa: S105  (an address)

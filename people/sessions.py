@@ -14,8 +14,8 @@ from dataclasses import asdict, replace
 from typing import ParamSpec, TypeVar
 
 from checkpoints import Store, StoreUnavailableError
-from checkpoints.sessions import SessionLimits, StoredSession, StoredSessions
-from server.sessions import (
+from checkpoints.people.sessions import SessionLimits, StoredSession, StoredSessions
+from server.session.sessions import (
     MAX_IDLE_SECONDS,
     MAX_SESSION_SECONDS,
     MAX_SESSIONS,
@@ -36,7 +36,7 @@ _log = logging.getLogger("waymark.sessions")
 
 
 class PersonSessions:
-    """The open sessions of people (see `server.sessions.Sessions`)."""
+    """The open sessions of people (see `server.session.sessions.Sessions`)."""
 
     def __init__(self, store: Store, limits: SessionLimits = LIMITS) -> None:
         self._stored = StoredSessions(store, limits)

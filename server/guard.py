@@ -31,8 +31,8 @@ from server.headers import (
 from server.knocks import KnockLog
 from server.request_bodies import has_unknown_length, read_body, replay_body
 from server.request_rate import RequestRate
-from server.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor, accept_protocol
-from server.sessions import SessionsUnavailableError
+from server.session.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor, accept_protocol
+from server.session.sessions import SessionsUnavailableError
 from server.trusted_proxy import TrustedProxy
 from words import _, set_language
 from words.requests import choose_language

@@ -19,7 +19,7 @@ from words import LANGUAGES, SOURCE_LANGUAGE, read_entries
 _ASSETS = Path(__file__).parent.parent / "assets"
 _MODULES = _ASSETS / "modules"
 # The browser's rooms, floor by floor: a module imports only from its own room and from those before it.
-ROOMS = ("lib", "page", "settings", "message", "transcript", "composer", "history", "threads")
+ROOMS = ("lib", "page", "dialogs", "settings", "message", "transcript", "composer", "history", "threads")
 _MEDIA_TYPES = {
     "mjs": "text/javascript",
     "js": "text/javascript",

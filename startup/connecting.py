@@ -14,8 +14,8 @@ from agent.models.catalog import DEMO_SPECS, ConfiguredModels
 from agent.models.connections import MODEL, Connection, ConnectionField, list_connections, try_model
 from agent.models.errors import ModelConfigurationError, describe_model_error
 from agent.models.replaceable import ReplaceableModels
-from checkpoints.limits import MAX_SETTING_CHARS
-from checkpoints.sentence import sentence
+from checkpoints.values.limits import MAX_SETTING_CHARS
+from checkpoints.values.sentence import sentence
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from config import SettingsError, load_settings
 from startup import factory

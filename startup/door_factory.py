@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from starlette.types import Scope
 
 from checkpoints import LOCAL_OWNER
-from checkpoints.audit_entry import AuditKind
-from checkpoints.storage.audit_rows import Client, note_client
+from checkpoints.rows.audit_rows import Client, note_client
+from checkpoints.values.audit_entry import AuditKind
 from components import auditing
 from components.services import Services
 from config import Settings
 from server.client_address import read_client_address
-from server.session_door import SessionDoor
-from server.sign_in import SignIn
+from server.session.session_door import SessionDoor
+from server.session.sign_in import SignIn
 from server.static_files import load_page_files
 from startup import factory
 
@@ -47,8 +47,8 @@ def build_people(settings: Settings, address: str, services: Services) -> "Peopl
 
 
 def _build_password_door(settings: Settings, address: str, services: Services) -> "PasswordDoor":
-    from checkpoints.accounts import Accounts  # noqa: PLC0415
-    from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
+    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.door import PasswordDoor  # noqa: PLC0415
     from people.pages import Pages  # noqa: PLC0415
     from people.passwords import Passwords  # noqa: PLC0415
@@ -71,9 +71,9 @@ def _build_password_door(settings: Settings, address: str, services: Services) -
 
 
 def _build_oidc_door(settings: Settings, address: str, services: Services) -> "OidcDoor":
-    from checkpoints.accounts import Accounts  # noqa: PLC0415
-    from checkpoints.identities import Identities  # noqa: PLC0415
-    from checkpoints.sign_in_counters import SignInCounters  # noqa: PLC0415
+    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.people.identities import Identities  # noqa: PLC0415
+    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.oidc_door import CALLBACK_PATH, OidcDoor  # noqa: PLC0415
     from people.oidc_pages import OidcPages  # noqa: PLC0415
     from people.provider import Client, Provider  # noqa: PLC0415

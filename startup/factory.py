@@ -22,12 +22,12 @@ from agent.tracing.protocol import NO_TRACING, Tracer, TwoTracers
 from checkpoints import LOCAL_OWNER, Database, Runs, Store
 from checkpoints.person_limits import MEGABYTE, PersonLimits
 from config import Settings, SettingsError
-from server.session_door import PAGE_KEY_HEADER
-from server.session_file import SessionFile, load_sessions
+from server.session.session_door import PAGE_KEY_HEADER
+from server.session.session_file import SessionFile, load_sessions
 from server.trusted_proxy import SECRET_HEADER, TrustedProxy
 
 if TYPE_CHECKING:
-    from agent.run.postgresql_wire import PostgresqlWire
+    from agent.wire.postgresql_wire import PostgresqlWire
 
 
 def build_models(settings: Settings, prepare: Callable[[], object] = lambda: None) -> ConfiguredModels:
@@ -76,8 +76,8 @@ def build_wire(store: Store, hub: RunHub, blocking: BlockingPool) -> "Postgresql
     """Return the wire to other processes; None for a database that only one process can serve."""
     if store.database.kind != "postgresql":
         return None
-    from agent.run.followed_rows import FollowedRows  # noqa: PLC0415
-    from agent.run.postgresql_wire import PostgresqlWire  # noqa: PLC0415
+    from agent.wire.followed_rows import FollowedRows  # noqa: PLC0415
+    from agent.wire.postgresql_wire import PostgresqlWire  # noqa: PLC0415
     from checkpoints.storage.notifications import Notifications  # noqa: PLC0415  (psycopg)
 
     return PostgresqlWire(hub, Notifications(store.database.engine), FollowedRows(store, Runs(store), blocking))
@@ -152,7 +152,7 @@ def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | 
     admins, readers = settings.proxy_admin_groups, settings.proxy_reader_groups
     if not admins and not readers:
         return None
-    from checkpoints.accounts import Role  # noqa: PLC0415  (for several people)
+    from checkpoints.people.accounts import Role  # noqa: PLC0415  (for several people)
     from people.provider_claims import GroupRoles  # noqa: PLC0415  (as above)
 
     roles = GroupRoles(frozenset(admins or ()), frozenset(), frozenset(readers or ()))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.run.blocking import BlockingPool
 from checkpoints import Store, StoreUnavailableError
-from components.long_requests import LongRequests
-from components.uploads import MAX_KEPT_BYTES, MAX_KEPT_SECONDS, MAX_KEPT_UPLOADS, Uploads
+from components.transfers.long_requests import LongRequests
+from components.transfers.uploads import MAX_KEPT_BYTES, MAX_KEPT_SECONDS, MAX_KEPT_UPLOADS, Uploads
 from config import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def build_uploads(store: Store, blocking: BlockingPool) -> Uploads:
     """Return the uploads: in memory, or in the database where several processes serve the page."""
     if store.database.kind != "postgresql":
         return Uploads()
-    from checkpoints.kept_uploads import KeptUploads  # noqa: PLC0415
-    from components.shared_uploads import SharedUploads  # noqa: PLC0415
+    from checkpoints.people.kept_uploads import KeptUploads  # noqa: PLC0415
+    from components.transfers.shared_uploads import SharedUploads  # noqa: PLC0415
 
     kept = KeptUploads(store, max_bytes=MAX_KEPT_BYTES, max_count=MAX_KEPT_UPLOADS, max_seconds=MAX_KEPT_SECONDS)
     return SharedUploads(kept, blocking.run)
@@ -51,7 +51,7 @@ def build_long_requests(store: Store, blocking: BlockingPool) -> LongRequests:
     """Return the long requests: in memory, or in the database where several processes serve the page."""
     if store.database.kind != "postgresql":
         return LongRequests()
-    from checkpoints.followed_requests import FollowedRequests  # noqa: PLC0415
-    from components.shared_requests import SharedLongRequests  # noqa: PLC0415
+    from checkpoints.people.followed_requests import FollowedRequests  # noqa: PLC0415
+    from components.transfers.shared_requests import SharedLongRequests  # noqa: PLC0415
 
     return SharedLongRequests(FollowedRequests(store), blocking.run)

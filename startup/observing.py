@@ -13,8 +13,8 @@ from components.services import Services
 from server.metrics import SHORT_BUCKETS, Metrics
 
 if TYPE_CHECKING:
-    from agent.run.postgresql_wire import PostgresqlWire
     from agent.run.worker import RunWorker
+    from agent.wire.postgresql_wire import PostgresqlWire
 
 LONG_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)  # seconds
 

@@ -9,11 +9,10 @@ from dash import Dash
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Scope
 
-from checkpoints.limits import MAX_MESSAGE_CHARS
-from checkpoints.serde import replace_lone_surrogates
+from checkpoints.values.limits import MAX_MESSAGE_CHARS
+from checkpoints.values.serde import replace_lone_surrogates
 from components import page, page_requests
 from components.auditing import ClientLayer
-from components.long_requests import LongRequestLayer
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
@@ -44,16 +43,17 @@ from components.routes import (
     whole_text,
 )
 from components.services import Services
-from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
+from components.transfers.long_requests import LongRequestLayer
+from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
-from server import session_routes
 from server.client_address import Network, read_client_address
 from server.dash_backend import make_backend, remove_dash_variables
 from server.dash_requests import CALLBACK_PATH, PAGE_REQUEST_PREFIXES, CallbackCheck, DashRequests
 from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy, hash_script
 from server.layers import serve_page_at
-from server.session_door import SessionDoor
+from server.session import session_routes
+from server.session.session_door import SessionDoor
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.trusted_proxy import TrustedProxy

@@ -18,8 +18,8 @@ from agent.time_travel.policy import TimeTravelEvent
 from agent.tracing.protocol import Tracer
 from checkpoints import Runs, Store
 from components.model_connector import ModelConnector
-from components.rendering import Renderer
 from components.services import Services
+from components.workers.rendering import Renderer
 from config import Settings
 from startup import agent_factory, factory
 from startup.joining import build_long_requests, build_uploads
@@ -27,7 +27,7 @@ from startup.loading import AgentLoader, DeferredGraph
 
 if TYPE_CHECKING:
     from agent.guests.catalog import GuestCatalog
-    from agent.run.postgresql_wire import PostgresqlWire
+    from agent.wire.postgresql_wire import PostgresqlWire
     from checkpoints.workers import Workers
 
 MAX_POOL_THREADS = 4  # for changes and runs: one writes at a time anyway; see services.Readers for all that only reads

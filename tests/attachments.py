@@ -5,8 +5,9 @@ import zlib
 
 from langchain_core.messages import HumanMessage
 
-from checkpoints import NewMessage, files, serde
-from checkpoints.files import File
+from checkpoints import NewMessage
+from checkpoints.values import files, serde
+from checkpoints.values.files import File
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj<<>>endobj\n%%EOF\n"
 GIF = b"GIF89a\x02\x00\x03\x00" + bytes(7) + b";"

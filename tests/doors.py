@@ -14,13 +14,14 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, CheckpointManager, Database, Run, StateError, files, limits, serde
+from checkpoints import Caller, CheckpointManager, Database, Run, StateError
 from checkpoints.interchange import reading, transfer, waymark
+from checkpoints.values import files, limits, serde
 from components.page import read_panels
 from components.page_state import PageLocation
-from components.rendering import Renderer
 from components.replies import to_json
 from components.services import Services
+from components.workers.rendering import Renderer
 from tests.agent.running import Only, Running, running, tool
 from tests.attachments import png
 from tests.checkpoints import shapes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import limits
+from checkpoints.values import limits
 from tests.checkpoints import shapes
 
 MAX_SEGMENTS = 5_000

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 from langchain_core.messages import HumanMessage
 
-from checkpoints import CandidateEnd, NewMessage, Rerun, RunEnd, Runs, RunState, Store, act_for, files, serde
+from checkpoints import CandidateEnd, NewMessage, Rerun, RunEnd, Runs, RunState, Store, act_for
+from checkpoints.people.shares import NewShare, Shares
 from checkpoints.saved_prompts import SavedPrompts
-from checkpoints.shares import NewShare, Shares
 from checkpoints.tags import Tags
+from checkpoints.values import files, serde
 from tests.checkpoints.conversations import new
 
 UNKNOWN = "0123456789abcdef0123"

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from dash._configs import load_dash_env_vars
 
-from agent.run.compaction import NotCompactedError
+from agent.preparation.compaction import NotCompactedError
 from agent.time_travel.policy import TimeTravelEvent
 from app import App, create_app
 from checkpoints import Caller, NewMessage, StoreInUseError

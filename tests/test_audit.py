@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from checkpoints import Store, act_for
-from checkpoints.accounts import Role
-from checkpoints.audit_entry import AuditKind
-from checkpoints.audit_log import AuditLog
+from checkpoints.people.accounts import Role
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.values.audit_entry import AuditKind
 from tests import test_password
 from tests.test_password import Team, sign_in
 

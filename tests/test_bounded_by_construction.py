@@ -21,10 +21,10 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 
 from agent.context import recent_messages
 from agent.context.window import DEFAULT_WINDOW_TOKENS
-from checkpoints import Database, Message, Run, RunState, StateError, Store, limits, serde
+from checkpoints import Database, Message, Run, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer
-from checkpoints.storage import operation_rows
-from components import rendering
+from checkpoints.rows import operation_rows
+from checkpoints.values import limits, serde
 from components.page import read_panels
 from components.page_state import PageLocation
 from components.replies import to_json
@@ -41,6 +41,7 @@ from components.routes import (
 from components.services import Services
 from components.views import message_window
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIEW_CHARS
+from components.workers import rendering
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
 from tests.doors import DOORS, Conversation, Door, talking, write_objects

@@ -19,20 +19,19 @@ from agent.graph.state import Limits
 from agent.guests import reporter, streaming
 from agent.models import other_bodies, paced_client
 from agent.models.connections import MAX_TRIAL_SECONDS
+from agent.preparation.compaction import MAX_FOCUS_CHARS
 from agent.run import candidates, conclusions, reruns
-from agent.run.compaction import MAX_FOCUS_CHARS
 from agent.subagents import forking
 from agent.time_travel import excerpts
 from agent.time_travel.moves import MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from agent.tracing import langfuse
-from checkpoints import limits, serde
 from checkpoints.interchange import document_redaction, readable, redaction
+from checkpoints.rows import path_search
 from checkpoints.search import snippet
-from checkpoints.storage import path_search
+from checkpoints.values import limits, serde
 from commands.arguments import parse_arguments
-from components import html_export, redacted_exports, redaction_worker, rendering, uploads
 from components.panels import history
 from components.routes import (
     agent_transcript,
@@ -45,9 +44,11 @@ from components.routes import (
     thread_list,
 )
 from components.services import MAX_READ_SECONDS
+from components.transfers import html_export, uploads
 from components.views import channels_view, list_rows, question_cards, shown_text, value_tree, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
+from components.workers import redacted_exports, redaction_worker, rendering
 from config import Settings, load_settings
 from server import dash_requests, guard, handshakes, open_files, protocol, request_rate
 from setting_types import PROVIDER_KEYS

@@ -19,11 +19,12 @@ MAX_COLUMNS = 240  # of the longest lines; new ones stay below 125, as in Python
 MAY_IMPORT: dict[str, set[str]] = {
     "lib": set(),
     "page": {"lib"},
+    "dialogs": {"lib", "page"},
     "settings": {"lib"},
     "message": {"lib"},
-    "transcript": {"lib", "page", "settings", "message"},
-    "composer": {"lib", "page", "settings", "message"},
-    "history": {"lib", "page", "message"},
+    "transcript": {"lib", "page", "dialogs", "settings", "message"},
+    "composer": {"lib", "page", "dialogs", "settings", "message"},
+    "history": {"lib", "page", "dialogs", "message"},
     "threads": {"lib", "page"},
 }
 COMMON = ("_", "ngettext", "icon", "lazy", "showToast", "formatCount", "formatNumber", "loadStyle")

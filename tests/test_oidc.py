@@ -18,7 +18,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import App, create_app
-from checkpoints.accounts import Accounts
+from checkpoints.people.accounts import Accounts
 from checkpoints.upkeep.person_erasure import erase_person
 from commands.arguments import parse_arguments
 from commands.people import readmit_person

@@ -21,19 +21,19 @@ from fastapi import FastAPI
 
 from app import App, create_app
 from checkpoints import Database, Store, StoreUnavailableError, act_for
-from checkpoints.accounts import Accounts, InvalidAccountError, Role
-from checkpoints.progress import Progress
-from checkpoints.sentence import sentence
-from checkpoints.sessions import AccountChangedError, StoredSession, StoredSessions
-from checkpoints.sign_in_counters import SignInCounters
-from components.long_requests import LongRequest
+from checkpoints.people.accounts import Accounts, InvalidAccountError, Role
+from checkpoints.people.sessions import AccountChangedError, StoredSession, StoredSessions
+from checkpoints.people.sign_in_counters import SignInCounters
+from checkpoints.values.progress import Progress
+from checkpoints.values.sentence import sentence
+from components.transfers.long_requests import LongRequest
 from config import Settings
 from people import passwords, tries
 from people.door import PasswordDoor
 from people.sessions import LIMITS
 from people.tries import TryLimits
 from server import request_rate
-from server.sessions import NewSession
+from server.session.sessions import NewSession
 from startup import page_server
 from tests import walk
 from tests.conftest import Clock

@@ -12,8 +12,8 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 
 from checkpoints import EVERYBODY, Database, Store, act_for
-from checkpoints.accounts import Accounts, Role
-from checkpoints.sign_in_counters import SignInCounters
+from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.sign_in_counters import SignInCounters
 from checkpoints.storage import schema
 from commands.arguments import parse_arguments
 from commands.people import print_invitation

@@ -18,7 +18,7 @@ from checkpoints import EVERYBODY, Runs, RunState, act_for
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage import schema
 from checkpoints.tags import Tags
-from components import thread_frames
+from components.streams import thread_frames
 from config import Settings
 from server import request_rate
 from startup import page_server

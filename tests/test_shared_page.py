@@ -15,19 +15,20 @@ import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from app import App, create_app
-from checkpoints import NewMessage, Store, act_for, files, serde
-from checkpoints.audit_entry import AuditKind
-from checkpoints.audit_log import AuditLog
+from checkpoints import NewMessage, Store, act_for
 from checkpoints.interchange.redaction import Redaction
-from checkpoints.shares import NewShare, Shares
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.people.shares import NewShare, Shares
 from checkpoints.storage import schema
+from checkpoints.values import files, serde
+from checkpoints.values.audit_entry import AuditKind
 from components import shared_pages
 from config import Settings
 from server import guard
 from tests import test_people
 from tests.attachments import asking, png
 from tests.checkpoints.conversations import new, talked
-from tests.components.test_html_export import HOSTILE, expect_harmless, write_hostile
+from tests.components.transfers.test_html_export import HOSTILE, expect_harmless, write_hostile
 from tests.people import fill
 from tests.test_people import CLIENT, SECRET, URL, Office
 

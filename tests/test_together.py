@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from checkpoints import EVERYBODY, Caller, RunState, ThreadNotFoundError, act_for
-from checkpoints.members import Members
-from checkpoints.model import ThreadRole
+from checkpoints.people.members import Members
+from checkpoints.values.model import ThreadRole
 from components.broadcasts import Frame
 from components.routes.members import People
 from components.services import Services
-from components.thread_frames import stream_frames
+from components.streams.thread_frames import stream_frames
 from tests import test_people, walk
 from tests.agent.run.wires import until
-from tests.components.test_thread_frames import Screen
+from tests.components.streams.test_thread_frames import Screen
 from tests.people import NOTHING, Things
 from tests.postgres import Postgres
 from tests.test_people import CLIENT, SECRET, URL, Office, ask, begin_long_answer, blur

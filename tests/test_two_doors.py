@@ -12,18 +12,18 @@ import pytest
 
 from app import App, create_app
 from checkpoints import EVERYBODY, act_for
-from checkpoints.accounts import Accounts, Role
-from checkpoints.followed_requests import FollowedRequests
 from checkpoints.interchange import transfer
-from checkpoints.progress import Progress
-from components import shared_requests
-from components.long_requests import HEADER
+from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.followed_requests import FollowedRequests
+from checkpoints.values.progress import Progress
+from components.transfers import shared_requests
+from components.transfers.long_requests import HEADER
 from config import Settings
 from people import passwords
 from tests import walk
 from tests.agent.run.wires import until
 from tests.checkpoints import tables
-from tests.components.test_long_requests import hold_at, write_long
+from tests.components.transfers.test_long_requests import hold_at, write_long
 from tests.page_key import read_page_key
 from tests.test_app import post_callback
 from tests.test_password import CHEAP, GOOD, URL, is_in, sign_in

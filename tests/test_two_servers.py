@@ -16,12 +16,12 @@ from pydantic import SecretStr
 from agent.tools.approval import Decision
 from app import App, create_app
 from checkpoints import Caller, Database, RunState, Store
-from components.thread_frames import stream_frames
+from components.streams.thread_frames import stream_frames
 from config import Settings
 from server.metrics import METRICS_PATH
 from startup.joining import Role
 from tests.agent.run.wires import until
-from tests.components.test_thread_frames import Screen, shown
+from tests.components.streams.test_thread_frames import Screen, shown
 from tests.servers import Worker
 
 pytestmark = pytest.mark.slow

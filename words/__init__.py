@@ -1,7 +1,7 @@
 """The words that people read, in their language. English is the source: a text is its own key in the catalogues beside this.
 
 `_` and `ngettext` translate for the language of the current request; `N_` only marks a text that is translated later. The
-texts of errors come as sentences with their values (checkpoints/sentence.py), and `say` translates those.
+texts of errors come as sentences with their values (checkpoints/values/sentence.py), and `say` translates those.
 """
 
 from collections.abc import Mapping

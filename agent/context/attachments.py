@@ -10,9 +10,9 @@ from typing import Any
 from langchain_core.messages import AnyMessage, BaseMessage, HumanMessage
 
 from agent.context.numbering import NumberStyle, prefix_number
-from checkpoints import files
-from checkpoints.files import FilePart
-from checkpoints.text import fence_verbatim
+from checkpoints.values import files
+from checkpoints.values.files import FilePart
+from checkpoints.values.text import fence_verbatim
 
 FileReader = Callable[[Collection[str]], Mapping[str, bytes]]  # contents by hash, of the undamaged files
 IMAGE_TOKENS = 1_000  # about the count of providers for a photograph of any size

@@ -21,8 +21,8 @@ from agent.context.usage import context_tokens, readable_usage
 from agent.context.window import Window, find_correction, find_start
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message, MessageNotFoundError, Store
-from checkpoints.limits import MAX_READ_VALUES
-from checkpoints.reasoning import REASONING_KEY
+from checkpoints.values.limits import MAX_READ_VALUES
+from checkpoints.values.reasoning import REASONING_KEY
 
 TAIL_MESSAGES = 60
 LAST_MESSAGES = 4  # read first: after a turn and in the next one, the provider has counted its answer

@@ -11,7 +11,8 @@ from dataclasses import replace
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.marks import MemoryCheckpointMark, MoveMark
-from checkpoints import MAIN, Message, serde
+from checkpoints import MAIN, Message
+from checkpoints.values import serde
 
 
 def recall_messages(path: Iterable[Message], agent: str) -> list[Message]:

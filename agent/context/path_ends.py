@@ -12,7 +12,7 @@ from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.context.tokens import estimate_content, read_counted_answer, read_size_note
 from agent.context.usage import readable_usage
 from checkpoints import MAIN, Message, MessageStatus
-from checkpoints.limits import MAX_READ_VALUES, count_values
+from checkpoints.values.limits import MAX_READ_VALUES, count_values
 
 _SENT_TYPES = ("human", "ai", "tool")
 _MISSING_RESULT_TOKENS = estimate_content(UNKNOWN_RESULT_TEXT)

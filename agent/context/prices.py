@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkpoints import Message
-from checkpoints.token_counts import TokenCounts, count_tokens
+from checkpoints.values.token_counts import TokenCounts, count_tokens
 
 TOKENS_PER_PRICE = 1_000_000
 

@@ -11,7 +11,7 @@ from agent.context.path_ends import count_message_values, cut_tokens, cut_values
 from agent.context.request import to_sendable
 from agent.context.tokens import estimate_stored_tokens, estimate_unread_tokens
 from checkpoints import MAIN, Message, Store
-from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.values.limits import MAX_READ_VALUES
 
 FIRST_READ_MESSAGES = 400
 MAX_NEW_MESSAGES = 20  # since an end was kept; with more, it is read again

@@ -17,9 +17,10 @@ from agent.context.numbering import NumberStyle
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
 from agent.fence import Fence
 from agent.message_cache import cache_by_message
-from checkpoints import DamagedMessageError, Message, MessageStatus, files, serde
-from checkpoints.reasoning import REASONING_KEY, Reasoning
-from checkpoints.sentence import sentence
+from checkpoints import DamagedMessageError, Message, MessageStatus
+from checkpoints.values import files, serde
+from checkpoints.values.reasoning import REASONING_KEY, Reasoning
+from checkpoints.values.sentence import sentence
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 # Of a call whose run wrote no result, as when the server was killed. Its start is on no disk, so it may have had an effect.

@@ -12,9 +12,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from agent.context import attachments
 from agent.context.request import SIZE_NOTE_KEY
 from agent.context.usage import context_tokens, readable_usage
-from checkpoints import MAIN, Message, serde
-from checkpoints.limits import to_tokens
-from checkpoints.reasoning import Reasoning
+from checkpoints import MAIN, Message
+from checkpoints.values import serde
+from checkpoints.values.limits import to_tokens
+from checkpoints.values.reasoning import Reasoning
 
 BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
 MESSAGE_TOKENS = 4  # of a message beside its text

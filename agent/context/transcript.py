@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
-from checkpoints import Message, files
-from checkpoints.text import shorten_for_model
+from checkpoints import Message
+from checkpoints.values import files
+from checkpoints.values.text import shorten_for_model
 
 
 def describe_message(stored: Message, max_chars: int, *, show_arguments: bool = True) -> dict[str, object]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata, add_usage
 
-from checkpoints.limits import to_tokens
+from checkpoints.values.limits import to_tokens
 
 
 def readable_usage(reported: Any) -> UsageMetadata | None:

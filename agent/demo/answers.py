@@ -21,7 +21,7 @@ from agent.demo.sums import find_sums
 from agent.demo.texts import ABILITIES, ATTACHED, CODE, DEFAULT, GREETING, LONG, invent_stocks, invent_weather
 from agent.demo.title import write_demo_title
 from agent.demo.verdict import write_demo_verdict
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 
 MAX_DEMO_CALLS = 5
 MAX_REMEMBERED_MESSAGES = 8

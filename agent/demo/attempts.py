@@ -3,7 +3,7 @@
 import json
 import re
 
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 
 MAX_ATTEMPTS = 10
 MAX_ATTEMPT_CHARS = 300  # of an attempt's answer

@@ -4,7 +4,7 @@ import json
 import re
 
 from agent.context.prompts import CONVERSATION, CONVERSATION_END
-from checkpoints.text import find_plain_line
+from checkpoints.values.text import find_plain_line
 
 MAX_TITLE_WORDS = 6
 _OPENING = re.compile(

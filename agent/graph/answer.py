@@ -29,8 +29,8 @@ from agent.models.parameters import list_chosen_fields, list_parameter_fields
 from agent.models.provider_words import read_provider_words
 from agent.models.reasoning import ReasoningReader, identify_source
 from agent.models.think_tags import SplitPiece
-from checkpoints import serde
-from checkpoints.limits import (
+from checkpoints.values import serde
+from checkpoints.values.limits import (
     MAX_ARGUMENT_LEVELS,
     MAX_ARGUMENT_VALUES,
     MAX_CALLS,
@@ -39,7 +39,7 @@ from checkpoints.limits import (
     is_deeper,
     to_label,
 )
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import LanguageModelInput

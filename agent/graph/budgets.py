@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from agent.marks import CallKey
 from checkpoints import MAIN
-from checkpoints.sentence import plural_sentence, sentence
+from checkpoints.values.sentence import plural_sentence, sentence
 
 RUN_OWNER, AGENT_OWNER, BRANCH_OWNER = sentence("The run"), sentence("The agent"), sentence("The branch")
 MAIN_KEY = CallKey(MAIN, "")  # the main agent answers no agent's call

@@ -39,7 +39,7 @@ from agent.settings import ChosenModel
 from agent.tools.approval import find_unanswered_calls
 from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
 from agent.tools.registry import GRAPH_TOOLS
-from checkpoints import files
+from checkpoints.values import files
 
 MAX_SHORT_MESSAGES = 50  # of a request that the event loop builds itself
 MAX_SHORT_CHARS = 4_000  # of each of them

@@ -14,7 +14,7 @@ from agent.time_travel.protocol import TimeTravel
 from agent.tools.approval import Decision
 from agent.tracing.run_trace import RunTrace, make_null_trace
 from checkpoints import MAIN, MessageStatus
-from checkpoints.limits import MAX_ANSWER_CHARS, MAX_RESULT_CHARS
+from checkpoints.values.limits import MAX_ANSWER_CHARS, MAX_RESULT_CHARS
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig

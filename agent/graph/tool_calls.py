@@ -27,9 +27,9 @@ from agent.tools.fork import fork
 from agent.tools.invocation import invoke_tool, run_within
 from agent.tools.names import MOVE_NAMES
 from agent.tools.time_travel import TIME_TRAVEL_TOOLS, list_checkpoints, save_checkpoint
-from checkpoints import serde
-from checkpoints.sentence import plural_sentence
-from checkpoints.text import shorten_for_model
+from checkpoints.values import serde
+from checkpoints.values.sentence import plural_sentence
+from checkpoints.values.text import shorten_for_model
 
 AFTER_MOVE_TEXT = "Not carried out: it was asked for after a move to another place in the same answer."
 SWITCHED_OFF_TEXT = "This is switched off here. Go on without it."

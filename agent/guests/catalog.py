@@ -9,7 +9,7 @@ from agent.guests.opening import GuestGraph, load_guest
 from agent.guests.surroundings import make_store
 from agent.settings import GraphOffer
 from checkpoints import StateError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 
 class GraphUnavailableError(StateError):

@@ -16,8 +16,9 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from agent.guests.message_channel import list_messages
 from agent.marks import CallKey, QuestionMark
 from agent.subagents.delegation import load_last_turn
-from checkpoints import MAIN, NewMessage, Store, serde
-from checkpoints.limits import describe_excess
+from checkpoints import MAIN, NewMessage, Store
+from checkpoints.values import serde
+from checkpoints.values.limits import describe_excess
 
 MAX_NEW_MESSAGES = 50  # of one state; what is beyond them is in the states alone
 MAX_NAME_CHARS = 60

@@ -16,17 +16,17 @@ from agent.guests.run_saver import RunSaver
 from agent.guests.savers import Savers
 from agent.guests.states import StateRecorder
 from agent.guests.travel import GuestTravel, MoveStep, list_open_calls, read_move_call
+from agent.preparation.graph_inputs import InputForm
+from agent.preparation.preparation import PreparedRun
+from agent.preparation.questions import GraphQuestion
 from agent.run.blocking import BlockingPool
-from agent.run.graph_inputs import InputForm
 from agent.run.hub import RunHub
-from agent.run.preparation import PreparedRun
-from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.settings import GraphOffer
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.tools.approval import AwaitingDecision, Decision
 from checkpoints import Runs, Store
-from checkpoints.limits import MAX_ANSWER_CHARS
+from checkpoints.values.limits import MAX_ANSWER_CHARS
 
 
 @dataclass(frozen=True, slots=True)

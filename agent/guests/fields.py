@@ -9,7 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from agent.guests.opening import AnyGraph
 from checkpoints import StateError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 _TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", dict: "object"}
 

@@ -24,11 +24,11 @@ from agent.guests.savers import Savers
 from agent.guests.streaming import STREAM_MODES, StreamReader
 from agent.guests.surroundings import choose_context, list_missing_context
 from agent.guests.travel import TRAVEL_KEY, GuestTravel
+from agent.preparation.requests import RunRequest
 from agent.run.blocking import BlockingPool
 from agent.run.outcome import OwnCodeError, locate_error
-from agent.run.requests import RunRequest
 from checkpoints import StateError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 
 class GraphFailedError(OwnCodeError):

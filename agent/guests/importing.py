@@ -20,7 +20,7 @@ from types import ModuleType
 from pydantic import ValidationError
 
 from agent.guests.definitions import GraphDefinition, GraphLoadError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 LATE_SECONDS = 10.0  # until the log says that an import takes long
 MAX_IMPORT_SECONDS = 120.0

@@ -8,7 +8,7 @@ from langgraph.graph import StateGraph
 from pydantic import TypeAdapter
 
 from agent.guests.message_channel import MessagesChannel
-from agent.run.graph_inputs import FieldKind, InputField, InputForm
+from agent.preparation.graph_inputs import FieldKind, InputField, InputForm
 
 MAX_FIELDS = 50
 MAX_OPTIONS = 100

@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.checkpoint.base import PendingWrite
 from langgraph.types import Interrupt
 
-from agent.run.questions import GraphQuestion
+from agent.preparation.questions import GraphQuestion
 
 _CHANNEL = "__interrupt__"
 

@@ -18,7 +18,7 @@ from agent.guests.guest_loop import GuestLoop
 from agent.guests.importing import describe_error, find_line, import_variable
 from agent.guests.input_form import read_form
 from agent.guests.message_channel import find_messages_channel
-from agent.run.graph_inputs import InputForm
+from agent.preparation.graph_inputs import InputForm
 
 AnyGraph = Pregel[Any, Any, Any, Any]
 

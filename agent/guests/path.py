@@ -8,7 +8,7 @@ from langchain_core.messages import BaseMessage
 
 from agent.guests.interrupts import collect_questions
 from agent.marks import InputsMark
-from agent.run.questions import GraphQuestion
+from agent.preparation.questions import GraphQuestion
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, Message, Store, UnfitMessageError
 from checkpoints.graph_states import WaymarkSaver

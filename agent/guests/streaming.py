@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessageChunk
 from agent.events import GraphProgress
 from agent.guests.delegated_work import DelegatedWork
 from agent.guests.reporter import Reporter
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 
 MAX_SHOWN_LINES = 5  # custom values, the newest
 MAX_LINE_CHARS = 200

@@ -13,9 +13,9 @@ from langgraph.types import interrupt
 
 from agent.graph.decisions import settle_call
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
-from agent.run.questions import GraphQuestion
+from agent.preparation.questions import GraphQuestion
+from agent.preparation.requests import NothingToDecideError
 from agent.run.recorder import RunRecorder
-from agent.run.requests import NothingToDecideError
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.time_travel.moves import Move, MoveRefused

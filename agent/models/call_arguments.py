@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import ai
 from pydantic_core import from_json
 
-from checkpoints.limits import MAX_PART_VALUES, has_too_many_separators
+from checkpoints.values.limits import MAX_PART_VALUES, has_too_many_separators
 
 _REPLACED = "parse_partial_json"
 

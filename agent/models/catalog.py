@@ -11,7 +11,7 @@ from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import StreamPacer
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.models.providers import PROVIDERS, load_provider_model
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

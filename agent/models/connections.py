@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.models.catalog import DEFAULT_OPENAI_MODEL
 from agent.models.providers import PROVIDERS
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent.models.refusal_body import read_words
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 
 class ModelConfigurationError(ValueError):

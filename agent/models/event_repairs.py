@@ -6,7 +6,7 @@ Compatible servers leave out fields, or send values of other types. The library 
 import json
 from typing import Any
 
-from checkpoints.limits import to_tokens
+from checkpoints.values.limits import to_tokens
 
 _ITEM_EVENTS = ("response.output_item.added", "response.output_item.done")
 _ANSWER_EVENTS = ("response.created", "response.completed", "response.incomplete")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import SecretStr
 
 from agent.models.errors import ModelConfigurationError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 
 @dataclass(frozen=True)

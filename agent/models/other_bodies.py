@@ -12,9 +12,9 @@ from jiter import from_json
 
 from agent.models.errors import ModelConfigurationError
 from agent.models.refusal_body import ReportedFailure
-from checkpoints.sentence import sentence
-from checkpoints.serde import replace_lone_surrogates
-from checkpoints.text import shorten_line
+from checkpoints.values.sentence import sentence
+from checkpoints.values.serde import replace_lone_surrogates
+from checkpoints.values.text import shorten_line
 
 MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one event
 MAX_STREAM_BYTES = 256_000_000  # of all events; an answer in pieces of one character takes 180 MB

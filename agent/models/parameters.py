@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from agent.context.window import MAX_TOKENS_FIELDS
 from agent.models.errors import ModelConfigurationError
-from checkpoints.limits import MAX_EXTRA_BODY_CHARS
-from checkpoints.sentence import sentence
+from checkpoints.values.limits import MAX_EXTRA_BODY_CHARS
+from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

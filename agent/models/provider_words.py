@@ -7,8 +7,8 @@ from pydantic import SecretStr
 
 from agent.models.errors import iterate_causes, read_status
 from agent.models.refusal_body import MAX_READ_CHARS, find_message, read_error_object
-from checkpoints import serde
-from checkpoints.text import shorten_line
+from checkpoints.values import serde
+from checkpoints.values.text import shorten_line
 
 MAX_WORDS_CHARS = 500  # characters
 MASK = "***"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

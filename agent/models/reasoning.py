@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
 
 from agent.models.think_tags import SplitPiece, ThinkSplitter, split_thought
-from checkpoints.reasoning import REASONING_KEY, Item, Reasoning
+from checkpoints.values.reasoning import REASONING_KEY, Item, Reasoning
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -23,7 +23,7 @@ from agent.models.message_rules import answer_results, join_questions, shorten_c
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from agent.models.refusal_body import ReportedFailure, read_words
 from agent.models.request_bodies import KeptEntry
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
 _KNOWN_CALL_FIELDS = {"index", "id", "type", "function"}

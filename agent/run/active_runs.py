@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from agent.graph.budgets import write_usage
+from agent.preparation.preparation import PreparedRun
 from agent.run.answer_writer import RunWriter
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
@@ -14,11 +15,10 @@ from agent.run.drivers import Driver
 from agent.run.holding import hold_alone
 from agent.run.hub import RunHub
 from agent.run.outcome import RunOutcome, is_cut_by_outage, locate_error, read_outcome
-from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder
 from agent.run.run_ids import working_for
 from checkpoints import Run, Runs, RunState, RunTakenError, StateError, StoreUnavailableError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 DELAYED_END_TEXT = sentence("The end of this answer is not saved yet, and will be when the database answers. {reason}")
 OUTAGE_RETRY_SECONDS = 0.5

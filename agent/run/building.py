@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.graph.state import AgentGraph, Limits
 from agent.models.call_arguments import bound_argument_parsing
+from agent.preparation.inputs import RunInputs
+from agent.preparation.preparation import RunPreparer
 from agent.run.active_runs import ActiveRuns
 from agent.run.announcer import MoveAnnouncer
 from agent.run.background import RunFollower
@@ -16,8 +18,6 @@ from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
 from agent.run.drivers import Drivers, GuestRuns
 from agent.run.hub import RunHub
-from agent.run.inputs import RunInputs
-from agent.run.preparation import RunPreparer
 from agent.run.reruns import Reruns
 from agent.run.runner import Runner
 from agent.run.starting import RunStarter

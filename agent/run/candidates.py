@@ -15,11 +15,11 @@ from langchain_core.messages import AnyMessage
 from agent.events import AnswerBegun
 from agent.graph.budgets import AGENT_OWNER, BudgetUsage
 from agent.graph.state import AgentGraph, RunContext, build_config
+from agent.preparation.inputs import RunInputs
 from agent.run.answer_writer import CandidateWriter
 from agent.run.blocking import BlockingPool
 from agent.run.drafts import Drafts
 from agent.run.hub import RunHub
-from agent.run.inputs import RunInputs
 from agent.run.outcome import describe_helper_failure
 from agent.run.recorder import RunRecorder
 from agent.settings import InvalidSettingsError, ModelCatalog, ThreadSettings
@@ -33,8 +33,8 @@ from checkpoints import (
     RunState,
     StateError,
 )
-from checkpoints.errors import NothingToRetryError
-from checkpoints.sentence import sentence
+from checkpoints.values.errors import NothingToRetryError
+from checkpoints.values.sentence import sentence
 
 MIN_MODELS, MAX_MODELS = 2, 4  # that answer one question
 

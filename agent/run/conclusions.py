@@ -16,7 +16,7 @@ from agent.models.errors import describe_model_error
 from agent.run.blocking import BlockingPool
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from checkpoints import MAIN, Message, StateError, Store
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_SECONDS = 60.0
 MAX_CONCLUSION_TOKENS = 4_000  # of the answer, with the thoughts of a model that reasons first

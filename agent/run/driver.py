@@ -10,17 +10,17 @@ from agent.context.request import UNKNOWN_RESULT_TEXT
 from agent.events import HeadMoved
 from agent.graph.budgets import MAIN_KEY
 from agent.graph.state import AgentGraph, Limits, RunContext, build_config
-from agent.run import compaction
+from agent.preparation import compaction
+from agent.preparation.compaction import SummaryScope
+from agent.preparation.inputs import RunInputs
+from agent.preparation.preparation import PreparedRun
+from agent.preparation.requests import RunRequest
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
-from agent.run.compaction import SummaryScope
 from agent.run.drafts import Drafts
 from agent.run.hub import RunHub
-from agent.run.inputs import RunInputs
 from agent.run.outcome import describe_helper_failure
-from agent.run.preparation import PreparedRun
 from agent.run.recorder import RunRecorder, SubAgentRecorder
-from agent.run.requests import RunRequest
 from agent.run.time_travel import TimeTravelBuilder
 from agent.settings import ChosenModel, ModelCatalog
 from agent.subagents.agents import Agents

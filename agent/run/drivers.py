@@ -4,16 +4,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.preparation.graph_inputs import InputForm
+from agent.preparation.preparation import PreparedRun
+from agent.preparation.questions import GraphQuestion
 from agent.run.drafts import Drafts
-from agent.run.graph_inputs import InputForm
-from agent.run.preparation import PreparedRun
-from agent.run.questions import GraphQuestion
 from agent.run.recorder import RunRecorder
 from agent.run.time_travel import TimeTravelBuilder
 from agent.settings import GraphOffer
 from agent.time_travel.executor import TimeTravelExecutor
 from checkpoints import StateError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 
 class Driver(Protocol):

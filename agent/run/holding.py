@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from checkpoints import CandidateEnd, RunState, StateError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 
 class HoldUnknownError(StateError):

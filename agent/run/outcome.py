@@ -12,7 +12,7 @@ from agent.models.provider_words import read_provider_words
 from agent.subagents.failure import HelperFailure
 from agent.tools.approval import AwaitingDecision
 from checkpoints import Run, RunState, StateError, StoreUnavailableError
-from checkpoints.sentence import sentence
+from checkpoints.values.sentence import sentence
 
 GO_ON_TEXT = sentence("Go on?")  # the page shows the button beside it; the next run has a fresh budget
 _UNKNOWN_TEXT = sentence("An unknown error occurred.")

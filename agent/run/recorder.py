@@ -30,9 +30,9 @@ from checkpoints import (
     StateError,
     StoreUnavailableError,
     make_partial_messages,
-    serde,
 )
-from checkpoints.reasoning import Reasoning
+from checkpoints.values import serde
+from checkpoints.values.reasoning import Reasoning
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from agent.context.path_ends import is_question
 from agent.events import HeadMoved, RerunEnded
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
+from agent.preparation.inputs import RunInputs
+from agent.preparation.jobs import RunJob, continues_rerun
+from agent.preparation.requests import NewRerun, RerunActiveError, RunRequest, replace_text
 from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
-from agent.run.inputs import RunInputs
-from agent.run.jobs import RunJob, continues_rerun
 from agent.run.outcome import locate_error
-from agent.run.requests import NewRerun, RerunActiveError, RunRequest, replace_text
 from agent.run.starting import RunStarter
 from agent.settings import ModelCatalog, ThreadSettings
 from checkpoints import (
@@ -35,9 +35,9 @@ from checkpoints import (
     Store,
     ThreadNotFoundError,
 )
-from checkpoints.limits import MAX_READ_VALUES
-from checkpoints.sentence import sentence
-from checkpoints.text import shorten
+from checkpoints.values.limits import MAX_READ_VALUES
+from checkpoints.values.sentence import sentence
+from checkpoints.values.text import shorten
 
 MAX_RERUN_QUESTIONS = 200  # of one rerun
 MAX_RERUN_MESSAGES = 5_000  # of a path, from its beginning, among which the questions are

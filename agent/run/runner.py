@@ -8,17 +8,11 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import HumanMessage
 
 from agent.marks import InputsMark
-from agent.run.active_runs import ActiveRuns
-from agent.run.background import RunFollower
-from agent.run.blocking import BlockingPool
-from agent.run.candidates import CandidateDriver, check_models
-from agent.run.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
-from agent.run.conclusions import ConclusionWriter
-from agent.run.drivers import GuestRuns
-from agent.run.graph_inputs import InputForm
-from agent.run.inputs import NothingToAnswerError, RunInputs
-from agent.run.questions import GraphQuestion
-from agent.run.requests import (
+from agent.preparation.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
+from agent.preparation.graph_inputs import InputForm
+from agent.preparation.inputs import NothingToAnswerError, RunInputs
+from agent.preparation.questions import GraphQuestion
+from agent.preparation.requests import (
     NothingToDecideError,
     RunRequest,
     check_answers,
@@ -29,25 +23,21 @@ from agent.run.requests import (
     replace_text,
     require_content,
 )
+from agent.run.active_runs import ActiveRuns
+from agent.run.background import RunFollower
+from agent.run.blocking import BlockingPool
+from agent.run.candidates import CandidateDriver, check_models
+from agent.run.conclusions import ConclusionWriter
+from agent.run.drivers import GuestRuns
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
 from agent.run.watchdog import RunWatchdog
 from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
-from checkpoints import (
-    Caller,
-    CandidateKey,
-    NewMessage,
-    Run,
-    RunActiveError,
-    Store,
-    ThreadNotFoundError,
-    files,
-    require_writer,
-    serde,
-)
-from checkpoints.files import File
+from checkpoints import Caller, CandidateKey, NewMessage, Run, RunActiveError, Store, ThreadNotFoundError, require_writer
+from checkpoints.values import files, serde
+from checkpoints.values.files import File
 
 if TYPE_CHECKING:
     from agent.run.worker import RunWorker

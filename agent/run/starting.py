@@ -3,10 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agent.preparation.preparation import PreparedRun, RunPreparer
+from agent.preparation.requests import EndDelayedError, RunRequest
 from agent.run.active_runs import ActiveRuns
 from agent.run.blocking import BlockingPool
-from agent.run.preparation import PreparedRun, RunPreparer
-from agent.run.requests import EndDelayedError, RunRequest
 from agent.run.watchdog import RunWatchdog
 from checkpoints import Run, RunActiveError, RunState
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.events import Event, MessageAdded, RunFinished
+from agent.preparation.inputs import RunInputs
+from agent.preparation.jobs import RunJob
+from agent.preparation.preparation import PreparedRun, RunPreparer
 from agent.run.active_runs import ActiveRuns
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.inputs import RunInputs
-from agent.run.jobs import RunJob
-from agent.run.preparation import PreparedRun, RunPreparer
 from agent.run.reruns import Reruns
 from agent.run.watchdog import RunWatchdog
 from agent.run.wire import Wire
@@ -28,8 +28,8 @@ from checkpoints import (
     Store,
     act_for,
 )
-from checkpoints.members import Members
-from checkpoints.model import ThreadRole
+from checkpoints.people.members import Members
+from checkpoints.values.model import ThreadRole
 
 NO_TEXT = Draft()
 MAX_ATTEMPTS = 6  # a run that ends every process which drives it must not end all

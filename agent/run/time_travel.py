@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent.context.numbering import NumberStyle
+from agent.preparation.inputs import RunInputs
 from agent.run.announcer import MoveAnnouncer
-from agent.run.inputs import RunInputs
 from agent.settings import ThreadSettings
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.time_travel.policy import Policy

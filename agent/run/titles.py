@@ -21,17 +21,17 @@ from agent.graph.answer import AnswerCutOff, collect_answer
 from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
 from agent.models.parameters import DEFAULT_PARAMETERS, read_parameters
+from agent.preparation.requests import MAX_TITLE_CHARS
 from agent.run.background import BackgroundTasks
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.outcome import locate_error
-from agent.run.requests import MAX_TITLE_CHARS
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
 from agent.tracing.events import TITLE_PROMPT_NAME, ModelAnswered, TitleAsked
 from agent.tracing.protocol import NO_TRACING, Tracer
 from agent.tracing.run_trace import record_safely
 from checkpoints import MAIN, Message, MessageStatus, Run, Runs, StateError, Store
-from checkpoints.text import find_plain_line, shorten
+from checkpoints.values.text import find_plain_line, shorten
 
 MAX_TITLE_SECONDS = 30.0  # for one title: nothing waits for it
 MAX_TITLE_TOKENS = 2_000  # of the answer, with the thoughts of a model that reasons first

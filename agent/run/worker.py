@@ -10,17 +10,17 @@ from functools import partial
 from typing import Any, TypeVar
 
 from agent.events import RunQueued
+from agent.preparation.requests import QueueFullError
 from agent.run.active_runs import ActiveRun, ActiveRuns
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
 from agent.run.outcome import locate_error
-from agent.run.requests import QueueFullError
 from agent.run.reruns import Reruns
 from agent.run.taking import RunTaker
 from agent.run.watchdog import RunWatchdog
 from agent.run.wire import Wire
 from checkpoints import EVERYBODY, Caller, CandidateKey, Run, Runs, RunState, StoreUnavailableError, act_for
-from checkpoints.storage.worker_rows import DrivenRun
+from checkpoints.rows.worker_rows import DrivenRun
 from checkpoints.workers import Workers
 
 T = TypeVar("T")

@@ -22,10 +22,11 @@ from agent.subagents.delegation import load_last_turn
 from agent.subagents.failure import HelperFailure
 from agent.time_travel.dependence import list_call_ids
 from agent.tracing.run_trace import RunTrace
-from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store, serde
-from checkpoints.errors import TooManyAlternativesError
-from checkpoints.reasoning import Reasoning
-from checkpoints.text import shorten_for_model, shorten_line
+from checkpoints import MAIN, Message, MessageStatus, NewMessage, Run, Runs, Store
+from checkpoints.values import serde
+from checkpoints.values.errors import TooManyAlternativesError
+from checkpoints.values.reasoning import Reasoning
+from checkpoints.values.text import shorten_for_model, shorten_line
 
 MAX_PROMPTS = 10  # prompts
 MAX_BRANCHES_PER_RUN = 20

@@ -9,8 +9,9 @@ from langchain_core.messages import HumanMessage
 from agent.fence import Fence, clean_line
 from agent.marks import ExcerptMark
 from agent.time_travel.moves import find_sources
-from checkpoints import MAIN, Message, MessageStatus, NewMessage, StateError, serde
-from checkpoints.sentence import sentence
+from checkpoints import MAIN, Message, MessageStatus, NewMessage, StateError
+from checkpoints.values import serde
+from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_CHARS = 20_000
 MAX_EXCERPT_MESSAGES = 50

@@ -14,17 +14,8 @@ from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN,
 from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoint
 from agent.time_travel.scopes import load_scope
 from agent.tools.approval import Decision, apply_changes
-from checkpoints import (
-    MAIN,
-    NewMessage,
-    OperationDetail,
-    OperationKind,
-    Run,
-    Runs,
-    Store,
-    pluralize,
-    serde,
-)
+from checkpoints import MAIN, NewMessage, OperationDetail, OperationKind, Run, Runs, Store, pluralize
+from checkpoints.values import serde
 
 
 @dataclass(frozen=True, slots=True)

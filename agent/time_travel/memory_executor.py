@@ -16,7 +16,7 @@ from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoin
 from agent.time_travel.scopes import count_memory_moves, load_memory, load_scope
 from agent.tools.approval import Decision, apply_changes
 from checkpoints import Message, Run, Store, pluralize
-from checkpoints.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
+from checkpoints.values.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
 
 
 @dataclass(frozen=True, slots=True)

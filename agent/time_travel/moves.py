@@ -16,7 +16,8 @@ from agent.marks import ExcerptMark, MoveKind, MoveMark, SummaryMark
 from agent.time_travel.dependence import find_dependents
 from agent.time_travel.notes import format_note
 from agent.tools.names import CALCULATOR, MOVE_NAMES, SAVE_CHECKPOINT
-from checkpoints import MAIN, Message, files, serde
+from checkpoints import MAIN, Message
+from checkpoints.values import files, serde
 
 MAX_SOURCES = 20
 # These tools return no external text. A list of checkpoints does: a file may have named them.

@@ -6,7 +6,7 @@ from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.fence import escape_tags
 from agent.marks import MoveMark
 from checkpoints import Message, pluralize
-from checkpoints.text import shorten, shorten_line
+from checkpoints.values.text import shorten, shorten_line
 
 MAX_KEPT_QUOTE_CHARS = 200  # of a target that stays, right before the note
 MAX_ORIGINAL_CHARS = 2_000  # of a target that the note replaces

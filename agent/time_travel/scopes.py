@@ -4,7 +4,7 @@ from agent.context.memory import find_memory_checkpoints, find_memory_move, numb
 from agent.context.numbering import NumberStyle
 from agent.time_travel.moves import MoveRefused, MoveScope
 from checkpoints import MAIN, Message, OperationKind, Store
-from checkpoints.limits import MAX_READ_VALUES
+from checkpoints.values.limits import MAX_READ_VALUES
 
 _PORTION_MESSAGES = 200
 TOO_LARGE_TEXT = "Your memory is too large to move in: go on from here."

@@ -19,7 +19,7 @@ from langchain_core.tools import BaseTool, ToolException
 from agent.fence import Fence
 from agent.tools.mcp_messages import BROKEN_CODE, MAX_REMOTE_RESULT_CHARS, UNREADABLE_CODE
 from agent.tools.remote_tool import UnusableSchemaError, adapt_tool
-from checkpoints.text import shorten_for_model
+from checkpoints.values.text import shorten_for_model
 
 if TYPE_CHECKING:
     from mcp import ClientSession

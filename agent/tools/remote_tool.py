@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from agent.fence import clean_text
-from checkpoints.limits import MAX_ARGUMENT_LEVELS, has_more_values, is_deeper
+from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, has_more_values, is_deeper
 
 MAX_TOOL_NAME_CHARS = 64  # the providers' limit
 MAX_TOOL_DESCRIPTION_CHARS = 2_000

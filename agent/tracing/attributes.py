@@ -12,7 +12,8 @@ from opentelemetry.util.types import AttributeValue
 from agent.context.prices import TOKENS_PER_PRICE, ModelPrice
 from agent.context.usage import readable_usage
 from agent.tracing.events import TraceLabels
-from checkpoints import Operation, OperationDetail, serde
+from checkpoints import Operation, OperationDetail
+from checkpoints.values import serde
 
 Attributes = Mapping[str, AttributeValue]
 

@@ -24,7 +24,7 @@ from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEven
 from agent.tracing.sending import BackgroundWorker, WarningExporter, WarnOnce
 from agent.tracing.span_ids import derive_trace_id
 from agent.tracing.spans import SpanRecorder
-from checkpoints import limits, serde
+from checkpoints.values import limits, serde
 
 MAX_CLOSE_SECONDS = 1.0
 MAX_ANSWER_BYTES = 4_000_000  # of the longest prompt, with each of its characters escaped, and its fields

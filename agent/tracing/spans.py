@@ -53,7 +53,8 @@ from agent.tracing.events import (
     TraceLabels,
 )
 from agent.tracing.span_ids import SeededIds, derive_span_id, derive_trace_id
-from checkpoints import MAIN, Operation, RunState, serde
+from checkpoints import MAIN, Operation, RunState
+from checkpoints.values import serde
 
 EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}

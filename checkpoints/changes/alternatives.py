@@ -2,11 +2,11 @@
 
 import sqlalchemy as sa
 
-from .. import history
-from ..errors import TooManyAlternativesError
-from ..limits import MAX_ALTERNATIVES
-from ..model import Node, Thread
-from ..storage import checkpoint_rows, thread_rows
+from ..rows import checkpoint_rows, thread_rows
+from ..values import history
+from ..values.errors import TooManyAlternativesError
+from ..values.limits import MAX_ALTERNATIVES
+from ..values.model import Node, Thread
 
 
 def check_room_after(connection: sa.Connection, thread: Thread, node: Node | None) -> None:

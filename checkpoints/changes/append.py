@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..model import UNTITLED, NewMessage, Node
-from ..names import clean_name
-from ..operation import OperationKind
-from ..operation_detail import NO_DETAIL, OperationDetail
-from ..storage import checkpoint_rows, state_rows, thread_rows
+from ..rows import checkpoint_rows, state_rows, thread_rows
+from ..values.model import UNTITLED, NewMessage, Node
+from ..values.names import clean_name
+from ..values.operation import OperationKind
+from ..values.operation_detail import NO_DETAIL, OperationDetail
 from .alternatives import check_room_after
 from .transaction import ChangeBody, Transaction
 

@@ -4,14 +4,15 @@ from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
-from .. import history
-from ..errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
-from ..history import Place, SegmentParents
-from ..model import Branch, Json, Message, NewMessage, Node, Thread
-from ..names import clean_name
-from ..operation import OperationKind
-from ..operation_detail import OperationDetail
-from ..storage import message_rows, operation_rows, schema, thread_rows
+from ..rows import message_rows, operation_rows, thread_rows
+from ..storage import schema
+from ..values import history
+from ..values.errors import CurrentBranchError, DamagedMessageError, MessageNotFoundError
+from ..values.history import Place, SegmentParents
+from ..values.model import Branch, Json, Message, NewMessage, Node, Thread
+from ..values.names import clean_name
+from ..values.operation import OperationKind
+from ..values.operation_detail import OperationDetail
 from .transaction import Transaction
 
 _ABANDONING_KINDS = (

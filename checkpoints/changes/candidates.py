@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from ..errors import NothingToRetryError
-from ..model import Node, Thread
-from ..operation import OperationKind
-from ..operation_detail import OperationDetail
-from ..run import Candidate, CandidateKey, Run, RunState
-from ..storage import candidate_rows, message_rows, operation_rows, run_rows, schema, thread_rows
-from ..storage.run_rows import NO_DRAFT
+from ..rows import candidate_rows, message_rows, operation_rows, run_rows, thread_rows
+from ..rows.run_rows import NO_DRAFT
+from ..storage import schema
+from ..values.errors import NothingToRetryError
+from ..values.model import Node, Thread
+from ..values.operation import OperationKind
+from ..values.operation_detail import OperationDetail
+from ..values.run import Candidate, CandidateKey, Run, RunState
 from .transaction import ChangeBody, Transaction
 
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 from langchain_core.messages import SystemMessage
 
-from .. import serde
-from ..errors import NothingRemovedError, NothingToSaveError
-from ..limits import MAX_DESCRIPTION_CHARS
-from ..model import Checkpoint, Json, NewMessage, Node
-from ..names import clean_name
-from ..operation import OperationKind
-from ..operation_detail import OperationDetail
-from ..storage import checkpoint_rows, message_rows, state_rows, thread_rows, tree_rows
+from ..rows import checkpoint_rows, message_rows, state_rows, thread_rows, tree_rows
+from ..values import serde
+from ..values.errors import NothingRemovedError, NothingToSaveError
+from ..values.limits import MAX_DESCRIPTION_CHARS
+from ..values.model import Checkpoint, Json, NewMessage, Node
+from ..values.names import clean_name
+from ..values.operation import OperationKind
+from ..values.operation_detail import OperationDetail
 from .transaction import Transaction
 
 _STATE_NOTE = NewMessage(serde.to_body(SystemMessage("The state of the graph was saved here.")))

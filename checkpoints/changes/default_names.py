@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from ..storage import checkpoint_rows
+from ..rows import checkpoint_rows
 
 _MIN_BATCH_SIZE, _MAX_BATCH_SIZE = 4, 200  # names in one query: the first is mostly free, and an import takes thousands
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..operation import Operation, OperationKind, RowChange
-from ..storage import operation_rows, thread_counters
+from ..rows import operation_rows, thread_counters
+from ..values.operation import Operation, OperationKind, RowChange
 from .transaction import Transaction
 
 _JOINING_KINDS = (OperationKind.APPEND, OperationKind.EDIT)

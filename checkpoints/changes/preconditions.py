@@ -4,14 +4,15 @@ import re
 
 import sqlalchemy as sa
 
-from .. import serde
-from ..audit_entry import ERASED_PREFIX
-from ..errors import ConflictError, RequestReusedError, RunActiveError
-from ..model import NewMessage, Thread
-from ..operation import Caller, Operation, OperationKind
-from ..run import Run
-from ..storage import message_rows, operation_rows, run_rows, schema, thread_rows
+from ..rows import message_rows, operation_rows, run_rows, thread_rows
+from ..storage import schema
 from ..storage.ownership import find_person
+from ..values import serde
+from ..values.audit_entry import ERASED_PREFIX
+from ..values.errors import ConflictError, RequestReusedError, RunActiveError
+from ..values.model import NewMessage, Thread
+from ..values.operation import Caller, Operation, OperationKind
+from ..values.run import Run
 
 BACKGROUND_ACTORS = ("judge", "system")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from .. import serde
-from ..model import Checkpoint, Json, Message, MessageStatus, NewMessage, Node
-from ..operation_detail import OperationDetail
-from ..reasoning import NO_REASONING, Reasoning
-from ..storage import checkpoint_rows, message_rows, thread_rows
+from ..rows import checkpoint_rows, message_rows, thread_rows
+from ..values import serde
+from ..values.model import Checkpoint, Json, Message, MessageStatus, NewMessage, Node
+from ..values.operation_detail import OperationDetail
+from ..values.reasoning import NO_REASONING, Reasoning
 from . import branches
 from .append import make_append
 from .transaction import Transaction

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..graph_state import Reference, list_paths, read_kind
-from ..history import Path
-from ..model import Node, Thread
-from ..storage import state_rows, thread_rows, write_rows
-from ..storage.state_batches import StateBatch
-from ..storage.state_choice import choose_states
-from ..storage.state_rows import StateDraft, StateName, StoredState, split_draft
+from ..rows import state_rows, thread_rows, write_rows
+from ..rows.state_batches import StateBatch
+from ..rows.state_choice import choose_states
+from ..rows.state_rows import StateDraft, StateName, StoredState, split_draft
+from ..values.graph_state import Reference, list_paths, read_kind
+from ..values.history import Path
+from ..values.model import Node, Thread
 from .transaction import Transaction
 
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..audit_entry import AuditKind
-from ..errors import ConflictError, InvalidTagError
-from ..limits import MAX_TAGS_OF_THREAD
-from ..names import clean_name
-from ..operation_detail import LONG_SETTINGS, OperationDetail
-from ..sentence import sentence
-from ..storage import audit_rows, checkpoint_rows, tag_rows
+from ..rows import audit_rows, checkpoint_rows, tag_rows
+from ..rows.thread_rows import to_time
 from ..storage.ownership import require_owner
-from ..storage.thread_rows import to_time
-from ..tag import clean_tag, fold_tag
+from ..values.audit_entry import AuditKind
+from ..values.errors import ConflictError, InvalidTagError
+from ..values.limits import MAX_TAGS_OF_THREAD
+from ..values.names import clean_name
+from ..values.operation_detail import LONG_SETTINGS, OperationDetail
+from ..values.sentence import sentence
+from ..values.tag import clean_tag, fold_tag
 from .transaction import Transaction
 
 

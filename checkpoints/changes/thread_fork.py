@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from ..history import Path
-from ..model import Node, Thread
-from ..operation_detail import OperationDetail
-from ..storage import checkpoint_rows, copies, message_rows, search_index, state_rows, thread_rows
+from ..rows import checkpoint_rows, copies, message_rows, search_index, state_rows, thread_rows
+from ..values.history import Path
+from ..values.model import Node, Thread
+from ..values.operation_detail import OperationDetail
 from .state_fork import StateFork
 from .transaction import Transaction
 

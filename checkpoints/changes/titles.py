@@ -2,11 +2,12 @@
 
 import sqlalchemy as sa
 
-from ..model import UNTITLED, Thread
-from ..names import clean_name
-from ..operation import Operation, OperationKind
-from ..operation_detail import OperationDetail
-from ..storage import operation_rows, schema
+from ..rows import operation_rows
+from ..storage import schema
+from ..values.model import UNTITLED, Thread
+from ..values.names import clean_name
+from ..values.operation import Operation, OperationKind
+from ..values.operation_detail import OperationDetail
 from .transaction import Transaction
 
 _MAX_FIRST_VERSION = 20  # of the operation that writes the first message; before it, settings may have changed

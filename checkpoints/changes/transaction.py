@@ -11,21 +11,13 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from .. import history
-from ..errors import ConflictError
-from ..model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread
-from ..names import clean_name
-from ..operation import Caller, Operation, OperationKind, Receipt, RowChange
-from ..operation_detail import NO_DETAIL, OperationDetail
-from ..progress import Report, ignore_progress
-from ..storage import (
+from ..rows import (
     checkpoint_rows,
     file_rows,
     message_inserts,
     message_rows,
     movable_rows,
     operation_rows,
-    schema,
     search_index,
     search_queue,
     segment_rows,
@@ -35,8 +27,16 @@ from ..storage import (
     thread_rows,
     usage_rows,
 )
+from ..storage import schema
 from ..storage.bulk_insert import insert_rows
 from ..storage.ownership import find_person
+from ..values import history
+from ..values.errors import ConflictError
+from ..values.model import Branch, Checkpoint, Json, NewId, NewMessage, Node, Thread
+from ..values.names import clean_name
+from ..values.operation import Caller, Operation, OperationKind, Receipt, RowChange
+from ..values.operation_detail import NO_DETAIL, OperationDetail
+from ..values.progress import Report, ignore_progress
 from .alternatives import check_room_after
 from .default_names import DefaultNames
 

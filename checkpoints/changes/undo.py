@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from ..errors import DamagedOperationError, NothingToUndoError
-from ..operation import Operation, OperationKind
-from ..storage import operation_rows, schema
+from ..rows import operation_rows
+from ..storage import schema
+from ..values.errors import DamagedOperationError, NothingToUndoError
+from ..values.operation import Operation, OperationKind
 from .transaction import Transaction
 
 _columns = schema.operation.c

@@ -3,7 +3,7 @@
 It needs `langgraph-checkpoint`, which nothing else of the library imports.
 """
 
-from ..errors import DamagedStateError, StaleWriterError, UnseenMessagesError
+from ..values.errors import DamagedStateError, StaleWriterError, UnseenMessagesError
 from .saver import WaymarkSaver
 
 __all__ = ["DamagedStateError", "StaleWriterError", "UnseenMessagesError", "WaymarkSaver"]

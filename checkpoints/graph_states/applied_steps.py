@@ -5,8 +5,8 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from ..graph_state import OWN_PREFIXES
-from ..storage.write_rows import StateKey, Write
+from ..rows.write_rows import StateKey, Write
+from ..values.graph_state import OWN_PREFIXES
 
 _MAX_STEPS = 1_000
 

@@ -6,9 +6,9 @@ from typing import Any
 import sqlalchemy as sa
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
-from ..graph_state import Reference, join_runs, read_kind
-from ..storage import value_rows
-from ..storage.value_rows import Value
+from ..rows import value_rows
+from ..rows.value_rows import Value
+from ..values.graph_state import Reference, join_runs, read_kind
 
 _MAX_INLINE_CHARS = 64
 _MAX_WHOLE_LIST_BYTES = 256  # a row takes more than a small item

@@ -4,9 +4,9 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from ..model import Thread
-from ..operation import Operation
-from ..storage.state_rows import StoredState
+from ..rows.state_rows import StoredState
+from ..values.model import Thread
+from ..values.operation import Operation
 
 _MAX_THREADS = 1_000
 

@@ -10,14 +10,14 @@ from typing import TypeGuard
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage, BaseMessageChunk
 
-from .. import serde
 from ..changes.transaction import Transaction
-from ..errors import TooManyAlternativesError, UnfitMessageError
-from ..history import Path
-from ..limits import describe_excess
-from ..model import MAIN, NewMessage, Node
-from ..sentence import sentence
-from ..storage import message_rows, thread_rows
+from ..rows import message_rows, thread_rows
+from ..values import serde
+from ..values.errors import TooManyAlternativesError, UnfitMessageError
+from ..values.history import Path
+from ..values.limits import describe_excess
+from ..values.model import MAIN, NewMessage, Node
+from ..values.sentence import sentence
 from .message_copies import count_equal, duplicate_message
 from .message_loans import MessageLoans
 

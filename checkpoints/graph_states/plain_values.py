@@ -7,7 +7,7 @@ from typing import Any, Final
 import ormsgpack
 from langgraph.checkpoint.serde import jsonplus
 
-from .. import serde
+from ..values import serde
 
 _CONTAINERS: Final = ("builtins", "collections")  # sets and the like are shown as lists
 _CONSTRUCTORS: Final = (

@@ -22,13 +22,13 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from ..errors import UnfitMessageError
-from ..graph_state import list_paths, read_kind, unwrap_snapshot
-from ..storage import state_rows, thread_rows, write_rows
+from ..rows import state_rows, thread_rows, write_rows
+from ..rows.state_rows import StoredState
+from ..rows.write_rows import StateKey, Write
 from ..storage.database import Database, retry_contended
-from ..storage.state_rows import StoredState
-from ..storage.write_rows import StateKey, Write
 from ..store import Store
+from ..values.errors import UnfitMessageError
+from ..values.graph_state import list_paths, read_kind, unwrap_snapshot
 from . import state_copies, state_removal
 from .channel_values import list_numbers
 from .message_paths import KnownPaths

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, get_checkpoint_id
 
+from ..rows.state_rows import StoredState
 from ..storage import schema
 from ..storage.database import Database
-from ..storage.state_rows import StoredState
 from .state_reads import StateReader, select_portion
 
 _state = schema.state.c

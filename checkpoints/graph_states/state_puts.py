@@ -9,19 +9,19 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from .. import history
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
-from ..errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
-from ..graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
-from ..model import UNTITLED, Json, Node
-from ..names import clean_name
-from ..operation import Caller, Operation, OperationKind
-from ..storage import state_rows, thread_rows, value_rows, write_rows
-from ..storage.state_rows import StateDraft, StoredState
-from ..storage.thread_rows import LoadedThread
-from ..storage.write_rows import StateKey
+from ..rows import state_rows, thread_rows, value_rows, write_rows
+from ..rows.state_rows import StateDraft, StoredState
+from ..rows.thread_rows import LoadedThread
+from ..rows.write_rows import StateKey
 from ..store import Store
+from ..values import history
+from ..values.errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
+from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
+from ..values.model import UNTITLED, Json, Node
+from ..values.names import clean_name
+from ..values.operation import Caller, Operation, OperationKind
 from .applied_steps import AppliedStep, AppliedSteps
 from .channel_values import list_numbers, name_value
 from .last_steps import LastStep, LastSteps

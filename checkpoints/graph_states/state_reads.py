@@ -10,12 +10,13 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointTuple, DeltaChannelH
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from ..errors import DamagedStateError
-from ..graph_state import INPUT_CHANNEL, Reference, list_paths, list_value_numbers, read_kind
-from ..model import Json
-from ..storage import schema, state_rows, value_rows, write_rows
-from ..storage.state_rows import StoredState
-from ..storage.write_rows import Write
+from ..rows import state_rows, value_rows, write_rows
+from ..rows.state_rows import StoredState
+from ..rows.write_rows import Write
+from ..storage import schema
+from ..values.errors import DamagedStateError
+from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, list_value_numbers, read_kind
+from ..values.model import Json
 from .channel_values import list_numbers, read_value
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from ..changes.transaction import Transaction
-from ..errors import ThreadNotFoundError
-from ..graph_state import list_paths
-from ..operation import Caller, OperationKind
-from ..storage import schema, state_rows, thread_rows
+from ..rows import state_rows, thread_rows
+from ..storage import schema
 from ..storage.database import retry_contended
 from ..store import Store
+from ..values.errors import ThreadNotFoundError
+from ..values.graph_state import list_paths
+from ..values.operation import Caller, OperationKind
 from .state_reads import select_latest_state
 
 _state = schema.state.c

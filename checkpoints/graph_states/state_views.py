@@ -6,12 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .. import serde
-from ..errors import DamagedStateError
-from ..graph_state import INPUT_CHANNEL, Reference, is_own_channel, read_kind, unwrap_snapshot, write_compact
-from ..storage import schema, state_rows, value_rows
+from ..rows import state_rows, value_rows
+from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
+from ..values import serde
+from ..values.errors import DamagedStateError
+from ..values.graph_state import INPUT_CHANNEL, Reference, is_own_channel, read_kind, unwrap_snapshot, write_compact
 from .channel_values import list_numbers, list_runs
 from .plain_values import read_plain
 

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from ..errors import UnseenMessagesError
-from ..graph_state import INPUT_CHANNEL
-from ..history import Path
-from ..model import Json, Node
-from ..storage import thread_rows
-from ..storage.state_rows import StoredState
-from ..storage.thread_rows import LoadedThread
+from ..rows import thread_rows
+from ..rows.state_rows import StoredState
+from ..rows.thread_rows import LoadedThread
+from ..values.errors import UnseenMessagesError
+from ..values.graph_state import INPUT_CHANNEL
+from ..values.history import Path
+from ..values.model import Json, Node
 from .message_paths import read_messages
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import IO
 
-from ..errors import InvalidDocumentError
-from ..limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX_DOCUMENT_BYTES
-from ..sentence import sentence
+from ..values.errors import InvalidDocumentError
+from ..values.limits import MAX_ARCHIVE_BYTES, MAX_ARCHIVE_CONVERSATIONS, MAX_DOCUMENT_BYTES
+from ..values.sentence import sentence
 from .reading import read_documents
 from .waymark import Document
 

@@ -5,9 +5,9 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..history import Ancestry, Place, SegmentParents
-from ..limits import MAX_NAME_CHARS
-from ..model import Branch, Node
+from ..values.history import Ancestry, Place, SegmentParents
+from ..values.limits import MAX_NAME_CHARS
+from ..values.model import Branch, Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from .. import files, serde
-from ..errors import InvalidDocumentError
-from ..files import File
-from ..limits import MAX_DESCRIPTION_CHARS
-from ..sentence import sentence
+from ..values import files, serde
+from ..values.errors import InvalidDocumentError
+from ..values.files import File
+from ..values.limits import MAX_DESCRIPTION_CHARS
+from ..values.sentence import sentence
 from . import strict_json
 from .import_limits import (
     check_alternatives,

@@ -11,13 +11,13 @@ from typing import Any
 
 from langchain_core.messages import AIMessage
 
-from .. import files, serde
-from ..errors import ExportTooLargeError
-from ..limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
-from ..model import MAIN, Json
-from ..progress import Report, count_steps, ignore_progress
-from ..reasoning import REASONING_KEY, Reasoning
-from ..sentence import sentence
+from ..values import files, serde
+from ..values.errors import ExportTooLargeError
+from ..values.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
+from ..values.model import MAIN, Json
+from ..values.progress import Report, count_steps, ignore_progress
+from ..values.reasoning import REASONING_KEY, Reasoning
+from ..values.sentence import sentence
 from .image_parts import is_portable, replace_parts
 from .redaction import REDACTED, Redaction
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..history import SegmentParents
-from ..model import Branch, Checkpoint, Node, Thread
-from ..storage import checkpoint_rows, message_rows, schema, thread_rows
+from ..rows import checkpoint_rows, message_rows, thread_rows
+from ..rows.checkpoint_rows import CheckpointListing
+from ..rows.message_rows import IntactMessage
+from ..storage import schema
 from ..storage.batches import select_in_batches
-from ..storage.checkpoint_rows import CheckpointListing
-from ..storage.message_rows import IntactMessage
+from ..values.history import SegmentParents
+from ..values.model import Branch, Checkpoint, Node, Thread
 from .waymark import Document
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ..model import Json
-from ..progress import Report, ignore_progress
+from ..values.model import Json
+from ..values.progress import Report, ignore_progress
 from .document_redaction import Redact, redact_document
 from .redaction import Redaction
 

@@ -6,9 +6,9 @@ What a file cannot carry becomes a line of text in an export. Nothing of an impo
 import binascii
 from typing import Any
 
-from .. import files
-from ..errors import InvalidFileError
-from ..model import Json
+from ..values import files
+from ..values.errors import InvalidFileError
+from ..values.model import Json
 
 OMITTED_IMAGES = "images_left_out"  # key in response_metadata; its value is their number
 TEXT_PART_TYPES = (

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import InvalidDocumentError
-from ..limits import (
+from ..values.errors import InvalidDocumentError
+from ..values.limits import (
     MAX_ALTERNATIVES,
     MAX_BRANCHES_AND_CHECKPOINTS,
     MAX_DOCUMENT_BYTES,
@@ -13,8 +13,8 @@ from ..limits import (
     MAX_DOCUMENT_PARTS,
     describe_call_excess,
 )
-from ..model import Json
-from ..sentence import sentence
+from ..values.model import Json
+from ..values.sentence import sentence
 from . import image_parts, strict_json
 from .state_checks import check_state_sizes
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..model import Node
-from ..operation_detail import OperationDetail
+from ..values.model import Node
+from ..values.operation_detail import OperationDetail
 from .waymark import CheckpointPart
 
 

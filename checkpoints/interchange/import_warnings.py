@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Sequence
 
-from .. import limits
-from ..graph_state import Reference, is_own_channel, read_kind, unwrap_snapshot
-from ..model import Json, MessageStatus
-from ..sentence import plural_sentence, sentence
+from ..values import limits
+from ..values.graph_state import Reference, is_own_channel, read_kind, unwrap_snapshot
+from ..values.model import Json, MessageStatus
+from ..values.sentence import plural_sentence, sentence
 from .image_parts import OMITTED_IMAGES
 from .waymark import Document, LeftOut
 

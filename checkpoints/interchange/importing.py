@@ -7,16 +7,16 @@ Everything that needs no database is prepared before: SQLite lets nobody else wr
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from .. import files, serde
 from ..changes.transaction import ChangeBody, Transaction
-from ..operation_detail import NO_DETAIL
-from ..progress import Report, count_steps, ignore_progress
-from ..sentence import sentence
-from ..storage import tag_rows, thread_rows
+from ..rows import tag_rows, thread_rows
+from ..rows.message_inserts import MessageContent
 from ..storage.driver_errors import translate_taken_ids
-from ..storage.message_inserts import MessageContent
 from ..storage.postgresql import allow_long_pauses
-from ..tag import fold_tag
+from ..values import files, serde
+from ..values.operation_detail import NO_DETAIL
+from ..values.progress import Report, count_steps, ignore_progress
+from ..values.sentence import sentence
+from ..values.tag import fold_tag
 from .existing import ExistingContents, read_existing_contents
 from .import_plan import ImportPlan, MessageChain
 from .planning import plan_merge, plan_new_chains, plan_replacement

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from .. import serde
-from ..errors import InvalidDocumentError
-from ..model import Json
-from ..sentence import sentence
+from ..values import serde
+from ..values.errors import InvalidDocumentError
+from ..values.model import Json
+from ..values.sentence import sentence
 from . import strict_json
 from .import_limits import check_branch_and_checkpoint_count
 from .long_texts import LongTexts

@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import serde
-from ..errors import InvalidDocumentError
-from ..sentence import sentence
+from ..values import serde
+from ..values.errors import InvalidDocumentError
+from ..values.sentence import sentence
 from . import strict_json
 
 MIN_LONG_BYTES = 100_000

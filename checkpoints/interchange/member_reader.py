@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ..errors import InvalidDocumentError
-from ..sentence import sentence
+from ..values.errors import InvalidDocumentError
+from ..values.sentence import sentence
 from . import strict_json
 
 WINDOW_BYTES = 262_144

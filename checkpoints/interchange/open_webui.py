@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from .. import serde
-from ..errors import InvalidDocumentError
-from ..limits import MAX_CONVERSATIONS, MAX_NAME_CHARS
-from ..model import Json, MessageStatus
-from ..sentence import sentence
-from ..text import pluralize
+from ..values import serde
+from ..values.errors import InvalidDocumentError
+from ..values.limits import MAX_CONVERSATIONS, MAX_NAME_CHARS
+from ..values.model import Json, MessageStatus
+from ..values.sentence import sentence
+from ..values.text import pluralize
 from .image_parts import OMITTED_IMAGES
 from .long_texts import LongTexts
 from .member_reader import ANY_NAME, BYTES, WHOLE, AsBytes, MemberReader, Shape

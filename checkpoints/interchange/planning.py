@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 
-from .. import history
-from ..errors import InvalidDocumentError
-from ..model import Checkpoint, Node
-from ..names import clean_name
-from ..operation_detail import OperationDetail
-from ..sentence import sentence
+from ..values import history
+from ..values.errors import InvalidDocumentError
+from ..values.model import Checkpoint, Node
+from ..values.names import clean_name
+from ..values.operation_detail import OperationDetail
+from ..values.sentence import sentence
 from .branch_index import BranchHead, find_free_name, match_branches
 from .existing import ExistingContents, IdOwner
 from .import_plan import (

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import serde
-from ..errors import InvalidDocumentError
+from ..values import serde
+from ..values.errors import InvalidDocumentError
 from . import strict_json
 from .long_texts import LongTexts
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from ..model import Branch, Checkpoint, Json, Message, Node
-from ..operation import OperationKind
 from ..storage.postgresql import allow_long_pauses
 from ..store import Store
 from ..tree_reader import Fork, read_tree
+from ..values.model import Branch, Checkpoint, Json, Message, Node
+from ..values.operation import OperationKind
 from . import transfer
 from .export_options import WHOLE_EXPORT, ExportOptions
 

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from ..errors import InvalidDocumentError
-from ..progress import Progress, Report, StepCounter, ignore_progress
-from ..sentence import sentence
+from ..values.errors import InvalidDocumentError
+from ..values.progress import Progress, Report, StepCounter, ignore_progress
+from ..values.sentence import sentence
 from . import legacy, open_webui, strict_json, waymark
 from .document_checks import check_document
 from .import_limits import check_byte_count

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..errors import InvalidRedactionError
-from ..sentence import sentence
+from ..values.errors import InvalidRedactionError
+from ..values.sentence import sentence
 from .text_search import Pattern, is_searchable, mark_matches
 
 REDACTED = "[redacted]"

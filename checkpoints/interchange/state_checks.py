@@ -4,16 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from ..errors import InvalidDocumentError
-from ..graph_state import ENTRYPOINT_CHANNELS, Reference, read_kind, unwrap_snapshot
-from ..limits import (
-    MAX_DOCUMENT_STATES,
-    MAX_DOCUMENT_VALUES,
-    MAX_STATE_CHARS,
-    MAX_STATE_ITEMS,
-    MAX_STATES_ITEMS,
-)
-from ..sentence import sentence
+from ..values.errors import InvalidDocumentError
+from ..values.graph_state import ENTRYPOINT_CHANNELS, Reference, read_kind, unwrap_snapshot
+from ..values.limits import MAX_DOCUMENT_STATES, MAX_DOCUMENT_VALUES, MAX_STATE_CHARS, MAX_STATE_ITEMS, MAX_STATES_ITEMS
+from ..values.sentence import sentence
 from . import state_values
 from .waymark import Document, StatePart
 

@@ -14,9 +14,12 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from .. import serde
-from ..errors import DamagedStateError
-from ..graph_state import (
+from ..rows import state_rows, value_rows
+from ..rows.state_choice import StateChoice, choose_states
+from ..rows.state_rows import StoredState
+from ..values import serde
+from ..values.errors import DamagedStateError
+from ..values.graph_state import (
     ENTRYPOINT_CHANNELS,
     INPUT_CHANNEL,
     Reference,
@@ -25,11 +28,8 @@ from ..graph_state import (
     read_kind,
     unwrap_snapshot,
 )
-from ..limits import MAX_DOCUMENT_BYTES
-from ..model import Branch, Checkpoint, Json
-from ..storage import state_rows, value_rows
-from ..storage.state_choice import StateChoice, choose_states
-from ..storage.state_rows import StoredState
+from ..values.limits import MAX_DOCUMENT_BYTES
+from ..values.model import Branch, Checkpoint, Json
 from .state_checks import OWN_PREFIX
 from .state_values import can_convert, write_text
 from .waymark import StatePart, hash_contents

@@ -7,9 +7,9 @@ import json
 from importlib.util import find_spec
 from typing import Any
 
-from ..errors import InvalidDocumentError
-from ..limits import MAX_PART_VALUES, count_values
-from ..sentence import sentence
+from ..values.errors import InvalidDocumentError
+from ..values.limits import MAX_PART_VALUES, count_values
+from ..values.sentence import sentence
 from . import strict_json
 
 StoredValue = tuple[str, bytes]  # its type, and its bytes

@@ -6,12 +6,12 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from ..changes.transaction import Transaction
-from ..graph_state import Reference, RowValues, SplitBody, join_runs, list_paths, read_kind, split_body
-from ..model import Json, Node
-from ..storage import state_rows, value_rows
-from ..storage.state_batches import StateBatch
-from ..storage.state_rows import StateDraft, StateName, StoredState
-from ..storage.value_rows import Value
+from ..rows import state_rows, value_rows
+from ..rows.state_batches import StateBatch
+from ..rows.state_rows import StateDraft, StateName, StoredState
+from ..rows.value_rows import Value
+from ..values.graph_state import Reference, RowValues, SplitBody, join_runs, list_paths, read_kind, split_body
+from ..values.model import Json, Node
 from .state_values import can_convert, parse_text
 from .waymark import Document, StatePart
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .. import serde
-from ..errors import InvalidDocumentError
-from ..limits import (
+from ..values import serde
+from ..values.errors import InvalidDocumentError
+from ..values.limits import (
     MAX_DOCUMENT_OBJECTS,
     MAX_DOCUMENT_VALUES,
     MAX_FILE_LEVELS,
@@ -17,7 +17,7 @@ from ..limits import (
     has_more_values,
     is_deeper,
 )
-from ..sentence import sentence
+from ..values.sentence import sentence
 
 _PIECE_BYTES = 64_000
 _SEPARATORS = (b"[", b"{", b",")

@@ -10,11 +10,11 @@ from html import escape
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
-from .. import files, serde
-from ..model import MAIN, Json, MessageStatus
-from ..reasoning import Reasoning
 from ..store import Store
-from ..text import fence_verbatim
+from ..values import files, serde
+from ..values.model import MAIN, Json, MessageStatus
+from ..values.reasoning import Reasoning
+from ..values.text import fence_verbatim
 from . import transfer
 from .export_options import WHOLE_EXPORT, ExportOptions
 

@@ -8,15 +8,15 @@ import base64
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from .. import files, limits
-from ..errors import DamagedFileError, ExportTooLargeError
-from ..model import Checkpoint, Json, Message, Thread
-from ..operation import USER, Caller, Operation, OperationKind, Receipt
-from ..progress import Progress, Report, ignore_progress
-from ..sentence import sentence
-from ..storage import message_rows, tag_rows
+from ..rows import message_rows, tag_rows
 from ..storage.postgresql import allow_long_pauses
 from ..store import Store
+from ..values import files, limits
+from ..values.errors import DamagedFileError, ExportTooLargeError
+from ..values.model import Checkpoint, Json, Message, Thread
+from ..values.operation import USER, Caller, Operation, OperationKind, Receipt
+from ..values.progress import Progress, Report, ignore_progress
+from ..values.sentence import sentence
 from . import waymark
 from .document_redaction import leave_out_parts
 from .export_options import WHOLE_EXPORT, ExportOptions

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from .. import serde
-from ..errors import InvalidDocumentError
-from ..limits import MAX_DOCUMENT_BYTES
-from ..model import MAIN, Json, MessageStatus
-from ..sentence import sentence
+from ..values import serde
+from ..values.errors import InvalidDocumentError
+from ..values.limits import MAX_DOCUMENT_BYTES
+from ..values.model import MAIN, Json, MessageStatus
+from ..values.sentence import sentence
 from . import strict_json, waymark
 from .long_texts import LongTexts
 from .raw_document import RawDocument

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, dataclasses
 
-from .. import files, serde
-from ..errors import InvalidDocumentError, InvalidFileError
-from ..files import File
-from ..graph_state import read_kind, unwrap_snapshot
-from ..limits import (
+from ..values import files, serde
+from ..values.errors import InvalidDocumentError, InvalidFileError
+from ..values.files import File
+from ..values.graph_state import read_kind, unwrap_snapshot
+from ..values.limits import (
     MAX_DESCRIPTION_CHARS,
     MAX_DOCUMENT_MESSAGES,
     MAX_DOCUMENT_STATES,
@@ -23,10 +23,10 @@ from ..limits import (
     MAX_TAGS_OF_THREAD,
     MAX_TOKENS,
 )
-from ..model import UNTITLED, Actor, MessageStatus
-from ..names import clean_name
-from ..sentence import sentence
-from ..tag import clean_tag
+from ..values.model import UNTITLED, Actor, MessageStatus
+from ..values.names import clean_name
+from ..values.sentence import sentence
+from ..values.tag import clean_tag
 
 FORMAT = "waymark/1"
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..changes.transaction import Transaction
-from ..model import Checkpoint, Node
-from ..progress import Report
-from ..storage.message_inserts import MessageContent, PlacedMessage
-from ..storage.segment_rows import NewSegment, reserve_segments
+from ..rows.message_inserts import MessageContent, PlacedMessage
+from ..rows.segment_rows import NewSegment, reserve_segments
+from ..values.model import Checkpoint, Node
+from ..values.progress import Report
 from .import_plan import BranchPlan, ImportPlan
 from .state_writing import StateContents, StateWriting
 from .waymark import CheckpointPart, Document

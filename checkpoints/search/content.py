@@ -6,8 +6,8 @@ A mark is a word that no text contains, because it begins with a character that 
 from collections.abc import Mapping
 from typing import Any
 
-from .. import files, serde
-from ..limits import MAX_INDEXED_WORDS
+from ..values import files, serde
+from ..values.limits import MAX_INDEXED_WORDS
 from .query import Feature, Role
 from .words import list_words
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from ..limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
+from ..values.limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
 from .words import list_words
 
 MIN_PREFIX_CHARS = 3  # a shorter beginning is one of too many words

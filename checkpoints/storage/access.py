@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
-from ..model import ThreadRole
+from ..values.model import ThreadRole
 
 ACCESS: Final = "access"  # the option of a connection: an `Access`, or None for everybody
 UNCHECKED: Final = "names_no_owner"  # of a query

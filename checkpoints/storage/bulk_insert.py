@@ -7,8 +7,8 @@ from functools import cache
 
 import sqlalchemy as sa
 
-from .. import serde
-from ..model import Json
+from ..values import serde
+from ..values.model import Json
 
 _MAX_PORTION_ROWS = 1_000
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*+\\u0000")  # PostgreSQL's functions refuse it in JSON

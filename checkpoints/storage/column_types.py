@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..checkpoint_ids import decode_id, encode_id
+from ..values.checkpoint_ids import decode_id, encode_id
 
 
 class SearchVector(sa.types.UserDefinedType[str]):

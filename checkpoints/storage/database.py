@@ -13,9 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
-from ..errors import ContendedError, StoreBusyError, StoreUnavailableError
-from ..sentence import sentence
-from ..text import pluralize
+from ..values.errors import ContendedError, StoreBusyError, StoreUnavailableError
+from ..values.sentence import sentence
+from ..values.text import pluralize
 from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
 from .ownership import EVERYBODY, OwnedDatabase, act_for, require_writer

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 
-from ..errors import ContendedError, StoreUnavailableError, TakesTooLongError
-from ..sentence import sentence
+from ..values.errors import ContendedError, StoreUnavailableError, TakesTooLongError
+from ..values.sentence import sentence
 
 REFUSED = sentence("The database refused what it was asked.")
 READ_ONLY_TEXT = sentence("The database cannot be written: it is read-only.")

@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 
-from ..errors import StoreUnavailableError
-from ..sentence import sentence
+from ..values.errors import StoreUnavailableError
+from ..values.sentence import sentence
 from .database import MAX_LOCK_WAIT_SECONDS
 from .postgresql import build_connect_options
 

@@ -16,8 +16,8 @@ from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
-from ..errors import OwnerOnlyError, ReadOnlyError, ThreadNotFoundError
-from ..model import ThreadRole
+from ..values.errors import OwnerOnlyError, ReadOnlyError, ThreadNotFoundError
+from ..values.model import ThreadRole
 from . import row_security, schema
 from .access import ACCESS, UNCHECKED, Access, exempt_query, find_access
 

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from .. import serde
-from ..errors import StoreInUseError, StoreUnavailableError
-from ..sentence import sentence
+from ..values import serde
+from ..values.errors import StoreInUseError, StoreUnavailableError
+from ..values.sentence import sentence
 from .access import exempt_query
 
 T = TypeVar("T")

@@ -4,7 +4,7 @@ from typing import Any
 
 from psycopg.types.string import StrDumperUnknown
 
-from .. import serde
+from ..values import serde
 
 
 class SanitizingDumper(StrDumperUnknown):

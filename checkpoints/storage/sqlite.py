@@ -14,9 +14,9 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from .. import serde
-from ..errors import StoreInUseError, StoreUnavailableError
-from ..sentence import sentence
+from ..values import serde
+from ..values.errors import StoreInUseError, StoreUnavailableError
+from ..values.sentence import sentence
 
 _decode_leniently = methodcaller("decode", "utf-8", "replace")
 # A byte that no SQLite file reaches, and that SQLite never locks itself.

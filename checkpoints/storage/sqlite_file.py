@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from ..errors import StoreUnavailableError
-from ..sentence import sentence
+from ..values.errors import StoreUnavailableError
+from ..values.sentence import sentence
 from . import sqlite
 from .high_water_mark import HighWaterMark
 

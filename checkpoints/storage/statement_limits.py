@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..errors import StoreUnavailableError, TakesTooLongError
+from ..values.errors import StoreUnavailableError, TakesTooLongError
 from .driver_errors import REFUSED
 
 # Of one statement, as SQLite is usually built. PostgreSQL takes twice as many, and closes the connection.

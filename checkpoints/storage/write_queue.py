@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ..errors import StoreBusyError, StoreUnavailableError
+from ..values.errors import StoreBusyError, StoreUnavailableError
 from .driver_errors import LOCKED
 
 

@@ -4,9 +4,9 @@ import os
 import sqlite3
 from pathlib import Path
 
-from ..errors import BackupError, StoreUnavailableError
-from ..progress import MAX_REPORTS, Progress, Report, ignore_progress
 from ..storage.database import SQLITE_PREFIX, Database
+from ..values.errors import BackupError, StoreUnavailableError
+from ..values.progress import MAX_REPORTS, Progress, Report, ignore_progress
 
 _MIN_PORTION_PAGES = 100
 

@@ -10,19 +10,20 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from .. import history
-from ..audit_entry import AuditKind
 from ..changes.transaction import Transaction
-from ..errors import RunActiveError
-from ..model import Thread
-from ..operation import Caller, OperationKind
-from ..progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from ..storage import audit_rows, file_rows, operation_rows, schema, search_index, sqlite, tag_rows, thread_rows
+from ..rows import audit_rows, file_rows, operation_rows, search_index, tag_rows, thread_rows
+from ..rows.search_index import IndexedMessage
+from ..storage import schema, sqlite
 from ..storage.database import Database
 from ..storage.high_water_mark import ERASED
 from ..storage.postgresql import allow_long_pauses
-from ..storage.search_index import IndexedMessage
 from ..store import new_id
+from ..values import history
+from ..values.audit_entry import AuditKind
+from ..values.errors import RunActiveError
+from ..values.model import Thread
+from ..values.operation import Caller, OperationKind
+from ..values.progress import Progress, Report, StepCounter, count_steps, ignore_progress
 from . import state_erasure, undo_reach
 from .erase_plan import ErasePlan
 

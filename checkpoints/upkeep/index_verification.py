@@ -12,11 +12,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ..rows import search_index
+from ..rows.search_index import IndexedMessage
+from ..rows.search_syntax import write_vector
 from ..search import content
-from ..storage import schema, search_index
-from ..storage.search_index import IndexedMessage
-from ..storage.search_syntax import write_vector
-from ..text import pluralize
+from ..storage import schema
+from ..values.text import pluralize
 
 REMEDY = "`python app.py reindex` makes it again"
 _MAX_PORTION_ROWS = 200

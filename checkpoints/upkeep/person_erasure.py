@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from ..accounts import Account, InvalidAccountError, require_other_admin, select_account
-from ..audit_entry import AuditKind
-from ..progress import Report, ignore_progress
-from ..storage import audit_rows, person_rows, schema, sqlite
+from ..people.accounts import Account, InvalidAccountError, require_other_admin, select_account
+from ..rows import audit_rows, person_rows
+from ..storage import schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
 from ..storage.postgresql import allow_long_pauses
+from ..values.audit_entry import AuditKind
+from ..values.progress import Report, ignore_progress
 from . import erasure
 from .erase_plan import ErasePlan
 

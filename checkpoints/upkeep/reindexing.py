@@ -2,9 +2,10 @@
 
 import sqlalchemy as sa
 
-from ..progress import Progress, Report, StepCounter, ignore_progress
-from ..storage import schema, search_index
+from ..rows import search_index
+from ..storage import schema
 from ..storage.database import Database
+from ..values.progress import Progress, Report, StepCounter, ignore_progress
 
 _LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(schema.search_entry.c.number), 0))
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from ..graph_state import list_value_numbers
-from ..history import Place
-from ..storage import schema, state_rows
+from ..rows import state_rows
+from ..storage import schema
+from ..values.graph_state import list_value_numbers
+from ..values.history import Place
 
 _state, _write, _value = schema.state.c, schema.state_write.c, schema.channel_value.c
 _MAX_NUMBERS = 500  # in one statement

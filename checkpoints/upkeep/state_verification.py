@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
-from ..graph_state import INPUT_CHANNEL, list_paths, list_value_numbers
-from ..operation import Operation
-from ..storage import schema, state_rows, thread_rows, value_rows
+from ..rows import state_rows, thread_rows, value_rows
+from ..rows.state_rows import StoredState
+from ..storage import schema
 from ..storage.batches import select_in_batches
-from ..storage.state_rows import StoredState
+from ..values.graph_state import INPUT_CHANNEL, list_paths, list_value_numbers
+from ..values.operation import Operation
 from .undo_reach import collect_states
 
 _state, _value = schema.state.c, schema.channel_value.c

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
-from ..storage import schema, thread_rows
+from ..rows import thread_rows
+from ..storage import schema
 from .verification_report import Damage
 
 

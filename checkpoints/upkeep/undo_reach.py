@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from ..operation import Operation, OperationKind
-from ..storage import operation_rows
+from ..rows import operation_rows
+from ..values.operation import Operation, OperationKind
 
 
 def list_revertible_operations(connection: sa.Connection, thread_id: str) -> list[Operation]:

@@ -13,15 +13,16 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from .. import files, history, serde
-from ..history import SegmentParents
-from ..model import Node
-from ..operation import OperationKind
-from ..operation_detail import OperationDetail
-from ..progress import Report, StepCounter, ignore_progress
-from ..storage import file_rows, high_water_mark, operation_rows, schema, thread_rows
+from ..rows import file_rows, operation_rows, thread_rows
+from ..storage import high_water_mark, schema
 from ..storage.database import Database
 from ..storage.postgresql import allow_long_pauses
+from ..values import files, history, serde
+from ..values.history import SegmentParents
+from ..values.model import Node
+from ..values.operation import OperationKind
+from ..values.operation_detail import OperationDetail
+from ..values.progress import Report, StepCounter, ignore_progress
 from . import index_verification, state_verification, tag_verification, undo_reach
 from .verification_report import Damage, RowCounts, VerificationReport
 

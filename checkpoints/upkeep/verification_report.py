@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ..text import pluralize
+from ..values.text import pluralize
 
 
 @dataclass(frozen=True, slots=True)

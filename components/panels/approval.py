@@ -4,10 +4,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from agent.run.inputs import RunInputs
+from agent.preparation.inputs import RunInputs
 from agent.tools.approval import Decision
-from checkpoints import Caller, StateError, serde
-from checkpoints.sentence import sentence
+from checkpoints import Caller, StateError
+from checkpoints.values import serde
+from checkpoints.values.sentence import sentence
 from components.services import Services, read_caller
 from components.views import tool_cards
 

@@ -12,7 +12,7 @@ from dash_bootstrap_components import Label, RadioItems
 
 from agent.settings import is_of_program
 from checkpoints import Branch, Message, Store
-from checkpoints.text import shorten
+from checkpoints.values.text import shorten
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel

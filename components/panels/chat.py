@@ -8,23 +8,16 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from agent.settings import ThreadSettings, is_of_program
-from checkpoints import (
-    Message,
-    Run,
-    RunState,
-    Store,
-    Thread,
-    ThreadNotFoundError,
-    limits,
-    tree_reader,
-)
-from components import candidates, page_state
+from checkpoints import Message, Run, RunState, Store, Thread, ThreadNotFoundError, tree_reader
+from checkpoints.values import limits
+from components import page_state
 from components.actions import Handlers
 from components.model_choice import describe_answerer
 from components.panel import Panel
 from components.panels import approval, chat_actions
 from components.services import Services
-from components.turns import Turn, TurnChanges
+from components.streams import candidates
+from components.streams.turns import Turn, TurnChanges
 from components.views import (
     context_meter,
     fork_attempts,

@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.run.requests import RerunActiveError, replace_text
+from agent.preparation.requests import RerunActiveError, replace_text
 from agent.tracing.events import Feedback
-from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError, files
-from checkpoints.files import File
-from checkpoints.sentence import sentence
+from checkpoints import Caller, CandidateKey, Operation, OperationKind, Run, StateError, Store, ThreadNotFoundError
+from checkpoints.values import files
+from checkpoints.values.files import File
+from checkpoints.values.sentence import sentence
 from components import page_state
 from components.actions import Action, Answer, Handlers
 from components.panels import approval, compact_command
 from components.services import Services
-from components.uploads import UploadGoneError
+from components.transfers.uploads import UploadGoneError
 from components.views import message_window
 from words import N_, _
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from dash import Dash, html
 from dash.development.base_component import Component
 
-from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
-from checkpoints.sentence import sentence
+from agent.preparation.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
+from checkpoints.values.sentence import sentence
 from components import dialog, page_state
 from components.actions import Action
 from components.panel import Panel

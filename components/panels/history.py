@@ -13,7 +13,7 @@ from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.services import Services
-from components.turns import DataChange, Turn, TurnChanges
+from components.streams.turns import DataChange, Turn, TurnChanges
 from components.views import history_tree, list_rows
 from components.widgets import HISTORY_ID, History
 from words import N_, _, arrange

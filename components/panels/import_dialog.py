@@ -15,16 +15,16 @@ from checkpoints import Receipt, StateError
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
 from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_SELECTED_THREADS, MAX_TAGS
-from checkpoints.progress import Progress, Report, report_within
-from checkpoints.sentence import sentence
+from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
+from checkpoints.values.progress import Progress, Report, report_within
+from checkpoints.values.sentence import sentence
 from components import dialog, page_state
 from components.actions import NamedUpload
-from components.long_requests import RequestCancelledError, get_report
 from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
-from components.uploads import UploadGoneError
+from components.transfers.long_requests import RequestCancelledError, get_report
+from components.transfers.uploads import UploadGoneError
 from components.widgets import ImportButton
 from words import N_, _, ngettext, say
 

@@ -6,11 +6,12 @@ from dash import html
 from dash.development.base_component import Component
 from langchain_core.messages import AIMessage, BaseMessage
 
-from checkpoints import MAIN, NewMessage, files, serde
+from checkpoints import MAIN, NewMessage
 from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.search.result import NoteText
-from checkpoints.text import find_plain_text, shorten
+from checkpoints.values import files, serde
+from checkpoints.values.text import find_plain_text, shorten
 from components.views.notes import read_note
 from words import N_, _, ngettext, say
 

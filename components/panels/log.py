@@ -10,7 +10,7 @@ from dash_bootstrap_components import Button, ModalBody, ModalFooter
 from typing_extensions import TypedDict
 
 from checkpoints import NotFoundError, Operation, OperationKind, Receipt, Store
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel

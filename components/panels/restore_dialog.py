@@ -11,7 +11,7 @@ from dash_bootstrap_components import Checkbox
 
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import Message, Removal, Store
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 from components import dialog, page_state
 from components.actions import Action, Answer
 from components.panel import Panel

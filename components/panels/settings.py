@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from agent.models.parameters import PARAMETER_RANGES, REASONING_EFFORTS
 from agent.settings import ThreadSettings
 from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
-from checkpoints.limits import MAX_EXTRA_BODY_CHARS, MAX_INSTRUCTIONS_CHARS
+from checkpoints.values.limits import MAX_EXTRA_BODY_CHARS, MAX_INSTRUCTIONS_CHARS
 from components import page_state
 from components.actions import Action, Answer
 from components.model_choice import list_models

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from dash.development.base_component import Component
 
-from checkpoints.members import MEMBER_ROLES, Members
+from checkpoints.people.members import MEMBER_ROLES, Members
 from components.page_state import PageLocation
 from components.panel import Panel
 from components.people import READER, get_acting_role

@@ -11,15 +11,15 @@ from dash import Dash, State, html
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Receipt, StateError
-from checkpoints.errors import ReadOnlyError
-from checkpoints.members import Members
+from checkpoints.people.members import Members
 from checkpoints.tags import Tags
+from checkpoints.values.errors import ReadOnlyError
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.routes.thread_list import MAX_LISTED_THREADS, read_thread_portion
 from components.services import Services
-from components.turns import Turn, TurnChanges
+from components.streams.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
 from words import _, arrange, ngettext

@@ -12,7 +12,7 @@ from components import dialog, page_state
 from components.panel import Panel
 from components.properties import Properties
 from components.services import Services
-from components.turns import Turn, TurnChanges
+from components.streams.turns import Turn, TurnChanges
 from components.views import operations
 from components.views.names import add_name
 from components.widgets import Icon, build_menu_item

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from agent.context.memory import recall_path
 from checkpoints import Message, Store
-from checkpoints.limits import MAX_READ_VALUES, count_values
+from checkpoints.values.limits import MAX_READ_VALUES, count_values
 from components.services import Services
 from components.views import message_view
 

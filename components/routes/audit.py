@@ -7,9 +7,9 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from checkpoints.audit_entry import AuditKind
-from checkpoints.audit_log import AuditLog
-from checkpoints.limits import MAX_NUMBER
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.values.audit_entry import AuditKind
+from checkpoints.values.limits import MAX_NUMBER
 from components.people import ADMIN, get_acting_role
 from components.services import Services
 from components.shapes import MalformedRequestError

@@ -7,10 +7,11 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from agent.context.prices import Prices
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store, history
-from checkpoints.limits import MAX_READ_VALUES
-from checkpoints.sentence import sentence
-from checkpoints.text import shorten
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store
+from checkpoints.values import history
+from checkpoints.values.limits import MAX_READ_VALUES
+from checkpoints.values.sentence import sentence
+from checkpoints.values.text import shorten
 from components.services import Services
 from components.views import message_view
 from components.views.comparison_view import Side, SideView, describe_sides

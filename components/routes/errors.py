@@ -7,9 +7,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import NotFoundError, StateError, StoreUnavailableError, TakesTooLongError
-from checkpoints.errors import DamagedFileError, DamagedMessageError, ReadOnlyError
-from components.redacted_exports import TooManyExportsError
+from checkpoints.values.errors import DamagedFileError, DamagedMessageError, ReadOnlyError
 from components.shapes import MalformedRequestError
+from components.workers.redacted_exports import TooManyExportsError
 from words import say
 
 STATUS_CODES: dict[type[StateError], int] = {  # an error that is not listed takes the code of its nearest ancestor

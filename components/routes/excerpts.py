@@ -14,9 +14,9 @@ from agent.context.prices import count_usage
 from agent.marks import ExcerptMark
 from agent.time_travel.excerpts import MAX_EXCERPT_MESSAGES, ExcerptRequest, build_excerpt, is_quotable
 from checkpoints import Caller, Message, MessageNotFoundError, NewMessage, OperationDetail, Store
-from checkpoints.limits import MAX_READ_VALUES
-from checkpoints.text import find_plain_line, shorten, shorten_line
 from checkpoints.tree_reader import find_message_id
+from checkpoints.values.limits import MAX_READ_VALUES
+from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
 from components.routes.search import describe_message_place
 from components.services import Services

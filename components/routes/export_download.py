@@ -10,19 +10,19 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from checkpoints import Store
-from checkpoints.audit_entry import AuditKind
-from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.document_redaction import Redact
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
-from checkpoints.sentence import sentence
 from checkpoints.tree_reader import count_stored_chars
+from checkpoints.values.audit_entry import AuditKind
+from checkpoints.values.errors import ExportTooLargeError
+from checkpoints.values.sentence import sentence
 from components import auditing
-from components.html_export import export_html
-from components.long_requests import get_report
 from components.services import Services
+from components.transfers.html_export import export_html
+from components.transfers.long_requests import get_report
 from words import N_, _, say
 
 WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file

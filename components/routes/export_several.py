@@ -14,19 +14,19 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from checkpoints import StateError, Store
-from checkpoints.audit_entry import AuditKind
-from checkpoints.errors import ExportTooLargeError
 from checkpoints.interchange import transfer
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.transfer import Export
-from checkpoints.limits import MAX_SELECTED_THREADS
-from checkpoints.progress import Progress, Report, report_within
-from checkpoints.sentence import sentence
+from checkpoints.values.audit_entry import AuditKind
+from checkpoints.values.errors import ExportTooLargeError
+from checkpoints.values.limits import MAX_SELECTED_THREADS
+from checkpoints.values.progress import Progress, Report, report_within
+from checkpoints.values.sentence import sentence
 from components import auditing
-from components.long_requests import RequestCancelledError, get_report
 from components.routes.export_download import WARNING_HEADER, check_stored_size
 from components.services import Services
 from components.shapes import MalformedRequestError
+from components.transfers.long_requests import RequestCancelledError, get_report
 from words import N_, _, ngettext, say
 
 MAX_ARCHIVE_CHARS = 100_000_000  # of its files before they are compressed

@@ -9,9 +9,10 @@ from urllib.parse import quote
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from checkpoints import NotFoundError, Store, files
-from checkpoints.errors import DamagedFileError
-from checkpoints.files import FilePart
+from checkpoints import NotFoundError, Store
+from checkpoints.values import files
+from checkpoints.values.errors import DamagedFileError
+from checkpoints.values.files import FilePart
 from components.services import Services
 from components.views.file_links import FILES_PREFIX
 

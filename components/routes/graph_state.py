@@ -9,9 +9,10 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from agent.run.runner import Runner
 from agent.settings import ThreadSettings
-from checkpoints import MessageNotFoundError, Store, serde
-from checkpoints.errors import DamagedStateError
-from checkpoints.text import shorten_for_model
+from checkpoints import MessageNotFoundError, Store
+from checkpoints.values import serde
+from checkpoints.values.errors import DamagedStateError
+from checkpoints.values.text import shorten_for_model
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.views.channels_view import (

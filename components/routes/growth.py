@@ -7,7 +7,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from agent.run.inputs import RunInputs
+from agent.preparation.inputs import RunInputs
 from checkpoints import Store
 from components.services import Services
 from components.views import notes

@@ -12,9 +12,9 @@ from typing_extensions import TypedDict
 
 from agent.events import MembersChanged
 from checkpoints import RunState, Thread, get_acting_owner
-from checkpoints.limits import MAX_LABEL_CHARS
-from checkpoints.members import Members
-from checkpoints.model import ThreadRole
+from checkpoints.people.members import Members
+from checkpoints.values.limits import MAX_LABEL_CHARS
+from checkpoints.values.model import ThreadRole
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
 from components.views.audit_sentences import describe_person

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
-from checkpoints.audit_entry import AuditKind
+from checkpoints.values.audit_entry import AuditKind
 from components import auditing
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from components.services import Services

@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints.usage import read_own_usage, read_usage_of_all
+from checkpoints.people.usage import read_own_usage, read_usage_of_all
 from components.people import ADMIN, get_acting_role
 from components.services import Services
 from components.views.usage_table import describe_usage

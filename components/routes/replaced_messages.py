@@ -8,8 +8,8 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from checkpoints import Message, MessageNotFoundError, Store
-from checkpoints.errors import NothingRemovedError
 from checkpoints.tree_reader import read_removed_part
+from checkpoints.values.errors import NothingRemovedError
 from components.services import Services
 from components.views import message_view
 from components.views.notes import find_note_mark

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints.progress import Progress
+from checkpoints.values.progress import Progress
 from components.services import Services
 from words import _
 

@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 from agent.run.reruns import MAX_RERUN_QUESTIONS, RerunRequest, list_questions
 from agent.settings import ThreadSettings
 from checkpoints import Caller, Message
-from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
-from checkpoints.text import find_plain_line, shorten, shorten_line
+from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
+from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import find_place_end
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape

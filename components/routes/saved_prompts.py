@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
-from checkpoints.limits import MAX_SAVED_PROMPTS
 from checkpoints.saved_prompts import SavedPrompt, SavedPrompts
-from checkpoints.text import shorten
+from checkpoints.values.limits import MAX_SAVED_PROMPTS
+from checkpoints.values.text import shorten
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
 

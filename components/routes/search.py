@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
 from checkpoints import Thread
-from checkpoints.limits import MAX_QUERY_CHARS
 from checkpoints.search.result import MessagePlace, PathHits, SearchHit, SearchResult
 from checkpoints.search.snippet import Snippet
+from checkpoints.values.limits import MAX_QUERY_CHARS
 from components.services import Services
 from components.views.list_rows import describe_thread
 from components.views.names import name_other

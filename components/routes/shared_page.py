@@ -15,10 +15,10 @@ from checkpoints import LOCAL_OWNER, NotFoundError, StateError, act_for
 from checkpoints.interchange.document_redaction import Redact
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.readable import read_path
-from checkpoints.shares import SharedThing, Shares
-from components.html_export import Heading, write_html, write_notice
+from checkpoints.people.shares import SharedThing, Shares
 from components.routes.export_download import check_stored_size
 from components.services import Services
+from components.transfers.html_export import Heading, write_html, write_notice
 from words import _, get_language, ngettext
 
 SHARED_PATH = "/shared"

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
 from checkpoints.interchange.redaction import Redaction
-from checkpoints.limits import MAX_LABEL_CHARS
-from checkpoints.shares import NewShare, Share, Shares
+from checkpoints.people.shares import NewShare, Share, Shares
+from checkpoints.values.limits import MAX_LABEL_CHARS
 from components.services import Services
 from components.shapes import Count, MalformedRequestError, check_shape
 

@@ -17,7 +17,7 @@ from components.broadcasts import Frame, PageLaggedError
 from components.people import name_for_owner
 from components.routes.open_pages import OpenPages
 from components.services import Services
-from components.thread_frames import DescribeTurn, describe_nothing, stream_frames
+from components.streams.thread_frames import DescribeTurn, describe_nothing, stream_frames
 
 MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
 START_PAGES = ""  # the place of pages that show no conversation yet

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
-from checkpoints.tag import Tag
 from checkpoints.tags import Tags
+from checkpoints.values.tag import Tag
 from components.services import Services
 from components.shapes import MalformedRequestError, check_shape
 

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from checkpoints import ListPlace, Store, Thread
-from checkpoints.limits import MAX_QUERY_CHARS, MAX_SELECTED_THREADS
+from checkpoints.values.limits import MAX_QUERY_CHARS, MAX_SELECTED_THREADS
 from components.services import Services
 from components.shapes import MalformedRequestError
 from components.views.list_rows import describe_thread

@@ -7,10 +7,10 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
-from checkpoints.progress import Progress, Report
-from components.long_requests import get_report
+from checkpoints.values.progress import Progress, Report
 from components.services import Services
-from components.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
+from components.transfers.long_requests import get_report
+from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from words import N_
 
 

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from checkpoints import MessageNotFoundError, Store
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 from components.services import Services
 from components.views import tool_cards
 from components.views.shown_text import MAX_SHOWN_CHARS

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypedDict
 
 from checkpoints import LOCAL_OWNER
-from checkpoints.audit_entry import ERASED_PREFIX, THE_COMMAND_LINE, AuditEntry, AuditKind
+from checkpoints.values.audit_entry import ERASED_PREFIX, THE_COMMAND_LINE, AuditEntry, AuditKind
 from words import N_, _, ngettext
 
 KIND_LABELS: Final = {

@@ -8,7 +8,7 @@ from typing import TypedDict
 from agent.context.path_figures import PathFigures, measure_figures, split_turns
 from agent.context.prices import Prices, Usage
 from checkpoints import Message
-from checkpoints.limits import MAX_LABEL_CHARS
+from checkpoints.values.limits import MAX_LABEL_CHARS
 from components.views.message_view import MessageExtras, MessageView, describe_messages
 from components.views.word_differences import DifferenceKind, Mark
 

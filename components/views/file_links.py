@@ -3,8 +3,9 @@
 from typing import Literal, TypedDict
 from urllib.parse import quote
 
-from checkpoints import Message, files
-from checkpoints.files import FilePart
+from checkpoints import Message
+from checkpoints.values import files
+from checkpoints.values.files import FilePart
 
 FILES_PREFIX = "/files/"
 

@@ -10,7 +10,7 @@ from agent.subagents.forking import is_final_answer
 from agent.time_travel.dependence import list_call_ids
 from agent.tools.names import FORK
 from checkpoints import Branch, Message, Store
-from checkpoints.limits import MAX_CALLS
+from checkpoints.values.limits import MAX_CALLS
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS
 
 

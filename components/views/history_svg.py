@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from html import escape
 
 from checkpoints.interchange.readable import ReadableBranch, ReadableConversation, ReadableMove
-from checkpoints.operation import OperationKind
-from checkpoints.text import shorten_line
 from checkpoints.tree_reader import Fork
+from checkpoints.values.operation import OperationKind
+from checkpoints.values.text import shorten_line
 from words import _, ngettext
 
 ROW_HEIGHT = 24

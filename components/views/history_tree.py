@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from checkpoints import Checkpoint, Operation, OperationKind
-from checkpoints.model import LeftBehind, Node
 from checkpoints.tree_reader import ConversationTree, Fork
+from checkpoints.values.model import LeftBehind, Node
 from components.views import list_rows
 
 _MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind", OperationKind.COMPACT: "summary"}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from agent.context.request import WITHOUT_TOOLS_KEY
 from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
 from checkpoints import MAIN, Message
-from checkpoints.text import shorten_line
+from checkpoints.values.text import shorten_line
 from components.views.tool_cards import list_sources
 from components.views.value_tree import describe_on_line
 from words import N_, _, ngettext

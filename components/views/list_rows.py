@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from checkpoints import Branch, Checkpoint, Run, RunState, Thread
-from checkpoints.model import Node
+from checkpoints.values.model import Node
 from components.views.names import name_other
 from words import say_error
 

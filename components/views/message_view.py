@@ -8,12 +8,12 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, Invali
 
 from agent.context.prices import Prices, read_spec, read_usage
 from agent.marks import MoveMark
-from agent.run import compaction
+from agent.preparation import compaction
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.notes import extract_note
 from checkpoints import MAIN, Message, MessageStatus, RunState
-from checkpoints.reasoning import Reasoning
-from checkpoints.text import shorten_line
+from checkpoints.values.reasoning import Reasoning
+from checkpoints.values.text import shorten_line
 from components.views import file_links
 from components.views import notes as summaries
 from components.views.file_links import FileView

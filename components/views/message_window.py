@@ -8,7 +8,7 @@ from typing import Any, Required
 from typing_extensions import TypedDict
 
 from checkpoints import MAIN, Message, Store
-from checkpoints.limits import MAX_READ_VALUES, count_values
+from checkpoints.values.limits import MAX_READ_VALUES, count_values
 from components.shapes import Count
 
 WINDOW_MESSAGES = 50  # at first, and more that each "earlier" and "later" brings

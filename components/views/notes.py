@@ -4,11 +4,12 @@ from typing import TypedDict
 from urllib.parse import quote
 
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
-from agent.run.compaction import extract_summary
+from agent.preparation.compaction import extract_summary
 from agent.time_travel.excerpts import extract_excerpt
 from agent.time_travel.notes import extract_note
-from checkpoints import Message, NewMessage, serde
+from checkpoints import Message, NewMessage
 from checkpoints.search.result import NoteText
+from checkpoints.values import serde
 from components.views.tool_cards import list_sources
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
-from agent.run.questions import GraphQuestion
-from checkpoints import serde
+from agent.preparation.questions import GraphQuestion
+from checkpoints.values import serde
 from words import _
 
 MAX_SHOWN_QUESTIONS = 20

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message
-from checkpoints.model import CheckpointMark, RemovedPart
-from checkpoints.text import find_plain_line, shorten, shorten_line
+from checkpoints.values.model import CheckpointMark, RemovedPart
+from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.views.message_view import MessageView
 
 READ_REMOVED_MESSAGES = 12  # of which the first that have a text are shown

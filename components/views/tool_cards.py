@@ -13,9 +13,10 @@ from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
 from agent.tools.approval import STOPPED_TEXT
 from agent.tools.names import FORK
-from checkpoints import Message, limits, serde
-from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
-from checkpoints.text import find_plain_text, shorten_line
+from checkpoints import Message
+from checkpoints.values import limits, serde
+from checkpoints.values.limits import MAX_CALLS, MAX_LABEL_CHARS
+from checkpoints.values.text import find_plain_text, shorten_line
 from components.views import context_meter, operations
 from components.views.fork_attempts import AttemptView, format_results
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS, MoreView, ShownText, ViewBudget

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agent.context.prices import Prices, Usage, price_tokens
-from checkpoints.usage import USAGE_DAYS, PeopleUsage
+from checkpoints.people.usage import USAGE_DAYS, PeopleUsage
 
 PERIODS = (1, 7, USAGE_DAYS)  # days, today among them
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, TypedDict
 
-from checkpoints import serde
-from checkpoints.text import shorten, shorten_line
+from checkpoints.values import serde
+from checkpoints.values.text import shorten, shorten_line
 from words import _, ngettext
 
 MAX_TREE_NODES = 2_000  # of all values of a view

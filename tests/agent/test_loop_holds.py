@@ -8,8 +8,9 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_openai.chat_models import base
 
-from checkpoints import NewMessage, RunState, serde
-from checkpoints.limits import MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
+from checkpoints import NewMessage, RunState
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from tests.agent.running import Running, model_at, running
 from tests.fakes.openai import FakeOpenAI
 from tests.fakes.raw import DONE, HEAD, RawProvider, chunk, event, finish, say

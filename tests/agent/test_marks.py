@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
 from agent.marks import AttemptMark, CallKey, MemoryCheckpointMark, MoveMark, QuestionMark, SummaryMark
-from checkpoints import MAIN, Message, MessageStatus, serde
-from checkpoints.limits import MAX_NUMBER
+from checkpoints import MAIN, Message, MessageStatus
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_NUMBER
 from tests.strategies import json_objects, json_values, texts
 
 Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | MemoryCheckpointMark

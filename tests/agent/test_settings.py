@@ -17,7 +17,7 @@ from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters
 from agent.settings import GraphOffer, InvalidSettingsError, ThreadSettings
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
-from checkpoints.limits import MAX_INSTRUCTIONS_CHARS
+from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
 from tests.agent.running import KEY, Only, Running, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -5,8 +5,9 @@ from typing import Any
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from checkpoints import NewMessage, State, Store, serde
+from checkpoints import NewMessage, State, Store
 from checkpoints.storage import schema
+from checkpoints.values import serde
 
 
 def said(*texts: str) -> list[BaseMessage]:

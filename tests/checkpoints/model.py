@@ -24,7 +24,7 @@ from checkpoints import (
     StateError,
     ThreadNotFoundError,
 )
-from checkpoints.operation import USER
+from checkpoints.values.operation import USER
 
 
 class Said(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from checkpoints import serde
 from checkpoints.interchange import waymark
+from checkpoints.values import serde
 
 TIME = "2025-01-01T00:00:00+00:00"
 Line = tuple[str, str | None, BaseMessage]  # the message's id, its parent's, and itself

@@ -5,8 +5,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from checkpoints import MessageStatus, NewMessage, Store, serde
+from checkpoints import MessageStatus, NewMessage, Store
 from checkpoints.storage import schema
+from checkpoints.values import serde
 from tests.checkpoints.model import THREAD, Columns, Conversation, Path, Row, Said
 
 Tables = dict[str, dict[tuple[Any, ...], Columns]]  # by the table's name and the row's primary key

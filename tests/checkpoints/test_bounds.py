@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store, limits
+from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store
 from checkpoints.interchange import reading, transfer
-from checkpoints.storage import checkpoint_rows
+from checkpoints.rows import checkpoint_rows
+from checkpoints.values import limits
 from components.views.change_log import build_log
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import names, new

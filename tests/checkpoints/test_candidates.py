@@ -16,7 +16,7 @@ from checkpoints import (
     RunState,
     Store,
 )
-from checkpoints.errors import NothingToRetryError
+from checkpoints.values.errors import NothingToRetryError
 from tests.checkpoints.conversations import new, picture, texts
 
 MODELS = ["openai:one", "openai:other", "openai:one"]

@@ -27,12 +27,12 @@ from checkpoints import (
     UnownedStatementError,
     act_for,
 )
-from checkpoints.members import Members
-from checkpoints.model import ThreadRole
+from checkpoints.people.members import Members
+from checkpoints.people.shares import NewShare, Shares
 from checkpoints.saved_prompts import SavedPrompts
-from checkpoints.shares import NewShare, Shares
 from checkpoints.storage import schema
 from checkpoints.tags import Tags
+from checkpoints.values.model import ThreadRole
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
 from tests.people import NOTHING, UNKNOWN, Things, fill

@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from checkpoints import Caller, NewMessage, Runs, RunState, Store, act_for, files, serde
+from checkpoints import Caller, NewMessage, Runs, RunState, Store, act_for
+from checkpoints.people.usage import read_own_usage, read_usage_of_all
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonUse
-from checkpoints.usage import read_own_usage, read_usage_of_all
+from checkpoints.values import files, serde
 from tests.checkpoints.conversations import new
 from tests.conftest import Clock
 

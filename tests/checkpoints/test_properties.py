@@ -15,21 +15,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
-from checkpoints import (
-    Caller,
-    CheckpointManager,
-    ConflictError,
-    Database,
-    Draft,
-    Runs,
-    RunState,
-    StateError,
-    Store,
-    serde,
-)
+from checkpoints import Caller, CheckpointManager, ConflictError, Database, Draft, Runs, RunState, StateError, Store
 from checkpoints.interchange import reading, transfer, waymark
-from checkpoints.storage import run_rows, schema, thread_rows
+from checkpoints.rows import run_rows, thread_rows
+from checkpoints.storage import schema
 from checkpoints.upkeep import verification
+from checkpoints.values import serde
 from tests.checkpoints.model import ORDINARY, THREAD, Conversation, Export, Path, Run, Said
 from tests.checkpoints.tables import View, equal, said, written
 from tests.conftest import Clock

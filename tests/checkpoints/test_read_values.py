@@ -3,8 +3,9 @@
 import pytest
 from langchain_core.messages import HumanMessage
 
-from checkpoints import NewMessage, Store, serde
-from checkpoints.storage import message_rows
+from checkpoints import NewMessage, Store
+from checkpoints.rows import message_rows
+from checkpoints.values import serde
 
 ROWS = [0, 30, 10, 50, 20]  # values in the further fields of each message
 MESSAGE_VALUES = 6  # of a message beside them

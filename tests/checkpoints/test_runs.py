@@ -23,9 +23,9 @@ from checkpoints import (
     make_partial_messages,
 )
 from checkpoints.changes.branches import copy_message
-from checkpoints.reasoning import Reasoning
-from checkpoints.sentence import encode_sentence, sentence
 from checkpoints.storage import schema
+from checkpoints.values.reasoning import Reasoning
+from checkpoints.values.sentence import encode_sentence, sentence
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 

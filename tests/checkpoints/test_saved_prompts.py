@@ -3,10 +3,10 @@
 import pytest
 
 from checkpoints import Store
-from checkpoints.errors import InvalidPromptError, PromptNotFoundError
-from checkpoints.limits import MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
 from checkpoints.saved_prompts import SavedPrompt, SavedPrompts
 from checkpoints.storage import schema
+from checkpoints.values.errors import InvalidPromptError, PromptNotFoundError
+from checkpoints.values.limits import MAX_SAVED_PROMPT_CHARS, MAX_SAVED_PROMPTS
 from tests.hostile_texts import TAGS
 
 

@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage
 
-from checkpoints import CheckpointManager, Database, NewMessage, Runs, RunState, Store, serde
+from checkpoints import CheckpointManager, Database, NewMessage, Runs, RunState, Store
+from checkpoints.values import serde
 
 Save = Callable[[Store, str, int], object]
 

@@ -10,13 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import Database, NewMessage, Store, files, serde
-from checkpoints.errors import MessageNotFoundError
+from checkpoints import Database, NewMessage, Store
 from checkpoints.interchange import reading, transfer
-from checkpoints.limits import MAX_PATH_HITS, MAX_SEARCH_HITS
+from checkpoints.rows import search_hits, search_index
 from checkpoints.search.result import SearchHit
-from checkpoints.storage import schema, search_hits, search_index
+from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
+from checkpoints.values import files, serde
+from checkpoints.values.errors import MessageNotFoundError
+from checkpoints.values.limits import MAX_PATH_HITS, MAX_SEARCH_HITS
 from tests.checkpoints.conversations import names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
 
@@ -233,7 +235,7 @@ def test_words_near_one_another_are_before_those_of_a_long_text(store: Store) ->
 
 def test_a_change_that_failed_is_not_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     thread_id = store.create_thread().id
-    monkeypatch.setattr("checkpoints.storage.operation_rows.insert_operation", lambda *_: 1 / 0)
+    monkeypatch.setattr("checkpoints.rows.operation_rows.insert_operation", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         store.append(thread_id, new("walrus"))
     assert find(store, "walrus") == []

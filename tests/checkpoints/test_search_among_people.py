@@ -5,8 +5,9 @@ from unittest.mock import patch
 import pytest
 from langchain_core.messages import HumanMessage
 
-from checkpoints import Database, NewMessage, Store, act_for, serde
-from checkpoints.storage import search_hits
+from checkpoints import Database, NewMessage, Store, act_for
+from checkpoints.rows import search_hits
+from checkpoints.values import serde
 from tests.checkpoints.test_saving_cost import count_steps
 from tests.checkpoints.test_search import find
 

@@ -22,10 +22,10 @@ from checkpoints import (
     Runs,
     Store,
     ThreadNotFoundError,
-    serde,
 )
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import ranges, schema
+from checkpoints.values import serde
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.conftest import Clock
 

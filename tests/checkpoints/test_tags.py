@@ -4,15 +4,16 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Caller, Runs, Store
-from checkpoints.errors import InvalidTagError, TagNotFoundError
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
-from checkpoints.limits import MAX_TAG_CHARS, MAX_TAGS, MAX_TAGS_OF_THREAD
-from checkpoints.storage import schema, tag_rows
-from checkpoints.tag import clean_tag, fold_tag
+from checkpoints.rows import tag_rows
+from checkpoints.storage import schema
 from checkpoints.tags import Tags
 from checkpoints.upkeep import erasure
+from checkpoints.values.errors import InvalidTagError, TagNotFoundError
+from checkpoints.values.limits import MAX_TAG_CHARS, MAX_TAGS, MAX_TAGS_OF_THREAD
+from checkpoints.values.tag import clean_tag, fold_tag
 from tests.checkpoints.conversations import new, talked
 
 
@@ -107,7 +108,7 @@ def test_the_list_is_filtered_by_names_of_tags(memory_store: Store, text: str, t
 
 @pytest.mark.parametrize("few", [True, False])
 def test_the_search_finds_messages_of_tagged_conversations(store: Store, monkeypatch: pytest.MonkeyPatch, few: bool) -> None:
-    monkeypatch.setattr("checkpoints.storage.search_hits._MAX_MARKED_THREADS", 100 if few else 0)
+    monkeypatch.setattr("checkpoints.rows.search_hits._MAX_MARKED_THREADS", 100 if few else 0)
     bread, cake = talked(store, "bread and butter", "yes"), talked(store, "cake and butter", "no")
     store.tag_thread(cake, add=["Sweet things"])
     now = store.now()

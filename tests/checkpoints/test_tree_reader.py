@@ -1,7 +1,7 @@
 """The tree that History draws: what joins the shown places, the moves, and what a restore left behind."""
 
 from checkpoints import Caller, OperationDetail, OperationKind, Runs, RunState, Store
-from checkpoints.storage.tree_rows import MAX_MESSAGE_MARKS
+from checkpoints.rows.tree_rows import MAX_MESSAGE_MARKS
 from checkpoints.tree_reader import ConversationTree, read_fork, read_marks, read_removed_part, read_tree
 from tests.checkpoints.conversations import new, talked
 

@@ -11,11 +11,12 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Caller, ConflictError, Database, Draft, OperationDetail, Runs, RunState, Store, StoreUnavailableError
-from checkpoints.files import File, hash_bytes
 from checkpoints.interchange import transfer
 from checkpoints.interchange.export_options import ExportOptions
-from checkpoints.storage import database, file_rows, postgresql, thread_rows
+from checkpoints.rows import file_rows, thread_rows
+from checkpoints.storage import database, postgresql
 from checkpoints.storage.database import retry_contended
+from checkpoints.values.files import File, hash_bytes
 from tests.checkpoints.conversations import new, talked, texts
 from tests.postgres import Postgres, name_of
 

@@ -24,7 +24,7 @@ from checkpoints import (
 )
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.state_puts import OF_ATTEMPT
-from checkpoints.storage import run_rows
+from checkpoints.rows import run_rows
 from checkpoints.storage.migrations import run_migrations
 from checkpoints.workers import Workers
 from tests.checkpoints import tables

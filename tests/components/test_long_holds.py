@@ -11,11 +11,11 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from checkpoints.interchange import reading, transfer
-from checkpoints.progress import Progress
-from components import long_requests
+from checkpoints.values.progress import Progress
 from components.panels import import_dialog
 from components.routes.export_download import EXPORT_FORMATS, _write_export
 from components.services import Services
+from components.transfers import long_requests
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
 from tests.loop_steps import counting_step_calls

@@ -7,13 +7,13 @@ import pytest
 
 from agent.events import MessageAdded
 from checkpoints import ThreadNotFoundError, act_for
-from checkpoints.progress import Progress
-from components.long_requests import LongRequests
+from checkpoints.values.progress import Progress
 from components.people import name_for_owner
 from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
-from components.thread_frames import stream_frames
-from components.uploads import Uploads
+from components.streams.thread_frames import stream_frames
+from components.transfers.long_requests import LongRequests
+from components.transfers.uploads import Uploads
 from tests.checkpoints.conversations import new
 from tests.components.parts import open_services
 

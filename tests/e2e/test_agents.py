@@ -5,8 +5,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from playwright.sync_api import Locator, expect
 
 from agent.marks import CallKey, QuestionMark
-from checkpoints import MAIN, NewMessage, serde
-from checkpoints.limits import MAX_CALLS
+from checkpoints import MAIN, NewMessage
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_CALLS
 from tests.e2e.changing import changed_behind
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from checkpoints import Database, Store
-from checkpoints.storage import thread_rows
+from checkpoints.rows import thread_rows
 from tests.checkpoints.conversations import new, talked
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server

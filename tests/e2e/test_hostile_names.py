@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from checkpoints import Database, Store
 from checkpoints.saved_prompts import SavedPrompts
-from tests.components.test_html_export import HOSTILE, write_hostile
+from tests.components.transfers.test_html_export import HOSTILE, write_hostile
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.dialogs import close, run_command
 from tests.e2e.server import Server

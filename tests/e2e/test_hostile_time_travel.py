@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.components.test_html_export import HOSTILE
+from tests.components.transfers.test_html_export import HOSTILE
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.test_hostile_names import expect_nothing_active, watch_dialogs
 from tests.e2e.test_notices import NOTIFICATIONS, SHOWN, switch_on

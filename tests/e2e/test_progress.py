@@ -18,7 +18,7 @@ from checkpoints import Store
 from checkpoints.interchange import transfer
 from config import Settings
 from server.serving import open_listener
-from tests.components.test_long_requests import hold_at, write_long
+from tests.components.transfers.test_long_requests import hold_at, write_long
 from tests.e2e.conftest import WIDE, Visit
 from tests.e2e.waymark import Page
 
@@ -58,7 +58,7 @@ class HeldServer:
 
 @pytest.fixture
 def held_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldServer]:
-    monkeypatch.setattr("checkpoints.storage.message_inserts._MAX_INSERTED_ROWS", 10)
+    monkeypatch.setattr("checkpoints.rows.message_inserts._MAX_INSERTED_ROWS", 10)
     server = HeldServer(tmp_path / "data")
     yield server
     server.stop()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
-from checkpoints.limits import MAX_MESSAGE_CHARS
+from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_attachments import NOTES, attach, chips

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from playwright.sync_api import Page as Tab
 
 from tests.browser import PATIENCE_MS
-from tests.components.test_html_export import HOSTILE
+from tests.components.transfers.test_html_export import HOSTILE
 from tests.e2e import test_password
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server

@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.interchange import transfer
-from components.html_export import export_html
+from components.transfers.html_export import export_html
 from tests.checkpoints.conversations import talked
-from tests.components.test_html_export import HOSTILE, expect_harmless, write_hostile
+from tests.components.transfers.test_html_export import HOSTILE, expect_harmless, write_hostile
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW

@@ -16,7 +16,7 @@ from langgraph.types import Command, interrupt
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver
-from checkpoints.storage import state_rows, write_rows
+from checkpoints.rows import state_rows, write_rows
 from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, make_graph
 
 QUESTIONS = ["hello", "tool", "mark", "approve", "forget"]

@@ -9,11 +9,11 @@ from langchain_core.tools import BaseTool
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
-from agent.run.compaction import SummaryScope
+from agent.preparation.compaction import SummaryScope
 from agent.tools.calculator import calculator
 from checkpoints import Run, RunState
-from checkpoints.limits import MAX_CALLS
-from checkpoints.operation import Caller
+from checkpoints.values.limits import MAX_CALLS
+from checkpoints.values.operation import Caller
 from tests.agent.running import Running, budget, model_at, running, tool
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.raw import DONE, HEAD, Pieces, RawProvider, chunk, event, finish, say

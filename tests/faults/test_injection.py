@@ -13,8 +13,9 @@ from pydantic import SecretStr
 from agent.marks import MOVE_KEY
 from agent.tools import read_file, web_search
 from agent.tools.registry import select_tools
-from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store, files, serde
+from checkpoints import Caller, Database, NewMessage, Operation, OperationKind, Store
 from checkpoints.interchange import reading, transfer
+from checkpoints.values import files, serde
 from components.views import message_view
 from tests.agent.running import Running, model_at, running
 from tests.checkpoints.conversations import picture

@@ -11,8 +11,8 @@ import pytest
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver
-from checkpoints.storage import state_rows, write_rows
-from checkpoints.storage.state_rows import StoredState
+from checkpoints.rows import state_rows, write_rows
+from checkpoints.rows.state_rows import StoredState
 from checkpoints.upkeep import verification
 from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, read_channels, read_texts
 from tests.faults import killed_graphs

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from checkpoints import Database, Store
-from checkpoints.errors import StateError
 from checkpoints.interchange import reading, transfer
+from checkpoints.values.errors import StateError
 from tests.checkpoints.conversations import dump
 from tests.checkpoints.interchange.test_open_webui import TREE
 from tests.checkpoints.interchange.test_transfer import VALUES_MADE, at, conversation, older, places, resealed

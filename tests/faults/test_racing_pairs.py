@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Caller, Database, StateError, Store
-from checkpoints.storage import thread_rows
+from checkpoints.rows import thread_rows
 from tests.checkpoints.model import Conversation, Said
 from tests.checkpoints.tables import Tables, View, equal
 from tests.conftest import Clock

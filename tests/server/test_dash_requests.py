@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from checkpoints.limits import MAX_MESSAGE_CHARS
+from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from components import page_state
 from server.dash_requests import CALLBACK_PATH, MAX_REQUEST_VALUES
 from server.request_bodies import has_more_separators

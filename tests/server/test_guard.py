@@ -22,8 +22,8 @@ from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
 from server.knocks import KnockLog
 from server.request_rate import MAX_BURST_REQUESTS, RequestRate
-from server.session_file import SessionFile
-from server.sign_in import SignIn
+from server.session.session_file import SessionFile
+from server.session.sign_in import SignIn
 
 HOST = "127.0.0.1:8050"
 ORIGIN = {"origin": f"http://{HOST}"}

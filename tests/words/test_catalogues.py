@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Message
 
-from checkpoints.sentence import plural_sentence, restore_sentence, sentence, store_sentence
+from checkpoints.values.sentence import plural_sentence, restore_sentence, sentence, store_sentence
 from words import LANGUAGES, SOURCE_LANGUAGE, _, ngettext, say, say_error, use_catalogue
 from words.catalogues import load_catalogue
 from words.extraction import ROOT, extract_python, find_texts, read_catalogue

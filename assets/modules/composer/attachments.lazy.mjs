@@ -5,7 +5,7 @@ import { formatSize } from "../message/attachments.lazy.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
-/** The limits of checkpoints/limits.py, which the server enforces. */
+/** The limits of checkpoints/values/limits.py, which the server enforces. */
 const MAX_FILES = 5;
 const MAX_MESSAGE_BYTES = 10_000_000;
 const MAX_KIND_BYTES = { image: 5_000_000, pdf: 5_000_000, text: 1_000_000 };

@@ -1,4 +1,5 @@
 /** The composer of messages. Typed text stays in this component and this tab until it is sent. */
+import { listPromptCommands } from "../dialogs/prompts.mjs";
 import { useActions } from "../lib/actions.mjs";
 import { SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
@@ -9,7 +10,6 @@ import { isChangeUnseen } from "../lib/socket.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { LANGUAGE, _ } from "../lib/words.mjs";
 import { isOutageShown } from "../page/outage.mjs";
-import { listPromptCommands } from "../page/prompts.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";

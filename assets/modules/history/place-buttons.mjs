@@ -1,9 +1,9 @@
 /** The buttons of a place's card: three at most, and a menu with the others. */
+import { showShare } from "../dialogs/sharing.mjs";
 import { copyLink } from "../lib/addresses.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
-import { showShare } from "../page/sharing.mjs";
 
 const { createElement: h, useState } = window.React;
 

@@ -20,7 +20,7 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
  *   meanwhile, and of the button in it that cancels
  * @typedef {{phase: string, done: number, total: number|null, noun: string, detail: string}} Progress  as in
- *   checkpoints/progress.py
+ *   checkpoints/values/progress.py
  */
 export async function followRequest(subject, send) {
   const request = new LongRequest(subject);

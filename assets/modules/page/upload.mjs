@@ -8,7 +8,7 @@ import { followRequest } from "./long-request.mjs";
 
 const { createElement: h, useRef, useState } = window.React;
 
-/** The same limits as in checkpoints/limits.py, of a document and of an archive. */
+/** The same limits as in checkpoints/values/limits.py, of a document and of an archive. */
 const MAX_IMPORT_BYTES = 10_000_000;
 const MAX_ARCHIVE_BYTES = 50_000_000;
 

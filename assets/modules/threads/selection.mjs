@@ -6,7 +6,7 @@ import { LANGUAGE, _ } from "../lib/words.mjs";
 const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const PORTION = 100; // of the list
-const MAX_SELECTED = 1000; // that one action takes: checkpoints/limits.py
+const MAX_SELECTED = 1000; // that one action takes: checkpoints/values/limits.py
 // A function: the browser's own formats take 30 ms of the page's start to load.
 const showLimit = () => showToast(_("At most {limit} conversations can be selected at once.", { limit: MAX_SELECTED.toLocaleString(LANGUAGE) }));
 

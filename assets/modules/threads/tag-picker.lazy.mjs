@@ -6,7 +6,7 @@ import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
-const MAX_TAG_CHARS = 50; // checkpoints/limits.py, as the next one
+const MAX_TAG_CHARS = 50; // checkpoints/values/limits.py, as the next one
 const MAX_TAGS = 20; // of one conversation
 
 loadStyle(new URL("./tags.lazy.css", import.meta.url));

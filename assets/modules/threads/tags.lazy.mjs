@@ -12,7 +12,7 @@ const { createElement: h, useEffect, useState } = window.React;
 
 const ADDRESS = "/api/tags";
 const FAILURE_TEXT = _("The tags could not be read or changed. Please try again.");
-const MAX_TAG_CHARS = 50; // checkpoints/limits.py
+const MAX_TAG_CHARS = 50; // checkpoints/values/limits.py
 
 loadStyle(new URL("./tags.lazy.css", import.meta.url));
 

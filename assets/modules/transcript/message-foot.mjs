@@ -1,4 +1,5 @@
 /** The line under a message: its time, its cost and its actions. */
+import { openPrompts } from "../dialogs/prompts.mjs";
 import { copyLink } from "../lib/addresses.mjs";
 import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { saveAtMessage } from "../lib/history-requests.mjs";
@@ -9,7 +10,6 @@ import { getOpenThread } from "../lib/show-message.mjs";
 import { _ } from "../lib/words.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";
-import { openPrompts } from "../page/prompts.mjs";
 
 const { Fragment, createElement: h, useEffect, useRef, useState } = window.React;
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from ...errors import StoreInUseError, StoreUnavailableError
-from ...sentence import sentence
+from ...values.errors import StoreInUseError, StoreUnavailableError
+from ...values.sentence import sentence
 from .. import postgresql, schema, sqlite
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from langchain_core.messages import AIMessage, HumanMessage, convert_to_openai_m
 from agent.context.attachments import IMAGE_TOKENS, MAX_ATTACHED_BYTES, describe_attachments, load_attachments
 from agent.context.request import build_request
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
-from agent.run.requests import make_title
-from checkpoints import Caller, RunState, Store, files
-from checkpoints.files import File
+from agent.preparation.requests import make_title
+from checkpoints import Caller, RunState, Store
+from checkpoints.values import files
+from checkpoints.values.files import File
 from tests.agent.running import Running, model_at, running
 from tests.attachments import PDF, asking, png
 from tests.checkpoints.conversations import new

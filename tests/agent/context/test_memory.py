@@ -8,8 +8,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context.memory import find_memory_checkpoints, number_messages, recall_messages, recall_path
 from agent.marks import MemoryCheckpointMark, MoveKind, MoveMark
-from checkpoints import MAIN, Message, MessageStatus, serde
-from checkpoints.limits import MAX_NUMBER
+from checkpoints import MAIN, Message, MessageStatus
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_NUMBER
 
 NOON = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,7 +12,8 @@ from agent.context.path_ends import cut_tokens, cut_values
 from agent.context.request import SIZE_NOTE_KEY, build_request, complete_tool_pairs
 from agent.context.tokens import estimate_stored_tokens
 from agent.context.window import fit_to_window
-from checkpoints import MAIN, limits
+from checkpoints import MAIN
+from checkpoints.values import limits
 from tests.agent.context.test_request import asking, done
 from tests.work import count_lines
 

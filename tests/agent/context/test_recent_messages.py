@@ -16,7 +16,8 @@ from agent.context.recent_messages import (
 )
 from agent.context.request import build_request
 from agent.context.window import fit_to_window
-from checkpoints import Database, Message, NewMessage, Store, serde
+from checkpoints import Database, Message, NewMessage, Store
+from checkpoints.values import serde
 
 WINDOW = 100  # tokens
 PLENTY = 10_000

@@ -10,8 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_openai.chat_models.base import _convert_message_to_dict
 
 from agent.context.request import MAX_CALL_ID_CHARS, UNKNOWN_RESULT_TEXT, build_request
-from checkpoints import MAIN, Message, MessageStatus, serde
-from checkpoints.reasoning import Reasoning
+from checkpoints import MAIN, Message, MessageStatus
+from checkpoints.values import serde
+from checkpoints.values.reasoning import Reasoning
 from tests.fakes.pairing import check_messages
 
 _ids = st.sampled_from(["a", "b", "c", ""])

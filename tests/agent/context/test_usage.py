@@ -18,7 +18,8 @@ from agent.context.usage import combine_usage, readable_usage
 from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP
 from agent.tracing.attributes import count_token_kinds as traced
-from checkpoints import Caller, Database, NewMessage, Store, limits, serde
+from checkpoints import Caller, Database, NewMessage, Store
+from checkpoints.values import limits, serde
 from components.routes import growth
 from components.routes.whole_text import find_text
 from components.views import context_meter, message_view

@@ -18,9 +18,10 @@ from agent.context.recent_messages import read_recent_messages
 from agent.context.request import SIZE_NOTE_KEY, build_request, read_position
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.context.window import DEFAULT_WINDOW_TOKENS, LEFT_OUT_TEXT, ModelRequest, Window, find_window, fit_to_window
-from checkpoints import Database, Message, MessageStatus, NewMessage, Store, serde
-from checkpoints.limits import MAX_READ_VALUES, count_values
-from checkpoints.reasoning import Reasoning
+from checkpoints import Database, Message, MessageStatus, NewMessage, Store
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_READ_VALUES, count_values
+from checkpoints.values.reasoning import Reasoning
 from tests.agent.context.test_request import asking, done, paths, stored
 from tests.agent.running import Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Say

@@ -8,7 +8,7 @@ from agent.context.prompts import COMPACTION_PROMPT
 from agent.demo.attempts import describe_attempts, parse_attempts
 from agent.demo.model import DemoChatModel
 from agent.demo.summary import DEMO_SUMMARY_LABEL
-from agent.run.compaction import build_summary_question
+from agent.preparation.compaction import build_summary_question
 
 DEMO = DemoChatModel(seconds_per_token=0)
 

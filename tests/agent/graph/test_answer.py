@@ -15,7 +15,7 @@ from agent.graph import answer as answers
 from agent.graph.answer import AnswerCutOff, stream_answer
 from agent.graph.state import Limits, RunContext
 from checkpoints import MessageStatus
-from checkpoints.limits import MAX_ARGUMENT_VALUES, MAX_CALLS
+from checkpoints.values.limits import MAX_ARGUMENT_VALUES, MAX_CALLS
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.run.graph_inputs import InputForm
-from agent.run.requests import InputsRefusedError, MessageTooLongError
+from agent.preparation.graph_inputs import InputForm
+from agent.preparation.requests import InputsRefusedError, MessageTooLongError
 from checkpoints import Caller, RunState
 from checkpoints.graph_states import WaymarkSaver
 from tests.agent.guests.test_driving import play

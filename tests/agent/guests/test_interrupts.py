@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import GraphProgress
-from agent.run.requests import NothingToDecideError
+from agent.preparation.requests import NothingToDecideError
 from checkpoints import Caller, Database, RunState
 from tests.agent.guests.guests import AGENT, answer, decide, hosting, one_node, read_channels
 from tests.agent.guests.test_driving import play

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import TextDelta
-from agent.run.requests import FilesRefusedError
+from agent.preparation.requests import FilesRefusedError
 from checkpoints import Caller, RunState
-from checkpoints.files import parse_files
+from checkpoints.values.files import parse_files
 from tests.agent.guests.guests import hosting
 from tests.agent.running import KEY, Running
 from tests.app_process import PATIENCE

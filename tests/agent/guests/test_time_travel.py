@@ -13,7 +13,7 @@ from agent.graph.tool_calls import SWITCHED_OFF_TEXT
 from agent.guests.tools import SUBAGENT_TEXT
 from agent.guests.travel import KEPT_WORK_TEXT, OPEN_CALLS_TEXT
 from agent.marks import MoveMark
-from agent.run.requests import NothingToDecideError
+from agent.preparation.requests import NothingToDecideError
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
 from agent.tools.run_only import OUTSIDE_RUN_TEXT

@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr
 
 from agent.models.anthropic import build_anthropic_class
 from checkpoints import RunState
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, running
 from tests.fakes.anthropic_rules import as_sent, check_messages, check_thinking
 from tests.fakes.server import Refusal

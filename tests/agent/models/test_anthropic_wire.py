@@ -14,7 +14,7 @@ from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters, apply_parameters
 from checkpoints import RunState
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, Several, model_at, running
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say

@@ -13,7 +13,7 @@ from langchain_core.messages.tool import tool_call_chunk
 
 from agent.models.call_arguments import TooManyValuesError, bound_argument_parsing, parse_arguments
 from checkpoints import RunState
-from checkpoints.limits import MAX_PART_VALUES
+from checkpoints.values.limits import MAX_PART_VALUES
 from tests.agent.models.test_anthropic_wire import claude_model
 from tests.agent.running import model_at, running
 from tests.fakes.anthropic import FakeAnthropic

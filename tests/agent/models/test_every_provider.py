@@ -12,7 +12,7 @@ import pytest
 
 from agent.models.parameters import ModelParameters, apply_parameters
 from checkpoints import Caller, RunState
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, Several, running
 from tests.fakes.answers import Call, Calls, Say
 from tests.fakes.faults import Fault, Reply

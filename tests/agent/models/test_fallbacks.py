@@ -17,7 +17,7 @@ from agent.models.provider_words import read_provider_words
 from agent.models.providers import _keep_reasoning
 from agent.models.reasoning import restore_reasoning
 from checkpoints import RunState
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 

@@ -12,7 +12,7 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import InvalidParameterError, ModelParameters, apply_parameters, parse_parameters
 from agent.settings import InvalidSettingsError
-from checkpoints.limits import MAX_EXTRA_BODY_CHARS
+from checkpoints.values.limits import MAX_EXTRA_BODY_CHARS
 from tests.agent.running import KEY, model_at, running
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.models.reasoning import restore_reasoning
 from checkpoints import Caller, RunState
-from checkpoints.reasoning import Reasoning
+from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, model_at, running
 from tests.fakes.faults import Frame
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Fault, Say

@@ -9,7 +9,7 @@ from agent.events import CandidateProgress, RunFinished, RunStarted, TextDelta
 from agent.run.candidates import MAX_MODELS
 from agent.settings import InvalidSettingsError
 from checkpoints import Caller, Candidate, CandidateKey, Run, RunState
-from checkpoints.errors import NothingToRetryError
+from checkpoints.values.errors import NothingToRetryError
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 

@@ -15,8 +15,8 @@ from langchain_core.tools import BaseTool
 import agent.run.judge
 import agent.run.outcome
 from agent.events import RunFinished, WorkEnded
-from agent.run.compaction import SummaryScope
-from agent.run.requests import NothingToDecideError
+from agent.preparation.compaction import SummaryScope
+from agent.preparation.requests import NothingToDecideError
 from agent.tools.approval import Decision
 from checkpoints import Caller, MessageStatus, Run, RunActiveError, RunState, StoreUnavailableError
 from tests.agent import cast as casting

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from agent.events import RerunEnded
-from agent.run.requests import RerunActiveError
+from agent.preparation.requests import RerunActiveError
 from agent.run.reruns import NotRerunError, RerunRequest
 from agent.time_travel.policy import Policy
 from agent.tools.approval import Decision
-from checkpoints import Caller, Database, Run, RunState, files
+from checkpoints import Caller, Database, Run, RunState
+from checkpoints.values import files
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 

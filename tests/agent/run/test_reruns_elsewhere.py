@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agent.preparation.requests import RerunActiveError
 from agent.run import worker
-from agent.run.requests import RerunActiveError
 from agent.run.reruns import RerunRequest
 from agent.tools.approval import Decision
 from checkpoints import Caller, Run, RunState

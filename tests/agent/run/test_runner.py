@@ -11,11 +11,12 @@ import agent.run.starting
 from agent.context.prompts import CONTINUE_TEXT
 from agent.demo.model import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted, WorkEnded
-from agent.run.inputs import NothingToAnswerError
-from agent.run.requests import make_title
+from agent.preparation.inputs import NothingToAnswerError
+from agent.preparation.requests import make_title
 from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
-from checkpoints import Caller, Draft, Run, RunActiveError, RunState, StoreUnavailableError, serde
+from checkpoints import Caller, Draft, Run, RunActiveError, RunState, StoreUnavailableError
+from checkpoints.values import serde
 from tests.agent.running import KEY, Running, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from agent.events import RunFinished, WorkEnded
+from agent.preparation.requests import EndDelayedError
 from agent.run.active_runs import DELAYED_END_TEXT
-from agent.run.requests import EndDelayedError
 from checkpoints import Database, RunState, Store, StoreUnavailableError
 from tests.agent.running import Running, model_at, raising, running
 from tests.fakes.openai import FakeOpenAI, Fault, Say

@@ -6,8 +6,8 @@ import pytest
 
 from agent.run.taking import RunTaker
 from checkpoints import EVERYBODY, Runs, Store, act_for
-from checkpoints.members import Members
-from checkpoints.model import ThreadRole
+from checkpoints.people.members import Members
+from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
 
 NONE = cast("Any", None)

@@ -12,7 +12,7 @@ from agent.context.prompts import CONVERSATION, CONVERSATION_END, TITLE_PROMPT
 from agent.demo.model import DemoChatModel
 from agent.demo.title import write_demo_title
 from agent.events import HeadMoved
-from agent.run.requests import MAX_TITLE_CHARS, make_title
+from agent.preparation.requests import MAX_TITLE_CHARS, make_title
 from agent.run.titles import MAX_TITLE_TOKENS, clean_title
 from agent.tracing.events import TitleAsked
 from checkpoints import Caller, OperationKind

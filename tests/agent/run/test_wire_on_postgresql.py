@@ -10,9 +10,9 @@ import pytest
 
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta
 from agent.run.blocking import BlockingPool
-from agent.run.followed_rows import FollowedRows
 from agent.run.hub import RunHub, SubscriberLagged
-from agent.run.postgresql_wire import PostgresqlWire
+from agent.wire.followed_rows import FollowedRows
+from agent.wire.postgresql_wire import PostgresqlWire
 from checkpoints import Database, Message, NewMessage, Run, Runs, RunState, Store
 from checkpoints.storage.notifications import Notifications
 from tests.agent.run.wires import Process, until

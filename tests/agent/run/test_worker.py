@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from agent.events import RunFinished, RunQueued, RunStarted
+from agent.preparation.requests import QueueFullError
 from agent.run import worker
-from agent.run.requests import QueueFullError
 from agent.run.taking import RunTaker
 from checkpoints import Caller, RunActiveError, RunState, StoreUnavailableError
 from tests.agent.run.two_processes import HANGING, freeze, hurry, play, state_of, stop_beating

@@ -9,12 +9,13 @@ from langchain_core.messages import AIMessage, HumanMessage
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.events import ToolStarted
 from agent.marks import CallKey, QuestionMark
-from agent.run.requests import NothingToDecideError
+from agent.preparation.requests import NothingToDecideError
 from agent.subagents.delegation import find_open_calls
 from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
-from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState, serde
+from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState
 from checkpoints.interchange import reading, transfer
-from checkpoints.reasoning import Reasoning
+from checkpoints.values import serde
+from checkpoints.values.reasoning import Reasoning
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform, replaced
 from tests.agent.running import KEY, Running, budget

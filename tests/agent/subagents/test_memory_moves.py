@@ -8,12 +8,13 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context.memory import recall_messages
 from agent.marks import CallKey, MoveMark, QuestionMark
-from agent.run.requests import NothingToDecideError
+from agent.preparation.requests import NothingToDecideError
 from agent.subagents.agents import Agent
 from agent.time_travel.policy import Policy
 from agent.tools.approval import DENIED_TEXT, Decision
-from checkpoints import MAIN, Caller, NewMessage, RunState, serde
+from checkpoints import MAIN, Caller, NewMessage, RunState
 from checkpoints.interchange import reading, transfer
+from checkpoints.values import serde
 from components.panels import approval
 from components.views import message_view
 from tests.agent.cast import Cast, agent, ask, chain, memory, perform

@@ -10,7 +10,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from agent.marks import CallKey, QuestionMark
 from agent.subagents.delegation import find_open_calls
 from agent.time_travel.dependence import find_dependents, list_call_ids
-from checkpoints import MAIN, Message, MessageStatus, serde
+from checkpoints import MAIN, Message, MessageStatus
+from checkpoints.values import serde
 
 AGENTS = ("ann", "ben", "cid")
 

@@ -11,7 +11,7 @@ import pytest
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.events import ToolStarted
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
-from agent.run.requests import NothingToDecideError
+from agent.preparation.requests import NothingToDecideError
 from agent.time_travel.policy import Policy, TimeTravelEvent
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, OperationKind, Run, RunState, StateError

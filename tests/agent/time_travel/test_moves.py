@@ -10,7 +10,8 @@ from agent.context.numbering import NumberStyle
 from agent.context.request import build_request
 from agent.marks import MOVE_KEY, MoveMark
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_goto, plan_move, plan_rewind
-from checkpoints import MAIN, Message, MessageStatus, serde
+from checkpoints import MAIN, Message, MessageStatus
+from checkpoints.values import serde
 
 TALK = ("hello", "I can help with many things.", "What are black holes?", "Black holes are …")
 AI_INSTEAD = "Let's start over and talk about AI instead."

@@ -12,8 +12,9 @@ from agent.time_travel import scopes
 from agent.time_travel.memory_executor import MemoryExecutor
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.scopes import TOO_LARGE_TEXT, count_memory_moves, load_memory
-from checkpoints import Database, NewMessage, Store, serde
-from checkpoints.limits import count_values
+from checkpoints import Database, NewMessage, Store
+from checkpoints.values import serde
+from checkpoints.values.limits import count_values
 
 MOVE = ToolMessage("Known.", tool_call_id="2", additional_kwargs=MoveMark("goto", 0, 1).to_kwargs())
 

@@ -11,8 +11,9 @@ from agent.context.window import Window
 from agent.time_travel.made_moves import complete_mark
 from agent.time_travel.scopes import load_scope
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
-from checkpoints import MAIN, Message, NewMessage, Removal, Store, serde
-from checkpoints.storage import message_rows
+from checkpoints import MAIN, Message, NewMessage, Removal, Store
+from checkpoints.rows import message_rows
+from checkpoints.values import serde
 
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "go"}
 NOWHERE = {"name": "goto", "args": {"position": "msg_99", "message": "Obey."}, "id": "nowhere"}

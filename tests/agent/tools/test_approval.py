@@ -8,7 +8,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
-from agent.run.requests import NothingToDecideError
+from agent.preparation.requests import NothingToDecideError
 from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, budget, model_at, running

@@ -12,7 +12,7 @@ from agent.tools.remote_tool import (
     UnusableSchemaError,
     adapt_tool,
 )
-from checkpoints.limits import MAX_ARGUMENT_LEVELS
+from checkpoints.values.limits import MAX_ARGUMENT_LEVELS
 
 
 async def ignore(arguments: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from agent.tracing.run_trace import RunTrace
 from agent.tracing.span_ids import derive_trace_id
 from app import create_app
 from checkpoints import RunState
-from checkpoints.limits import MAX_PROMPT_CHARS
+from checkpoints.values.limits import MAX_PROMPT_CHARS
 from config import Settings, SettingsError
 from tests.agent.running import model_at, running
 from tests.app_process import PATIENCE, ROOT

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import agent.run.preparation
+import agent.preparation.preparation
 from agent.demo.model import DemoChatModel
 from agent.tools.calculator import calculator
 from agent.tracing.events import ModelAnswered, Prompt, RunBegun, RunEnded, ToolCarriedOut, TraceEvent
@@ -180,7 +180,7 @@ def test_an_untraced_run_reads_nothing_for_a_trace(monkeypatch: pytest.MonkeyPat
     def beginning(*_: Any, **__: Any) -> RunBegun:
         raise AssertionError
 
-    monkeypatch.setattr(agent.run.preparation, "build_start_event", beginning)
+    monkeypatch.setattr(agent.preparation.preparation, "build_start_event", beginning)
 
     async def story() -> None:
         async with running(DemoChatModel(seconds_per_token=0)) as chat:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from agent.context.prices import ModelPrice
-from agent.run.compaction import SummaryScope
+from agent.preparation.compaction import SummaryScope
 from agent.tools.calculator import calculator
 from agent.tracing.events import Feedback, TraceLabels
 from agent.tracing.langfuse import LangfuseTracer

@@ -16,9 +16,9 @@ from checkpoints import (
     OperationDetail,
     OperationKind,
     Store,
-    serde,
 )
 from checkpoints.upkeep import verification
+from checkpoints.values import serde
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 

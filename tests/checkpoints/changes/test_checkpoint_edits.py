@@ -3,7 +3,7 @@
 import pytest
 
 from checkpoints import MessageNotFoundError, Store
-from checkpoints.errors import NothingRemovedError
+from checkpoints.values.errors import NothingRemovedError
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 

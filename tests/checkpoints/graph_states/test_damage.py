@@ -12,7 +12,8 @@ from langgraph.types import Command
 
 from checkpoints import Store
 from checkpoints.graph_states import DamagedStateError, WaymarkSaver
-from checkpoints.storage import schema, value_rows
+from checkpoints.rows import value_rows
+from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
 from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph, read_channels, read_texts
 

@@ -8,12 +8,12 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.func import entrypoint
 
 from checkpoints import Database, Store
-from checkpoints.errors import DamagedStateError
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.plain_values import read_plain
 from checkpoints.graph_states.state_views import Channel, list_channels, read_plain_value
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema
+from checkpoints.values.errors import DamagedStateError
 from tests.checkpoints import shapes
 from tests.checkpoints.graph_states.graphs import ask, make_config, make_graph
 from tests.statements import record_statements

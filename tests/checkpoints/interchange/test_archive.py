@@ -8,9 +8,9 @@ from unittest.mock import patch
 import pytest
 
 from checkpoints import Store
-from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import archive, transfer
 from checkpoints.interchange.archive import Archive, is_archive
+from checkpoints.values.errors import InvalidDocumentError
 from tests.checkpoints.conversations import talked
 
 

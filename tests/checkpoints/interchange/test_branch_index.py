@@ -1,7 +1,7 @@
 """The branches of a document are matched with a conversation's, from the surest match to the least sure."""
 
 from checkpoints.interchange.branch_index import BranchHead, match_branches
-from checkpoints.model import Branch, Node
+from checkpoints.values.model import Branch, Node
 
 LINE = [Node(f"m{depth}", 1, depth) for depth in range(4)]  # one path of four messages
 PARENTS = {1: (None, -1)}

@@ -7,10 +7,11 @@ from unittest.mock import patch
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Store, serde
+from checkpoints import Store
 from checkpoints.interchange import planning, reading, state_writing, transfer
 from checkpoints.interchange.waymark import Document
-from checkpoints.storage import state_rows, value_rows
+from checkpoints.rows import state_rows, value_rows
+from checkpoints.values import serde
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
 from tests.statements import record_statements

@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from checkpoints import InvalidDocumentError, NewMessage, Store, limits, serde
+from checkpoints import InvalidDocumentError, NewMessage, Store
 from checkpoints.interchange import import_limits, reading, strict_json
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.transfer import Export, write_export
-from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS, count_values, is_deeper
+from checkpoints.values import limits, serde
+from checkpoints.values.limits import MAX_BRANCHES_AND_CHECKPOINTS, count_values, is_deeper
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import new, talked
 

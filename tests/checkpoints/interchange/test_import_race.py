@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from checkpoints import Store
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
-from checkpoints.model import Json
+from checkpoints.values.model import Json
 from tests.checkpoints.conversations import talked
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere
 

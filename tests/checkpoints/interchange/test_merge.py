@@ -5,11 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from checkpoints import Caller, OperationDetail, RunActiveError, Runs, Store, serde
+from checkpoints import Caller, OperationDetail, RunActiveError, Runs, Store
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.waymark import Document
-from checkpoints.limits import MAX_BRANCHES_AND_CHECKPOINTS
 from checkpoints.storage import schema
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_BRANCHES_AND_CHECKPOINTS
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
 from tests.conftest import Clock

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from checkpoints import serde
-from checkpoints.errors import InvalidDocumentError
 from checkpoints.interchange import member_reader, tree_builder
 from checkpoints.interchange.long_texts import MIN_LONG_BYTES
 from checkpoints.interchange.reading import read_document, read_documents
-from checkpoints.limits import MAX_DOCUMENT_BYTES, MAX_PART_VALUES
+from checkpoints.values import serde
+from checkpoints.values.errors import InvalidDocumentError
+from checkpoints.values.limits import MAX_DOCUMENT_BYTES, MAX_PART_VALUES
 from tests.rounds import sample
 
 Json = dict[str, Any]

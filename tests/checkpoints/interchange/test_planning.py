@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from checkpoints.history import Place
 from checkpoints.interchange import reading
 from checkpoints.interchange.existing import ExistingContents, IdOwner
 from checkpoints.interchange.import_plan import ImportPlan, NothingNewError
 from checkpoints.interchange.planning import plan_merge, plan_replacement
 from checkpoints.interchange.waymark import Document, InvalidDocumentError
-from checkpoints.model import Branch, Node
-from checkpoints.operation_detail import OperationDetail
-from checkpoints.storage.message_rows import IntactMessage
+from checkpoints.rows.message_rows import IntactMessage
+from checkpoints.values.history import Place
+from checkpoints.values.model import Branch, Node
+from checkpoints.values.operation_detail import OperationDetail
 from tests.checkpoints import shapes
 
 EMPTY = ExistingContents(

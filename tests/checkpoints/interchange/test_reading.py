@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, TypeAdapter
 
-from checkpoints import InvalidDocumentError, serde
+from checkpoints import InvalidDocumentError
 from checkpoints.interchange import document_checks, long_texts, member_reader, strict_json, waymark
 from checkpoints.interchange.long_texts import MIN_LONG_BYTES, LongTexts
 from checkpoints.interchange.member_reader import MemberReader
 from checkpoints.interchange.reading import read_document
-from checkpoints.limits import MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_DOCUMENT_OBJECTS, MAX_DOCUMENT_VALUES, MAX_PART_VALUES, count_values
 from tests.checkpoints import shapes
 from tests.checkpoints.interchange.test_transfer import resealed
 from tests.rounds import given_examples

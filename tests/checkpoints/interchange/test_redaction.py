@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 
-from checkpoints import NewMessage, Store, serde
-from checkpoints.errors import ExportTooLargeError, InvalidRedactionError
+from checkpoints import NewMessage, Store
 from checkpoints.interchange import document_redaction, reading, transfer
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.interchange.text_search import is_searchable
-from checkpoints.reasoning import Reasoning
+from checkpoints.values import serde
+from checkpoints.values.errors import ExportTooLargeError, InvalidRedactionError
+from checkpoints.values.reasoning import Reasoning
 from tests.checkpoints.conversations import new, talked, texts
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported
 from tests.rounds import given_examples

@@ -9,9 +9,10 @@ import jsonschema
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
-from checkpoints import Branch, NewMessage, Store, serde
+from checkpoints import Branch, NewMessage, Store
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.interchange.redaction import Redaction
+from checkpoints.values import serde
 from tests.checkpoints.conversations import new
 from tests.checkpoints.interchange.test_transfer import conversation, elsewhere, imported, seen
 from tests.rounds import sample

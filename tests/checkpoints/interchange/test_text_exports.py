@@ -6,11 +6,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from markdown_it import MarkdownIt
 
-from checkpoints import MessageStatus, NewMessage, Store, serde
+from checkpoints import MessageStatus, NewMessage, Store
 from checkpoints.interchange import text_exports
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
-from checkpoints.reasoning import Reasoning
+from checkpoints.values import serde
+from checkpoints.values.reasoning import Reasoning
 from tests.checkpoints.conversations import talked
 
 

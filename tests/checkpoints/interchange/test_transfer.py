@@ -13,9 +13,10 @@ import pytest
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import UNTITLED, Database, InvalidDocumentError, MessageStatus, NewMessage, Store, files, serde
+from checkpoints import UNTITLED, Database, InvalidDocumentError, MessageStatus, NewMessage, Store
 from checkpoints.interchange import reading, transfer, waymark
 from checkpoints.storage import schema
+from checkpoints.values import files, serde
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
 from tests.rounds import given_examples
 from tests.strategies import json_values

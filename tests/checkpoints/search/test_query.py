@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoints.limits import MAX_QUERY_WORDS
 from checkpoints.search import words
 from checkpoints.search.query import SearchQuery, Term, parse_query
 from checkpoints.search.snippet import MAX_SNIPPET_CHARS, make_snippet
 from checkpoints.search.words import MAX_WORD_CHARS, iterate_words, list_words
+from checkpoints.values.limits import MAX_QUERY_WORDS
 from tests.work import count_lines
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Store, serde
+from checkpoints import Store
 from checkpoints.storage import bulk_insert, schema
 from checkpoints.storage.bulk_insert import insert_rows
+from checkpoints.values import serde
 from tests.checkpoints.conversations import talked
 
 TEXTS = ['"', "\\", "\\u0000", "\\\\u0000", "\n\u2028é😀"]

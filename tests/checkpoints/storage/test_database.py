@@ -19,7 +19,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from checkpoints import Database, Store, StoreBusyError, StoreInUseError, StoreUnavailableError, TakesTooLongError
-from checkpoints.storage import database, driver_errors, migrations, schema, sqlite, thread_rows
+from checkpoints.rows import thread_rows
+from checkpoints.storage import database, driver_errors, migrations, schema, sqlite
 from checkpoints.storage.database import retry_contended
 from checkpoints.storage.postgresql import Claim
 from tests.checkpoints.conversations import dump, names, new, talked, texts

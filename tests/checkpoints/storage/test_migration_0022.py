@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from checkpoints import Database, Runs, RunState, Store
-from checkpoints.usage import read_own_usage
+from checkpoints.people.usage import read_own_usage
 from tests.checkpoints.conversations import new
 from tests.checkpoints.storage.revisions import revert_schema
 from tests.checkpoints.test_person_limits import MODEL, answer

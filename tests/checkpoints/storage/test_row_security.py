@@ -8,13 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import EVERYBODY, Database, Store, StoreUnavailableError, ThreadNotFoundError, act_for
-from checkpoints.accounts import Accounts, Role
-from checkpoints.audit_entry import AuditKind
-from checkpoints.audit_log import AuditLog
-from checkpoints.model import ThreadRole
-from checkpoints.storage import schema, usage_rows
+from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.rows import usage_rows
+from checkpoints.rows.value_rows import Value, insert_values
+from checkpoints.storage import schema
 from checkpoints.storage.postgresql import POOL_SIZE
-from checkpoints.storage.value_rows import Value, insert_values
+from checkpoints.values.audit_entry import AuditKind
+from checkpoints.values.model import ThreadRole
 from checkpoints.workers import Workers
 from tests.people import Things, fill
 from tests.postgres import Postgres

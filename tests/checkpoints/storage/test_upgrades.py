@@ -9,7 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Database, Store, StoreInUseError, StoreUnavailableError
-from checkpoints.storage import migrations, thread_rows
+from checkpoints.rows import thread_rows
+from checkpoints.storage import migrations
 from checkpoints.workers import Workers
 from tests.checkpoints.conversations import new, talked, texts
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from checkpoints import Database, Store
-from checkpoints.errors import BackupError
 from checkpoints.upkeep.backup import write_backup
+from checkpoints.values.errors import BackupError
 from tests.checkpoints.conversations import dump, talked
 
 

@@ -9,19 +9,12 @@ import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage
 
 from agent.context.request import build_request
-from checkpoints import (
-    CheckpointManager,
-    DamagedMessageError,
-    Database,
-    Message,
-    Store,
-    StoreUnavailableError,
-    serde,
-)
-from checkpoints.errors import DamagedOperationError
+from checkpoints import CheckpointManager, DamagedMessageError, Database, Message, Store, StoreUnavailableError
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
+from checkpoints.values import serde
+from checkpoints.values.errors import DamagedOperationError
 from components.views import message_view
 from tests.checkpoints.conversations import dump, new, picture, said, talked, texts
 

@@ -6,11 +6,12 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Store
-from checkpoints.storage import schema, search_index
+from checkpoints.rows import search_index
+from checkpoints.storage import schema
 from checkpoints.upkeep import index_verification, reindexing, verification
 from checkpoints.upkeep.index_verification import REMEDY
 from tests.checkpoints.conversations import new, talked
-from tests.checkpoints.storage.test_search_index import naming
+from tests.checkpoints.rows.test_search_index import naming
 from tests.checkpoints.test_search import find
 from tests.checkpoints.upkeep.test_verification import lived
 

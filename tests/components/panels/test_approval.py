@@ -7,10 +7,11 @@ from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.graph.state import Limits
-from agent.run.inputs import RunInputs
+from agent.preparation.inputs import RunInputs
 from agent.tracing.protocol import NO_TRACING
-from checkpoints import Database, NewMessage, Runs, Store, serde
+from checkpoints import Database, NewMessage, Runs, Store
 from checkpoints.interchange import reading, transfer
+from checkpoints.values import serde
 from components.panels.approval import describe_waiting_moves
 from tests.agent.running import Only
 

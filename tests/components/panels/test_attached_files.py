@@ -7,10 +7,11 @@ import httpx
 import pytest
 
 from app import App
-from checkpoints import Store, files
-from components import uploads
+from checkpoints import Store
+from checkpoints.values import files
+from components.transfers import uploads
 from tests.attachments import png
-from tests.components.test_uploads import run, upload
+from tests.components.transfers.test_uploads import run, upload
 from tests.test_app import JSON, opened, post_action
 
 REQUEST = "00000000-0000-4000-8000-000000000001"

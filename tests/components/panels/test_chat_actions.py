@@ -3,7 +3,7 @@
 import pytest
 
 from checkpoints import Caller, Database, Store
-from checkpoints.storage import operation_rows
+from checkpoints.rows import operation_rows
 from components.panels.chat_actions import MAX_RUN_OPERATIONS, USUAL_RUN_OPERATIONS, find_notice_operation
 from tests.checkpoints.conversations import new, talked
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agent.context.measurement import TokenChange
-from agent.run.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
+from agent.preparation.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
 from components.panels import compact_command
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from app import App
 from checkpoints.interchange import reading, transfer
-from components import uploads
+from components.transfers import uploads
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
-from tests.components.test_uploads import run, upload
+from tests.components.transfers.test_uploads import run, upload
 from tests.test_app import JSON, post_callback
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import QueryParams
 
-from checkpoints.limits import MAX_TAGS
+from checkpoints.values.limits import MAX_TAGS
 from components.actions import Action
 from components.page_state import PageLocation
 from components.panels import threads, toast

@@ -8,8 +8,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context.memory import recall_path
 from agent.marks import MoveMark
-from checkpoints import Database, NewMessage, Store, serde
-from checkpoints.limits import MAX_READ_VALUES
+from checkpoints import Database, NewMessage, Store
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_READ_VALUES
 from components.routes import agent_transcript
 from components.routes.agent_transcript import PORTION_MESSAGES, cut_transcript, read_memory, read_work
 from tests.components.parts import open_services

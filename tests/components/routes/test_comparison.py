@@ -6,7 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.context.prices import ModelPrice
-from checkpoints import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, NewMessage, Runs, Store, serde
+from checkpoints import BranchNotFoundError, CheckpointNotFoundError, MessageNotFoundError, NewMessage, Runs, Store
+from checkpoints.values import serde
 from components.routes import comparison
 from components.routes.comparison import ComparisonView
 from components.views.comparison_view import ComparedMessage, SideView

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from checkpoints import CheckpointNotFoundError, NothingToSaveError, StateError, StoreInUseError, TakesTooLongError
-from checkpoints.errors import DamagedFileError, DamagedMessageError
+from checkpoints.values.errors import DamagedFileError, DamagedMessageError
 from tests.test_app import opened, request_panels
 
 ROUTES = ("export", "usage", "growth", "comparison", "agents/ann", "summaries/m")

@@ -9,8 +9,9 @@ import pytest
 from fastapi import FastAPI
 from langchain_core.messages import AIMessage
 
-from checkpoints import Database, NewMessage, RunState, Store, serde
+from checkpoints import Database, NewMessage, RunState, Store
 from checkpoints.interchange import reading, transfer
+from checkpoints.values import serde
 from components.routes import errors, excerpts
 from components.services import Services
 from components.views.change_log import build_log

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from app import App
-from checkpoints import files
 from checkpoints.storage import schema
+from checkpoints.values import files
 from components.views import file_links
 from server.headers import INERT_POLICY
 from tests.attachments import asking, png

@@ -11,11 +11,12 @@ from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import estimate_stored_tokens
 from agent.demo.model import DemoChatModel
 from agent.graph.state import Limits
-from agent.run import compaction
-from agent.run.compaction import SummaryScope, select_passage
-from agent.run.inputs import RunInputs
+from agent.preparation import compaction
+from agent.preparation.compaction import SummaryScope, select_passage
+from agent.preparation.inputs import RunInputs
 from agent.tracing.protocol import NO_TRACING
-from checkpoints import Caller, NewMessage, Runs, Store, serde
+from checkpoints import Caller, NewMessage, Runs, Store
+from checkpoints.values import serde
 from components.routes import growth
 from tests.agent.running import Only
 

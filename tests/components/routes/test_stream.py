@@ -15,7 +15,7 @@ from components.broadcasts import Frame
 from components.routes import stream
 from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
-from components.thread_frames import stream_frames
+from components.streams.thread_frames import stream_frames
 from tests.components.parts import open_services
 
 

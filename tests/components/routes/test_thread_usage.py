@@ -6,7 +6,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from agent.context.prices import ModelPrice, Usage
-from checkpoints import Database, NewMessage, Store, ThreadNotFoundError, serde
+from checkpoints import Database, NewMessage, Store, ThreadNotFoundError
+from checkpoints.values import serde
 from components.routes import thread_usage
 from components.views import message_view
 from tests.components.views.test_message_view import path

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from checkpoints import NewMessage, serde
-from checkpoints.reasoning import Reasoning
+from checkpoints import NewMessage
+from checkpoints.values import serde
+from checkpoints.values.reasoning import Reasoning
 from components.views import message_view
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS, MoreView
 from tests.test_app import opened

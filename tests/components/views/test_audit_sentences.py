@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from checkpoints import LOCAL_OWNER
-from checkpoints.audit_entry import ERASED_PREFIX, THE_COMMAND_LINE, AuditEntry, AuditKind
+from checkpoints.values.audit_entry import ERASED_PREFIX, THE_COMMAND_LINE, AuditEntry, AuditKind
 from components.views.audit_sentences import KIND_LABELS, describe_entry, describe_person
 
 TIME = datetime(2026, 11, 24, 1, 2, 3, tzinfo=UTC)

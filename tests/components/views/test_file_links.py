@@ -1,6 +1,7 @@
 """A message names its attached files."""
 
-from checkpoints import Store, files
+from checkpoints import Store
+from checkpoints.values import files
 from components.views import message_view
 from tests.attachments import asking
 

@@ -7,8 +7,9 @@ import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.marks import AttemptMark
-from checkpoints import NewMessage, Runs, RunState, Store, serde
-from checkpoints.limits import MAX_CALLS
+from checkpoints import NewMessage, Runs, RunState, Store
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_CALLS
 from components.views import fork_attempts
 from tests.checkpoints.conversations import new
 

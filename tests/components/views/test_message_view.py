@@ -8,9 +8,10 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from agent.marks import MoveMark, SummaryMark
-from checkpoints import MAIN, Message, MessageStatus, Run, RunState, serde
-from checkpoints.limits import MAX_CALLS
-from checkpoints.reasoning import Reasoning
+from checkpoints import MAIN, Message, MessageStatus, Run, RunState
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_CALLS
+from checkpoints.values.reasoning import Reasoning
 from components.views import list_rows, message_view
 from components.views.markdown import escape_text
 from components.views.message_view import MessageExtras

@@ -3,8 +3,9 @@
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import MessageNotFoundError, NewMessage, Store, serde
-from checkpoints.limits import MAX_READ_VALUES
+from checkpoints import MessageNotFoundError, NewMessage, Store
+from checkpoints.values import serde
+from checkpoints.values.limits import MAX_READ_VALUES
 from components.views import message_window
 from components.views.message_window import MAX_JOINED_MESSAGES, WINDOW_MESSAGES, MessageWindow
 from tests.checkpoints.conversations import new

@@ -1,7 +1,7 @@
 """Names at what other people did: nobody's own, and none where people are not told apart."""
 
 from checkpoints import Caller, OperationKind, Store, act_for
-from checkpoints.audit_entry import ERASED_PREFIX
+from checkpoints.values.audit_entry import ERASED_PREFIX
 from components.views.change_log import build_log
 from components.views.message_view import NO_EXTRAS, MessageExtras, describe_messages
 from components.views.names import add_name, name_other

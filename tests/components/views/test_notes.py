@@ -8,15 +8,12 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from agent.marks import SUMMARY_KEY, MoveMark
-from agent.run.compaction import (
-    SummaryScope,
-    build_note,
-    select_passage,
-)
+from agent.preparation.compaction import SummaryScope, build_note, select_passage
 from agent.time_travel.excerpts import ExcerptRequest, build_excerpt
 from agent.time_travel.notes import format_note
-from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store, serde
+from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store
 from checkpoints.interchange import reading, transfer
+from checkpoints.values import serde
 from components.panels import import_preview
 from components.routes import replaced_messages, search
 from components.views import list_rows, message_view, notes

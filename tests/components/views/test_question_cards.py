@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent.run.questions import GraphQuestion
+from agent.preparation.questions import GraphQuestion
 from components.views.question_cards import (
     MAX_LABEL_CHARS,
     MAX_SHOWN_CHARS,

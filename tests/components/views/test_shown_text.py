@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from checkpoints.limits import MAX_CALLS, MAX_LABEL_CHARS
+from checkpoints.values.limits import MAX_CALLS, MAX_LABEL_CHARS
 from components.routes.whole_text import find_text
 from components.views import shown_text
 from components.views.markdown import render_markdown, to_plain_html

@@ -3,7 +3,8 @@
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.marks import CallKey, QuestionMark
-from checkpoints import MAIN, Message, MessageStatus, RunState, serde
+from checkpoints import MAIN, Message, MessageStatus, RunState
+from checkpoints.values import serde
 from components.views import message_view
 from components.views.message_view import MessageExtras
 from components.views.subagent_work import WorkView

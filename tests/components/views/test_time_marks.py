@@ -4,8 +4,9 @@ import sqlalchemy as sa
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.marks import SummaryMark
-from checkpoints import Caller, NewMessage, Store, serde
+from checkpoints import Caller, NewMessage, Store
 from checkpoints.tree_reader import read_marks, read_removed_part
+from checkpoints.values import serde
 from components.views import message_view, time_marks
 from tests.checkpoints.conversations import new, talked
 

@@ -10,7 +10,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.marks import CallKey, MoveMark, QuestionMark
 from agent.tools.approval import STOPPED_TEXT
-from checkpoints import MAIN, Message, MessageStatus, RunState, limits, serde
+from checkpoints import MAIN, Message, MessageStatus, RunState
+from checkpoints.values import limits, serde
 from components.views.message_view import MessageExtras, describe_messages
 from components.views.tool_cards import format_arguments
 from tests.components.views.test_message_view import NOON

@@ -1,9 +1,9 @@
 """The usage of people: sums of today, 7 and 30 days, and costs where a price is known."""
 
 from agent.context.prices import ModelPrice
-from checkpoints.storage.usage_rows import UsageRow
-from checkpoints.token_counts import TokenCounts
-from checkpoints.usage import PeopleUsage
+from checkpoints.people.usage import PeopleUsage
+from checkpoints.rows.usage_rows import UsageRow
+from checkpoints.values.token_counts import TokenCounts
 from components.views.usage_table import describe_usage
 
 TODAY = 20_000

@@ -1,0 +1,1 @@
+"""The wire between the processes of one PostgreSQL: events, batches, mirrors."""

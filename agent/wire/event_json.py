@@ -1,0 +1,153 @@
+"""Events as JSON, for the wire. Of a message it has only the id: whoever follows reads the message from the database."""
+
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from agent.events import (
+    AnswerBegun,
+    CandidateProgress,
+    DraftsFailed,
+    Event,
+    GraphProgress,
+    HeadMoved,
+    MembersChanged,
+    MessageAdded,
+    ReasoningDelta,
+    RerunEnded,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+    ToolStarted,
+    UpdatesDelayed,
+    WorkEnded,
+)
+from agent.run.hub import StoredEvent
+from agent.run.live_runs import LiveCandidate, LiveRun
+from checkpoints import Candidate, Draft, Message, RunState
+from checkpoints.values.sentence import decode_sentence, encode_sentence
+
+Json = Any
+
+
+_PLAIN_EVENTS: dict[str, type[Any]] = {
+    "begun": AnswerBegun,
+    "delayed": UpdatesDelayed,
+    "end": RunFinished,
+    "head": HeadMoved,
+    "members": MembersChanged,
+    "outage": DraftsFailed,
+    "progress": GraphProgress,
+    "reasoning": ReasoningDelta,
+    "rerun": RerunEnded,
+    "rest": WorkEnded,
+    "tool": ToolStarted,
+    "withdrawn": TextWithdrawn,
+}
+_NAMES = {kind: name for name, kind in _PLAIN_EVENTS.items()}
+
+
+class UnknownEventError(ValueError):
+    """An event that this version of Waymark does not know."""
+
+
+def encode_event(event: Event) -> Json:
+    data: Json
+    match event:
+        case TextDelta():
+            data = event.text
+        case CandidateProgress():
+            data = ["candidate", event.number, encode_event(event.event)]
+        case MessageAdded():
+            data = ["message", event.message.id, event.version]
+        case RunStarted(run_id, version, message, candidates, attempt):
+            encoded = [_encode_candidate(each) for each in candidates]
+            data = ["start", run_id, version, message and message.id, encoded, attempt]
+        case _:
+            data = [_NAMES[type(event)], *(_encode_value(getattr(event, each.name)) for each in fields(event))]
+    return data
+
+
+def decode_event(data: Json) -> Event | StoredEvent:
+    """Return the event; of one with a message, what is needed to complete it. Raises `UnknownEventError`."""
+    event: Event | StoredEvent
+    match data:
+        case str():
+            event = TextDelta(data)
+        case ["candidate", number, inner]:
+            event = _decode_progress(number, decode_event(inner))
+        case ["message", message_id, version]:
+            # To the text in progress, a message is what a withdrawal without reasoning is: all of it goes.
+            event = StoredEvent(message_id, TextWithdrawn(""), partial(MessageAdded, version=version))
+        case ["start", run_id, version, message_id, encoded, attempt]:
+            candidates = [_decode_candidate(each) for each in encoded]
+            begin = partial(_begin_run, run_id, version, candidates=candidates, attempt=attempt)
+            event = begin(None) if message_id is None else StoredEvent(message_id, begin(None), begin)
+        case [name, *values] if name in _PLAIN_EVENTS:
+            kind = _PLAIN_EVENTS[name]
+            event = kind(*(_decode_value(each.name, value) for each, value in zip(fields(kind), values, strict=True)))
+        case _:
+            raise UnknownEventError(str(data)[:80])
+    return event
+
+
+def encode_live_run(live: LiveRun) -> Json:
+    candidates = [
+        [each.number, each.model, each.text, each.reasoning, each.end and encode_event(each.end)] for each in live.candidates
+    ]
+    rest = live.work_ended and encode_event(live.work_ended)
+    return [live.run_id, live.text, live.reasoning, rest, candidates, encode_event(live.progress)]
+
+
+def decode_live_run(data: Json) -> LiveRun:
+    run_id, text, reasoning, rest, encoded, progress = data
+    candidates = [
+        LiveCandidate(number, model, written, thought, _decode_as(RunFinished, end) if end else None)
+        for number, model, written, thought, end in encoded
+    ]
+    work_ended = _decode_as(WorkEnded, rest) if rest else None
+    return LiveRun(run_id, text, reasoning, work_ended, candidates, _decode_as(GraphProgress, progress))
+
+
+def _begin_run(run_id: str, version: int, message: Message | None, **rest: Any) -> RunStarted:
+    return RunStarted(run_id, version, message, **rest)
+
+
+def _decode_progress(number: int, inner: Event | StoredEvent) -> Event | StoredEvent:
+    if not isinstance(inner, StoredEvent):
+        return CandidateProgress(number, inner)  # type: ignore[arg-type]  # only events of an answer are encoded in it
+    complete = inner.complete
+    return StoredEvent(
+        inner.message_id,
+        CandidateProgress(number, inner.outline),  # type: ignore[arg-type]
+        lambda message: CandidateProgress(number, complete(message)),  # type: ignore[arg-type]
+    )
+
+
+def _encode_value(value: object) -> Json:
+    return encode_sentence(value) if isinstance(value, str) else value
+
+
+def _decode_value(name: str, value: Json) -> Any:
+    if name == "state":
+        return RunState(value)
+    return tuple(value) if isinstance(value, list) else decode_sentence(value)
+
+
+def _encode_candidate(candidate: Candidate) -> Json:
+    draft = [candidate.draft.text, candidate.draft.reasoning]
+    ends = [candidate.state, draft, _encode_value(candidate.error), candidate.error_details, candidate.head_id]
+    return [candidate.run_id, candidate.number, candidate.model, candidate.branch_id, *ends]
+
+
+def _decode_candidate(data: Json) -> Candidate:
+    run_id, number, model, branch_id, state, draft, error, *rest = data
+    return Candidate(run_id, number, model, branch_id, RunState(state), Draft(*draft), decode_sentence(error), *rest)
+
+
+def _decode_as(kind: type[Any], data: Json) -> Any:
+    event = decode_event(data)
+    if not isinstance(event, kind):
+        raise UnknownEventError(str(data)[:80])
+    return event

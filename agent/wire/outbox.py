@@ -1,0 +1,143 @@
+"""The outbox of the wire: events by run, with text that follows text joined, and small requests, until the next flush."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.events import CandidateProgress, Event, HeadMoved, ReasoningDelta, RerunEnded, RunFinished, RunStarted, TextDelta
+from agent.run.hub import RunHub
+from agent.wire.event_json import encode_event, encode_live_run
+
+MAX_WAITING_CHARS = 8_000_000  # of text, while the database does not take it; beyond, all is dropped and asked for again
+OUTSIDE = -1  # the offset of events that are not of a run which this process drives
+Item = list[Any]  # of a batch: its kind, and the parts of it
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a run of this process is: the number of its events so far."""
+
+    run_id: str
+    attempt: int
+    offset: int = 0
+
+
+@dataclass(slots=True)
+class _Group:
+    """Consecutive events of one run."""
+
+    thread_id: str
+    run_id: str
+    attempt: int
+    offset: int
+    count: int = 0
+    events: list[Event] = field(default_factory=list)
+    texts: dict[int, int] = field(default_factory=dict)  # the index of the last text, by candidate
+
+    def add(self, event: Event) -> None:
+        self.count += 1
+        number, inner = (event.number, event.event) if isinstance(event, CandidateProgress) else (0, event)
+        if not isinstance(inner, TextDelta | ReasoningDelta):
+            self.texts.clear()
+            self.events.append(event)
+            return
+        index = self.texts.get(number)
+        joined = _join_texts(self.events[index], inner) if index is not None else None
+        if index is not None and joined is not None:
+            self.events[index] = joined
+        else:
+            self.texts[number] = len(self.events)
+            self.events.append(event)
+
+    def encode(self) -> Item:
+        events = [encode_event(each) for each in self.events]
+        return ["events", self.thread_id, self.run_id, self.attempt, self.offset, self.count, events]
+
+
+class Outbox:
+    """The items of the next batch."""
+
+    def __init__(self, hub: RunHub) -> None:
+        self._hub = hub
+        self._progress: dict[str, _Progress] = {}  # of the runs of this process, by thread
+        self._groups: list[_Group] = []
+        self._open: dict[str, _Group] = {}  # those of them that take more events
+        self._asked: dict[str, str] = {}  # runs whose state another process wants, by thread
+        self._requests: list[Item] = []
+        self._char_count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._char_count > MAX_WAITING_CHARS
+
+    def note(self, thread_id: str, event: Event, *, is_alone: bool) -> None:
+        """Take in an event of this process. Nobody reads it while the process is alone."""
+        if isinstance(event, RunStarted):
+            self._progress[thread_id] = _Progress(event.run_id, event.attempt)
+            self._open.pop(thread_id, None)
+        progress = self._progress.get(thread_id)
+        is_outside = progress is None or isinstance(event, HeadMoved | RerunEnded)
+        if isinstance(event, RunFinished) and progress is not None and progress.run_id != event.run_id:
+            is_outside = True
+        if not is_alone:
+            self._add(thread_id, event, None if is_outside else progress)
+        if progress is not None and not is_outside:
+            progress.offset += 1
+            if isinstance(event, RunFinished):
+                del self._progress[thread_id]
+                self._open.pop(thread_id, None)
+
+    def forget_run(self, thread_id: str) -> None:
+        """Forget a run that another process drives now."""
+        self._progress.pop(thread_id, None)
+        self._open.pop(thread_id, None)
+
+    def ask_for_state(self, thread_id: str, run_id: str) -> None:
+        """Add the run's state to the next batch, if this process drives it: another one wants it."""
+        self._asked[thread_id] = run_id
+
+    def request(self, *parts: str) -> None:
+        """Add an item of a kind with its parts."""
+        if list(parts) not in self._requests:
+            self._requests.append(list(parts))
+
+    def take(self) -> list[Item]:
+        """Return all items, and begin anew. The states of runs come after their events."""
+        groups = [group.encode() for group in self._groups]
+        states = [state for each in self._asked.items() if (state := self._encode_state(*each)) is not None]
+        items = [*self._requests, *groups, *states]
+        self.clear()
+        return items
+
+    def clear(self) -> None:
+        self._groups, self._open, self._asked, self._requests, self._char_count = [], {}, {}, [], 0
+
+    def _add(self, thread_id: str, event: Event, progress: _Progress | None) -> None:
+        group = self._open.get(thread_id)
+        if progress is None:
+            self._open.pop(thread_id, None)  # in the order of the thread's events
+            group = _Group(thread_id, event.run_id if isinstance(event, RunFinished) else "", 0, OUTSIDE)
+            self._groups.append(group)
+        elif group is None:
+            group = self._open[thread_id] = _Group(thread_id, progress.run_id, progress.attempt, progress.offset)
+            self._groups.append(group)
+        group.add(event)
+        inner = event.event if isinstance(event, CandidateProgress) else event
+        if isinstance(inner, TextDelta | ReasoningDelta):
+            self._char_count += len(inner.text)
+
+    def _encode_state(self, thread_id: str, run_id: str) -> Item | None:
+        progress, live = self._progress.get(thread_id), self._hub.find_live_run(thread_id)
+        if progress is None or live is None or progress.run_id != run_id or live.run_id != run_id:
+            return None
+        return ["state", thread_id, run_id, progress.attempt, progress.offset, encode_live_run(live)]
+
+
+def _join_texts(earlier: Event, later: TextDelta | ReasoningDelta) -> Event | None:
+    """Return one event for two texts of one kind; None for two kinds."""
+    if isinstance(earlier, CandidateProgress):
+        joined = _join_texts(earlier.event, later)
+        return joined and CandidateProgress(earlier.number, joined)  # type: ignore[arg-type]  # it is a text
+    if type(earlier) is not type(later):
+        return None
+    assert isinstance(earlier, TextDelta | ReasoningDelta)
+    return type(later)(earlier.text + later.text)

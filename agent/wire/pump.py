@@ -1,0 +1,114 @@
+"""The pump: it sends what the runs of this process publish, for all of them at once and at the pace of the frames."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from agent.events import CandidateProgress, Event, ReasoningDelta, TextDelta
+from agent.run.hub import RunHub
+from agent.wire.batches import write_payloads
+from agent.wire.outbox import Outbox
+from agent.wire.pace import choose_flush_seconds
+from agent.wire.peers import BEAT_SECONDS, Peers
+from checkpoints import StoreUnavailableError
+
+MAX_PAYLOAD_BYTES = 7_900  # of a notification
+MAX_STALL_SECONDS = 3.0  # between two batches; after it, others may have taken this process for gone
+FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 1.0
+LAST_FLUSH_SECONDS = 2.0
+
+
+class Pump:
+    """Sends batches, and a beat where there is nothing to send. `recover` is called after it could send nothing for long."""
+
+    def __init__(
+        self,
+        name: str,
+        hub: RunHub,
+        peers: Peers,
+        send: Callable[[Sequence[str]], Awaitable[None]],
+        recover: Callable[[], None],
+    ) -> None:
+        self.outbox = Outbox(hub)
+        self.unheard_since: float | None = None  # when the oldest batch was sent that has not come back
+        self._name, self._hub, self._peers, self._send, self._recover = name, hub, peers, send, recover
+        self._wanted, self._urgent = asyncio.Event(), asyncio.Event()
+        self._number = 0  # of the last batch
+        self._first_queued: float | None = None  # of the next batch
+        self._queued_times: dict[int, float] = {}  # of the first event of each batch that has not come back
+        self._last_sent = time.monotonic()
+
+    def queue(self, thread_id: str, event: Event) -> None:
+        """Queue an event. Text waits for the next flush, all else goes at once."""
+        is_alone = self._peers.is_alone
+        self.outbox.note(thread_id, event, is_alone=is_alone)
+        if is_alone:
+            return
+        if self._first_queued is None:
+            self._first_queued = time.monotonic()
+        inner = event.event if isinstance(event, CandidateProgress) else event
+        self.wake(is_urgent=not isinstance(inner, TextDelta | ReasoningDelta))
+
+    def request(self, *parts: str) -> None:
+        self.outbox.request(*parts)
+        self.wake(is_urgent=True)
+
+    def wake(self, *, is_urgent: bool) -> None:
+        self._wanted.set()
+        if is_urgent:
+            self._urgent.set()
+
+    def note_return(self, number: int) -> float | None:
+        """Take in that a batch has come back. Return the seconds since its first event; None without events."""
+        self.unheard_since = None
+        queued = self._queued_times.pop(number, None)
+        for lost in [each for each in self._queued_times if each < number]:
+            del self._queued_times[lost]
+        return None if queued is None else time.monotonic() - queued
+
+    async def run(self) -> None:
+        """Send without end."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BEAT_SECONDS):
+                    await self._wanted.wait()
+            self._wanted.clear()
+            self._urgent.clear()
+            await self._send_batch()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(choose_flush_seconds(self._hub.active_run_count)):
+                    await self._urgent.wait()
+
+    async def send_last_batch(self) -> None:
+        """Send what waits, if the database takes it now: the process is about to end."""
+        if not self._peers.is_alone:
+            with suppress(StoreUnavailableError, TimeoutError):
+                async with asyncio.timeout(LAST_FLUSH_SECONDS):
+                    await self._send(self._write_batch())
+
+    async def _send_batch(self) -> None:
+        """Send one batch, however long the database takes. It may arrive twice: its number tells."""
+        payloads, wait = self._write_batch(), FIRST_RETRY_SECONDS
+        while True:
+            try:
+                await self._send(payloads)
+                break
+            except StoreUnavailableError:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, MAX_RETRY_SECONDS)
+        now, before = time.monotonic(), self._last_sent
+        self._last_sent = now
+        if self.unheard_since is None:
+            self.unheard_since = now
+        if now - before > MAX_STALL_SECONDS:
+            self._recover()
+
+    def _write_batch(self) -> list[str]:
+        self._number += 1
+        if self.outbox.is_full:
+            self.outbox.clear()
+            self._number += 1  # the missing number tells that something was dropped
+        if self._first_queued is not None:
+            self._queued_times[self._number], self._first_queued = self._first_queued, None
+        return write_payloads(self._name, self._number, self.outbox.take(), MAX_PAYLOAD_BYTES)

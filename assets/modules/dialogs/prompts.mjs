@@ -1,0 +1,46 @@
+/** Prompts: their commands, and the ways to their dialogs. A prompt is text, never HTML. */
+import { lazy } from "../lib/lazy.mjs";
+import { _ } from "../lib/words.mjs";
+import { showDialog } from "../page/keys.mjs";
+import { VARIABLE, fetchPrompt, library, requestPrompts } from "./prompt-library.mjs";
+
+const FAILURE_TEXT = _("The prompts could not be loaded. Please try again.");
+const READ_AGAIN_MS = 5000; // another tab may have changed them
+const PromptsDialog = lazy(() => import("./prompts.lazy.mjs"), "PromptsDialog", FAILURE_TEXT);
+const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "VariablesDialog", FAILURE_TEXT);
+
+const field = { readAt: -Infinity, insert: () => undefined }; // the message field; `readAt`: when it last asked for the prompts
+
+/** Open the library; with a text, the form for a new prompt. @param {string} [text] */
+export const openPrompts = (text = "") => showDialog(PromptsDialog, { text, onInsert: insertPrompt });
+
+/** Insert a prompt into the field. Its variables are asked for first. @param {import("./prompt-library.mjs").PromptItem} item */
+export async function insertPrompt(item) {
+  const prompt = await fetchPrompt(item);
+  if (prompt === null) return;
+  if (prompt.text.search(VARIABLE) < 0) field.insert(prompt.text);
+  else showDialog(VariablesDialog, { prompt, onInsert: field.insert });
+}
+
+function readWhenOld() {
+  if (Date.now() - field.readAt < READ_AGAIN_MS) return;
+  field.readAt = Date.now();
+  requestPrompts();
+}
+
+/**
+ * List the commands of the library.
+ * @param {string} text of the field
+ * @param {(text: string) => void} insert puts a text into the field
+ * @returns {import("../lib/types.mjs").Command[]}
+ */
+export function listPromptCommands(text, insert) {
+  field.insert = insert;
+  readWhenOld();
+  const choices = () => (library.items ?? []).map((item) => ({ name: item.name, detail: item.excerpt, run: () => insertPrompt(item) }));
+  return [
+    { group: _("Actions"), name: _("Insert a prompt"), word: "prompt", offReason: library.items?.length === 0 ? _("There are no prompts yet. /prompts adds one.") : null, choices },
+    { group: _("Actions"), name: _("Prompts: list, add, edit"), word: "prompts", run: () => openPrompts() },
+    ...(text.trim() === "" ? [] : [{ group: _("Actions"), name: _("Save the text as a prompt"), run: () => openPrompts(text) }]),
+  ];
+}

@@ -1,0 +1,32 @@
+/** The button for the list of sessions, and the end of the page's own session. */
+import { lazy } from "../lib/lazy.mjs";
+import { readPageKey } from "../lib/page-key.mjs";
+import { _ } from "../lib/words.mjs";
+import { showDialog } from "../page/keys.mjs";
+
+const FIRST_WAIT_MS = 2000; // the page's first requests come before
+const RETRY_MS = 5000;
+const SESSION_ENDED = 4401;
+
+const SessionsDialog = lazy(() => import("./sessions.lazy.mjs"), "SessionsDialog", _("The sessions could not be loaded. Please try again."));
+
+/** Leave the page when its session ends: on the start page, nothing else would tell it. */
+function followSession() {
+  const key = readPageKey();
+  if (!key || window.waymark.isLeaving) return; // nobody signs in, or somebody signs out
+  const socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/api/sessions/end`, ["waymark", key]);
+  socket.onclose = ({ code }) => setTimeout(returnToSession, code === SESSION_ENDED ? 0 : RETRY_MS);
+}
+
+/** If the session has ended, the request itself leaves the page (see early.js). */
+async function returnToSession() {
+  if (window.waymark.isLeaving) return;
+  const reply = await fetch("/api/sessions").catch(() => null);
+  if (reply?.ok) followSession();
+  else if (reply?.status !== 401) setTimeout(returnToSession, RETRY_MS);
+}
+
+export function watchSessions() {
+  document.addEventListener("click", (event) => event.target.closest?.("#sessions") && showDialog(SessionsDialog));
+  setTimeout(followSession, FIRST_WAIT_MS);
+}

@@ -1,0 +1,1 @@
+"""People, their sessions and links, and what several processes share for them."""

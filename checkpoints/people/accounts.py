@@ -1,0 +1,301 @@
+"""The people who sign in, and the invitations of those with passwords: links that work once, until a date.
+
+A password is kept as a hash that its caller has made, and a link as the hash of its token. Every method acts for everybody:
+its caller has checked who asks. A person's name is the owner of what is theirs, and never changes. Whom a provider signs in:
+see `identities`.
+"""
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from ..rows import audit_rows, person_rows, session_rows
+from ..rows.thread_rows import from_time, to_time
+from ..storage import schema
+from ..storage.database import retry_contended
+from ..storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
+from ..store import Store, new_id
+from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
+from ..values.errors import StateError
+from ..values.names import clean_name, make_skeleton
+from ..values.sentence import sentence
+
+MAX_PERSON_NAME_CHARS = 80
+MAX_INVITATIONS = 200
+MAX_INVITATION_DAYS = 90
+THE_SERVER = ""  # makes the link for the first admin
+_person, _invitation = schema.person.c, schema.invitation.c
+
+
+class Role(StrEnum):
+    ADMIN = "admin"  # also invites and erases people
+    MEMBER = "member"
+    READER = "reader"  # changes nothing
+
+
+class InvalidAccountError(StateError):
+    """A name, a role or an invitation that cannot be."""
+
+
+class InvalidInvitationError(StateError):
+    """A link that was used, revoked or replaced, or is too old."""
+
+    def __init__(self) -> None:
+        super().__init__(sentence("This link no longer works. Ask for a new one."))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person who signs in."""
+
+    name: str
+    role: Role
+    password_hash: str  # empty: a provider signs them in, and no password fits
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """A link that was not used yet. With a `person`, it is for a new password of theirs."""
+
+    id: str
+    role: Role
+    person: str | None
+    made_by: str
+    expires_at: datetime
+
+
+class Accounts:
+    """The accounts and invitations in the database of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @act_for(EVERYBODY)
+    def list_accounts(self) -> list[Account]:
+        """List the people by their names."""
+        with self._store.database.begin_read() as connection:
+            return [_to_account(row) for row in connection.execute(sa.select(schema.person).order_by(_person.folded))]
+
+    @act_for(EVERYBODY)
+    def find_account(self, name: str) -> Account | None:
+        """Return the account of a name, in whatever case."""
+        with self._store.database.begin_read() as connection:
+            return _find(connection, name)
+
+    @act_for(EVERYBODY)
+    def has_admin(self) -> bool:
+        with self._store.database.begin_read() as connection:
+            return person_rows.count_persons(connection, Role.ADMIN) > 0
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def invite(
+        self, token: str, role: Role, *, made_by: str, days: int, person: str | None = None, replaces: bool = False
+    ) -> Invitation:
+        """Keep an invitation for a link with this token. One for a `person`, or that `replaces`, ends the earlier ones.
+
+        Raises `InvalidAccountError`.
+        """
+        if not 1 <= days <= MAX_INVITATION_DAYS:
+            raise InvalidAccountError(sentence("A link works for 1 to {days} days.", days=MAX_INVITATION_DAYS))
+        now = self._store.now()
+        with self._store.database.begin_write("person") as connection:
+            account = select_account(connection, person) if person is not None else None
+            same = _invitation.person == account.name if account else _invitation.made_by == made_by
+            earlier = same if account or replaces else sa.false()
+            connection.execute(sa.delete(schema.invitation).where(sa.or_(_invitation.expires_at <= from_time(now), earlier)))
+            if (connection.scalar(sa.select(sa.func.count()).select_from(schema.invitation)) or 0) >= MAX_INVITATIONS:
+                raise InvalidAccountError(sentence("There are {limit} links already. End one first.", limit=MAX_INVITATIONS))
+            made = Invitation(
+                new_id(),
+                account.role if account else role,
+                account.name if account else None,
+                made_by,
+                now + timedelta(days=days),
+            )
+            values = {"id": made.id, "token_hash": _hash(token), "role": made.role, "person": made.person}
+            row = {**values, "made_by": made_by, "expires_at": from_time(made.expires_at)}
+            connection.execute(sa.insert(schema.invitation).values(row))
+            about, detail = made.person or "", {"role": made.role, "days": days, "link": made.id}
+            audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=made_by, about=about)
+        return made
+
+    @act_for(EVERYBODY)
+    def list_invitations(self) -> list[Invitation]:
+        """List the links that still work, the first to end first."""
+        query = sa.select(schema.invitation).where(self._is_valid()).order_by(_invitation.expires_at, _invitation.id)
+        with self._store.database.begin_read() as connection:
+            return [_to_invitation(row) for row in connection.execute(query)]
+
+    @act_for(EVERYBODY)
+    def find_invitation(self, token: str) -> Invitation:
+        """Return the invitation of a link, and leave it as it is. Raises `InvalidInvitationError`."""
+        with self._store.database.begin_read() as connection:
+            return self._require_invitation(connection, token)
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def revoke_invitation(self, invitation_id: str) -> None:
+        with self._store.database.begin_write("person") as connection:
+            ended = connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation_id)).rowcount
+            if ended:
+                now = self._store.now()
+                audit_rows.insert_entry(connection, now, AuditKind.INVITATION_REVOKED, {"link": invitation_id})
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def accept_invitation(self, token: str, name: str, password_hash: str) -> Account:
+        """Use a link up: make the account, or give the person of the link the new password.
+
+        Raises `InvalidInvitationError` and `InvalidAccountError`.
+        """
+        with self._store.database.begin_write("person") as connection:
+            invitation = self._require_invitation(connection, token)
+            connection.execute(sa.delete(schema.invitation).where(_invitation.id == invitation.id))
+            now, named = self._store.now(), {"link": invitation.id, "role": invitation.role}
+            if invitation.person is not None:
+                changed = select_account(connection, invitation.person)
+                person_rows.update_password(connection, changed.name, password_hash)
+                session_rows.delete_sessions(connection, changed.name)
+                audit_rows.insert_entry(connection, now, AuditKind.PASSWORD, named, person=changed.name)
+                return replace(changed, password_hash=password_hash)
+            account = Account(self._check_name(connection, name), invitation.role, password_hash, now)
+            insert_account(connection, account)
+            audit_rows.insert_entry(connection, now, AuditKind.ACCOUNT, named, person=account.name)
+        return account
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def change_password(self, name: str, former_hash: str, new_hash: str, *, session_id: str) -> bool:
+        """Change a password, and end all sessions of the person but one, and the links for a new password.
+
+        Return whether the former password was still this one; else nothing changes.
+        """
+        with self._store.database.begin_write("person") as connection:
+            account = _find(connection, name)
+            if account is None or account.password_hash != former_hash:
+                return False
+            person_rows.update_password(connection, account.name, new_hash)
+            session_rows.delete_sessions(connection, account.name, session_id)
+            audit_rows.insert_entry(connection, self._store.now(), AuditKind.PASSWORD, {}, person=name)
+        return True
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def renew_hash(self, account: Account, new_hash: str) -> Account:
+        """Replace the hash of the same password, unless the password was changed meanwhile."""
+        own = sa.and_(_person.name == account.name, _person.password_hash == account.password_hash)
+        with self._store.database.begin_write("person") as connection:
+            connection.execute(sa.update(schema.person).where(own).values(password_hash=new_hash))
+        return replace(account, password_hash=new_hash)
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def change_role(self, name: str, role: Role) -> None:
+        """Change a role, and end the person's sessions, and the links that they have made as an admin.
+
+        A reader shares nothing: their shared links end. Raises `InvalidAccountError` for the last admin.
+        """
+        with self._store.database.begin_write("person") as connection:
+            account = select_account(connection, name)
+            if role != Role.ADMIN:
+                require_other_admin(connection, account)
+            replace_role(connection, account, role, self._store.now())
+
+    @act_for(EVERYBODY)
+    def check_erasable(self, name: str) -> None:
+        """Raises `InvalidAccountError` for nobody, and for the last admin."""
+        with self._store.database.begin_read() as connection:
+            require_other_admin(connection, select_account(connection, name))
+
+    def _is_valid(self) -> sa.ColumnElement[bool]:
+        return _invitation.expires_at > from_time(self._store.now())
+
+    def _require_invitation(self, connection: sa.Connection, token: str) -> Invitation:
+        query = sa.select(schema.invitation).where(_invitation.token_hash == _hash(token), self._is_valid())
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            raise InvalidInvitationError
+        return _to_invitation(row)
+
+    def _check_name(self, connection: sa.Connection, name: str) -> str:
+        cleaned = clean_person_name(name)
+        if not is_free(connection, cleaned):
+            raise InvalidAccountError(sentence("The name {name} is taken. Choose another.", name=cleaned))
+        return cleaned
+
+
+def clean_person_name(name: str) -> str:
+    """Return a name as it is kept. Raises `InvalidAccountError`."""
+    cleaned = clean_name(unicodedata.normalize("NFKC", name))
+    is_reserved = make_skeleton(cleaned) in ("", *map(make_skeleton, (LOCAL_OWNER, THE_COMMAND_LINE)))
+    if is_reserved or len(cleaned) > MAX_PERSON_NAME_CHARS or "," in cleaned:
+        raise InvalidAccountError(sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_PERSON_NAME_CHARS))
+    return cleaned
+
+
+def is_free(connection: sa.Connection, name: str) -> bool:
+    """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
+    skeleton = make_skeleton(name)
+    looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
+    return not looks_taken and _find(connection, name) is None and not person_rows.owns_things(connection, name)
+
+
+def insert_account(connection: sa.Connection, account: Account) -> None:
+    """Insert an account whose name is free."""
+    row = {"name": account.name, "folded": fold_person_name(account.name), "role": account.role}
+    times = {"created_at": from_time(account.created_at)}
+    connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=account.password_hash))
+
+
+def replace_role(connection: sa.Connection, account: Account, role: Role, now: datetime) -> None:
+    """Give a person another role. Their sessions end, a reader's shared links, and the links that were made as an admin."""
+    person_rows.update_role(connection, account.name, role)
+    session_rows.delete_sessions(connection, account.name)
+    if role != Role.ADMIN:
+        person_rows.delete_links_of(connection, account.name)
+    detail: dict[str, object] = {"former": account.role, "role": role}
+    if role == Role.READER:
+        detail["ended_links"] = person_rows.delete_shares_of(connection, account.name)
+    audit_rows.insert_entry(connection, now, AuditKind.ROLE, detail, about=account.name)
+
+
+def require_other_admin(connection: sa.Connection, account: Account) -> None:
+    """Raises `InvalidAccountError` for the last admin: nobody could invite any more."""
+    if account.role == Role.ADMIN and person_rows.count_persons(connection, Role.ADMIN) == 1:
+        raise InvalidAccountError(sentence("{name} is the only admin. Make another one first.", name=account.name))
+
+
+def select_account(connection: sa.Connection, name: str) -> Account:
+    """Raises `InvalidAccountError`."""
+    account = _find(connection, name)
+    if account is None:
+        raise InvalidAccountError(sentence("There is nobody with the name {name}.", name=clean_name(name)))
+    return account
+
+
+def _find(connection: sa.Connection, name: str) -> Account | None:
+    row = connection.execute(sa.select(schema.person).where(_person.folded == fold_person_name(name))).one_or_none()
+    return None if row is None else _to_account(row)
+
+
+def _to_account(row: sa.Row[tuple[object, ...]]) -> Account:
+    return Account(row.name, Role(row.role), row.password_hash, to_time(row.created_at))
+
+
+def _to_invitation(row: sa.Row[tuple[object, ...]]) -> Invitation:
+    return Invitation(row.id, Role(row.role), row.person, row.made_by, to_time(row.expires_at))
+
+
+def fold_person_name(name: str) -> str:
+    """Return what a name is found and counted by, however it is written."""
+    return clean_name(unicodedata.normalize("NFKC", name)).casefold()
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

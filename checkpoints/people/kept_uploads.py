@@ -1,0 +1,60 @@
+"""Files that a page has sent and no action has used yet, where several processes serve the page."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from ..rows.thread_rows import from_time
+from ..storage import schema
+from ..storage.database import retry_contended
+from ..storage.ownership import EVERYBODY, act_for
+from ..store import Store
+
+_upload = schema.upload.c
+
+
+class KeptUploads:
+    """The uploads in the database of a store, for the owner who acts: so many, and for so many seconds.
+
+    The oldest ones of all owners give way to new ones.
+    """
+
+    def __init__(self, store: Store, *, max_bytes: int, max_count: int, max_seconds: float) -> None:
+        self._store = store
+        self._max_bytes, self._max_count, self._max_seconds = max_bytes, max_count, max_seconds
+
+    @retry_contended
+    def keep(self, upload_id: str, data: bytes | bytearray) -> None:
+        owner, now = self._store.database.name_owner(), from_time(self._store.now())
+        row = {"id": upload_id, "owner": owner, "size": len(data), "bytes": bytes(data), "created_at": now}
+        with act_for(EVERYBODY), self._store.database.begin_write("uploads") as connection:
+            self._make_room(connection, len(data))
+            connection.execute(sa.insert(schema.upload).values(row))
+
+    def find(self, upload_id: str) -> bytes | None:
+        """Return a file; None if it is not kept, or is another owner's."""
+        own = sa.and_(_upload.owner == self._store.database.name_owner(), _upload.id == upload_id)
+        with self._store.database.begin_read() as connection:
+            found = connection.scalar(sa.select(_upload.bytes).where(own, _upload.created_at > self._find_oldest()))
+        return None if found is None else bytes(found)
+
+    @retry_contended
+    def forget(self, upload_id: str) -> None:
+        """Drop a file of the owner who acts, if it is still kept."""
+        own = sa.and_(_upload.owner == self._store.database.name_owner(), _upload.id == upload_id)
+        with self._store.database.begin_write() as connection:
+            connection.execute(sa.delete(schema.upload).where(own))
+
+    def _make_room(self, connection: sa.Connection, size: int) -> None:
+        """Drop what is too old, and the oldest ones beyond the limits."""
+        connection.execute(sa.delete(schema.upload).where(_upload.created_at <= self._find_oldest()))
+        newest_first = sa.select(_upload.id, _upload.size).order_by(_upload.created_at.desc(), _upload.id)
+        dropped, count = list[str](), 1
+        for row in connection.execute(newest_first):
+            size, count = size + row.size, count + 1
+            if size > self._max_bytes or count > self._max_count:
+                dropped.append(row.id)
+        connection.execute(sa.delete(schema.upload).where(_upload.id.in_(dropped)))
+
+    def _find_oldest(self) -> int:
+        return from_time(self._store.now() - timedelta(seconds=self._max_seconds))

@@ -1,0 +1,126 @@
+"""The people whom the owner of a conversation lets in: editors, who work in it, and readers, who follow it.
+
+The check of each statement asks for their role (see storage.ownership). Only the owner lets people in; a member may leave.
+"""
+
+import sqlalchemy as sa
+
+from ..rows import audit_rows, member_rows, thread_rows
+from ..rows.member_rows import Member
+from ..storage import schema
+from ..storage.database import retry_contended
+from ..storage.ownership import EVERYBODY, act_for, find_role, require_owner
+from ..store import Store
+from ..values.audit_entry import ERASED_PREFIX, AuditKind
+from ..values.errors import InvalidMemberError
+from ..values.limits import MAX_LABEL_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
+from ..values.model import ThreadRole
+from ..values.names import clean_name
+from ..values.sentence import sentence
+from .accounts import fold_person_name
+
+MEMBER_ROLES = (ThreadRole.EDITOR, ThreadRole.READER)
+
+
+class Members:
+    """The members of the conversations of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def find_role(self, thread_id: str) -> ThreadRole | None:
+        """Return the role of the person who acts; None for a conversation that they may not see."""
+        with self._store.database.begin_read() as connection:
+            return find_role(connection, thread_id)
+
+    def require_owner(self, thread_id: str) -> None:
+        """Refuse somebody who does not own a conversation. Raises `ThreadNotFoundError`, and `OwnerOnlyError`."""
+        with self._store.database.begin_read() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            require_owner(connection, thread_id)
+
+    def list_members(self, thread_id: str) -> list[Member]:
+        """Return the members of a conversation, for its owner and for each of them."""
+        with self._store.database.begin_read() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            return member_rows.select_members(connection, thread_id)
+
+    @retry_contended
+    def add_member(self, thread_id: str, name: str, role: ThreadRole) -> Member:
+        """Let a person into a conversation. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        self._require_named_people()
+        self.require_owner(thread_id)  # before a name is looked up for somebody
+        person = self._find_person(name)
+        made = Member(person, role, self._store.database.name_owner(), self._store.now())
+        with self._store.database.begin_write(f"members of {person}") as connection:
+            thread = thread_rows.select_thread(connection, thread_id)
+            require_owner(connection, thread_id)
+            members = member_rows.select_members(connection, thread_id)
+            if person == thread.owner or any(each.person == person for each in members):
+                raise InvalidMemberError(sentence("{name} is in this conversation already.", name=person))
+            if len(members) >= MAX_MEMBERS_OF_THREAD:
+                raise InvalidMemberError(sentence("A conversation has at most {limit} people.", limit=MAX_MEMBERS_OF_THREAD))
+            member_rows.insert_member(connection, thread_id, made)
+            self._record(connection, AuditKind.MEMBER, {"thread": thread_id, "role": role}, person)
+        return made
+
+    @retry_contended
+    def change_role(self, thread_id: str, person: str, role: ThreadRole) -> None:
+        """Give a member another role. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        with self._store.database.begin_write() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            require_owner(connection, thread_id)
+            if not member_rows.update_role(connection, thread_id, person, role):
+                raise InvalidMemberError(sentence("{name} is not in this conversation.", name=person))
+            self._record(connection, AuditKind.MEMBER_ROLE, {"thread": thread_id, "role": role}, person)
+
+    @retry_contended
+    def remove_member(self, thread_id: str, person: str) -> None:
+        """Let a person in no longer. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        with self._store.database.begin_write() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            require_owner(connection, thread_id)
+            if not member_rows.delete_member(connection, thread_id, person):
+                raise InvalidMemberError(sentence("{name} is not in this conversation.", name=person))
+            self._record(connection, AuditKind.MEMBER_REMOVED, {"thread": thread_id, "left": False}, person)
+
+    @retry_contended
+    def leave(self, thread_id: str) -> None:
+        """Leave a conversation of somebody else; who only reads may do so, too. Raises `InvalidMemberError`."""
+        with self._store.database.begin_read() as connection:
+            thread = thread_rows.select_thread(connection, thread_id)
+        person = self._store.database.name_owner()
+        if thread.owner == person:
+            raise InvalidMemberError(sentence("The owner of a conversation cannot leave it."))
+        with act_for(EVERYBODY), self._store.database.begin_write() as connection:
+            if member_rows.delete_member(connection, thread_id, person):
+                detail = {"thread": thread_id, "left": True}
+                now = self._store.now()
+                audit_rows.insert_entry(connection, now, AuditKind.MEMBER_REMOVED, detail, person=person, about=person)
+
+    def _require_named_people(self) -> None:
+        if not self._store.database.separates_owners:
+            raise InvalidMemberError(sentence("This Waymark serves one person."))
+
+    @act_for(EVERYBODY)
+    def _find_person(self, name: str) -> str:
+        """Return the name of a person as their account has it. Where none has an account, a proxy names the people."""
+        cleaned = clean_name(name)
+        if not cleaned or len(cleaned) > MAX_LABEL_CHARS or cleaned.startswith(ERASED_PREFIX):
+            raise InvalidMemberError(sentence("Name a person."))
+        with self._store.database.begin_read() as connection:
+            has_accounts = connection.execute(sa.select(schema.person.c.name).limit(1)).first() is not None
+            known = connection.scalar(
+                sa.select(schema.person.c.name).where(schema.person.c.folded == fold_person_name(cleaned))
+            )
+            if has_accounts and known is None:
+                raise InvalidMemberError(sentence("Nobody here is called {name}.", name=cleaned))
+            person = known or cleaned
+            if member_rows.count_shared(connection, person) >= MAX_SHARED_THREADS:
+                raise InvalidMemberError(
+                    sentence("{name} is in as many conversations of others as one can be.", name=person)
+                )
+        return person
+
+    def _record(self, connection: sa.Connection, kind: AuditKind, detail: dict[str, object], person: str) -> None:
+        audit_rows.insert_entry(connection, self._store.now(), kind, detail, about=person)

@@ -1,0 +1,56 @@
+"""The counters of tries to sign in, the same for every process. A counter is a moment: see `people.tries`.
+
+Names and addresses are kept as hashes, until no try counts any more.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from ..rows.thread_rows import from_time, to_time
+from ..storage import schema
+from ..storage.database import retry_contended
+from ..storage.ownership import EVERYBODY, act_for
+from ..store import Store
+
+Key = tuple[str, ...]  # what a counter counts by
+Moments = Mapping[Key, datetime]  # when each counter is clear
+_counter = schema.sign_in_counter.c
+
+
+class SignInCounters:
+    """The counters in the database of a store. Every method acts for everybody."""
+
+    def __init__(self, store: Store) -> None:
+        self._database = store.database
+        self.now = store.now
+
+    @act_for(EVERYBODY)
+    def read(self, keys: Sequence[Key]) -> Moments:
+        """Return the counters that are not clear."""
+        with self._database.begin_read() as connection:
+            return self._select(connection, keys)
+
+    @act_for(EVERYBODY)
+    @retry_contended
+    def change(self, keys: Sequence[Key], change: Callable[[Moments], Moments]) -> None:
+        """Replace counters by what `change` makes of them. No other process changes any meanwhile."""
+        with self._database.begin_write("sign-in counters") as connection:
+            changed = change(self._select(connection, keys))
+            replaced = _counter.key_hash.in_([_hash(key) for key in changed])
+            old = sa.or_(replaced, _counter.clear_at <= from_time(self.now()))
+            connection.execute(sa.delete(schema.sign_in_counter).where(old))
+            rows = [{"key_hash": _hash(key), "clear_at": from_time(moment)} for key, moment in changed.items()]
+            if rows:
+                connection.execute(sa.insert(schema.sign_in_counter), rows)
+
+    def _select(self, connection: sa.Connection, keys: Sequence[Key]) -> Moments:
+        by_hash = {_hash(key): key for key in keys}
+        rows = connection.execute(sa.select(schema.sign_in_counter).where(_counter.key_hash.in_(by_hash)))
+        return {by_hash[row.key_hash]: to_time(row.clear_at) for row in rows}
+
+
+def _hash(key: Key) -> str:
+    return hashlib.sha256("\0".join(key).encode("utf-8", "replace")).hexdigest()

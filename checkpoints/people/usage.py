@@ -1,0 +1,48 @@
+"""The usage of people over days: the tokens by model, and what they store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..rows import usage_rows
+from ..rows.thread_rows import from_time
+from ..rows.usage_rows import DAY, UsageRow
+from ..storage.ownership import EVERYBODY, act_for
+from ..store import Store
+from ..values.errors import TakesTooLongError
+
+USAGE_DAYS = 30
+MAX_MEASURE_SECONDS = 2.0  # of what is stored
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleUsage:
+    """The usage of people. `today` is the last day of the rows; `storage` None: measuring it takes too long."""
+
+    today: int
+    rows: Sequence[UsageRow]  # of the last 30 days
+    threads: Mapping[str, int]  # listed conversations, by owner
+    storage: Mapping[str, int] | None  # bytes, by owner
+
+
+def read_own_usage(store: Store) -> PeopleUsage:
+    """Read the usage of the person who acts."""
+    return _read_usage(store, store.database.name_owner())
+
+
+@act_for(EVERYBODY)
+def read_usage_of_all(store: Store) -> PeopleUsage:
+    """Read the usage of everybody. Its caller has checked who asks."""
+    return _read_usage(store, None)
+
+
+def _read_usage(store: Store, owner: str | None) -> PeopleUsage:
+    today = from_time(store.now()) // DAY
+    with store.database.begin_read() as connection:
+        rows = usage_rows.select_usage(connection, today - USAGE_DAYS + 1, owner)
+        threads = usage_rows.count_threads(connection, owner)
+    try:
+        with store.database.begin_read(seconds=MAX_MEASURE_SECONDS) as connection:
+            storage = usage_rows.measure_storage(connection, owner)
+    except TakesTooLongError:
+        return PeopleUsage(today, rows, threads, None)
+    return PeopleUsage(today, rows, threads, storage)

@@ -1,0 +1,1 @@
+"""Statements: rows read as values, and values written as rows."""

@@ -1,0 +1,287 @@
+"""Reading the checkpoints of a thread: rows of a connection as values."""
+
+import copy
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.batches import select_in_batches
+from ..storage.database import Database
+from ..storage.ranges import iterate_conditions
+from ..values import history, serde
+from ..values.errors import CheckpointNotFoundError
+from ..values.history import Path
+from ..values.limits import MAX_DESCRIPTION_CHARS, to_tokens
+from ..values.model import MAIN, Checkpoint, CheckpointPortion, Json, Node, Removal, State, Thread
+from . import message_rows, path_rows, thread_rows
+
+_checkpoint_columns = schema.checkpoint.c
+# Statements are put together once: that takes longer than SQLite takes to answer one.
+_is_live = (_checkpoint_columns.thread_id == sa.bindparam("thread_id"), _checkpoint_columns.deleted_at.is_(None))
+_is_checkpoint = _checkpoint_columns.id == sa.bindparam("checkpoint_id")
+_is_detached = sa.and_(_checkpoint_columns.detached, _checkpoint_columns.branch_id == sa.bindparam("branch_id"))
+_all_query = sa.select(schema.checkpoint).where(*_is_live).order_by(_checkpoint_columns.position)
+_one_query, _detached_query, _one_and_detached_query = (
+    _all_query.where(of) for of in (_is_checkpoint, _is_detached, _is_checkpoint | _is_detached)
+)
+_columns_of_thread = sa.select(schema.checkpoint).where(_checkpoint_columns.deleted_at.is_(None))
+_listings_query = sa.select(
+    _checkpoint_columns.id,
+    _checkpoint_columns.branch_id,
+    _checkpoint_columns.detached,
+    _checkpoint_columns.deleted_at.is_not(None),
+).where(_checkpoint_columns.thread_id == sa.bindparam("thread_id"))
+# How many checkpoints that are not detached, and which sub-agents: of some part of a path.
+_count_query = sa.select(sa.func.count()).select_from(schema.checkpoint).where(*_is_live, sa.not_(_is_detached))
+_agents_query = sa.select(schema.message.c.agent).where(schema.message.c.agent != MAIN).distinct()
+_places_query = (
+    sa.select(_checkpoint_columns.id, _checkpoint_columns.segment, _checkpoint_columns.depth)
+    .where(*_is_live)
+    .order_by(_checkpoint_columns.position)
+)
+_named_query = sa.select(_checkpoint_columns.id).where(*_is_live, _checkpoint_columns.name == sa.bindparam("name")).limit(1)
+_taken_names_query = sa.select(_checkpoint_columns.name).where(
+    _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
+    _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
+)
+_SHOWN_COLUMNS = (
+    *(_checkpoint_columns.id, _checkpoint_columns.position, _checkpoint_columns.branch_id, _checkpoint_columns.message_id),
+    *(_checkpoint_columns.segment, _checkpoint_columns.depth, _checkpoint_columns.detached, _checkpoint_columns.pinned),
+)
+_SEARCHED_COLUMNS = (*_SHOWN_COLUMNS, _checkpoint_columns.name, _checkpoint_columns.description)
+MAX_SEARCHED_CHARS = 500  # of a description
+MAX_PINNED = 100  # of a portion
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointListing:
+    """The columns that, with the heads of the branches, decide whether a checkpoint is listed."""
+
+    branch_id: str
+    detached: bool
+    is_deleted: bool
+
+
+def select_checkpoints(connection: sa.Connection, thread_id: str, database: Database | None = None) -> list[Checkpoint]:
+    """The thread's checkpoints that are not deleted, on whatever branch, in the order they were made.
+
+    With the database at hand, each can read its state later.
+    """
+    return [_row_to_checkpoint(row, database) for row in connection.execute(_all_query, {"thread_id": thread_id}).all()]
+
+
+def select_visible_checkpoints(
+    connection: sa.Connection, thread: Thread, path: Path, database: Database | None = None
+) -> list[Checkpoint]:
+    """Return the checkpoints that the thread's branch shows, whose path is `path`, in the order they were made.
+
+    Those of other branches are not read: there may be thousands for each that is shown.
+    """
+    own = _columns_of_thread.where(_checkpoint_columns.thread_id == thread.id)
+    rows = [*select_in_batches(connection, own, _checkpoint_columns.segment, path.last)]
+    values = {"thread_id": thread.id, "branch_id": thread.branch_id}
+    found = {row.id: row for row in (*rows, *connection.execute(_detached_query, values))}
+    every = (_row_to_checkpoint(row, database) for row in sorted(found.values(), key=attrgetter("position")))
+    return history.filter_visible(every, thread.branch_id, path)
+
+
+def select_checkpoint_portion(
+    connection: sa.Connection,
+    thread: Thread,
+    path: Path,
+    count: int,
+    words: str,
+    database: Database,
+    also: str | None = None,
+) -> CheckpointPortion:
+    """Return the newest checkpoints that the thread's branch shows and, without words, its pinned, its current and one more.
+
+    With words, only those count whose name or MAX_SEARCHED_CHARS of description contain them. Of all others only the columns
+    that decide this are read.
+    """
+    columns = _SEARCHED_COLUMNS if words else _SHOWN_COLUMNS
+    own = sa.select(*columns).where(_checkpoint_columns.deleted_at.is_(None), _checkpoint_columns.thread_id == thread.id)
+    rows = {row.id: row for row in select_in_batches(connection, own, _checkpoint_columns.segment, path.last)}
+    detached = own.where(_checkpoint_columns.detached, _checkpoint_columns.branch_id == thread.branch_id)
+    rows |= {row.id: row for row in connection.execute(detached)}
+    shown = [
+        row
+        for row in sorted(rows.values(), key=attrgetter("position"))
+        if Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
+    ]
+    if words:
+        shown = [row for row in shown if words.lower() in f"{row.name}\n{row.description[:MAX_SEARCHED_CHARS]}".lower()]
+    current = [row.id for row in shown if row.message_id == thread.head_id][-1:]
+    pinned = [row.id for row in shown if row.pinned]
+    others = [] if words else [*current, *pinned[-MAX_PINNED:], *(row.id for row in shown if row.id == also)]
+    wanted = {row.id for row in shown[-max(1, count) :]} | set(others)
+    found = select_checkpoints_by_id(connection, wanted, database)
+    return CheckpointPortion(found, len(shown), next(iter(current), None))
+
+
+def select_checkpoints_by_id(connection: sa.Connection, wanted: Collection[str], database: Database) -> list[Checkpoint]:
+    """Return these checkpoints in the order they were made. Deleted ones are left out."""
+    rows = select_in_batches(connection, _columns_of_thread, _checkpoint_columns.id, wanted)
+    return [_row_to_checkpoint(row, database) for row in sorted(rows, key=attrgetter("position"))]
+
+
+def select_checkpoint(
+    connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path, database: Database | None = None
+) -> Checkpoint:
+    """One of the checkpoints that the thread's branch shows, whose path is `path`. Raises `CheckpointNotFoundError`."""
+    found = connection.execute(_one_query, {"thread_id": thread.id, "checkpoint_id": checkpoint_id})
+    return _require_visible([_row_to_checkpoint(row, database) for row in found], thread, checkpoint_id, path)
+
+
+def select_detached_checkpoints(connection: sa.Connection, thread: Thread) -> list[Checkpoint]:
+    """The detached checkpoints that the thread's branch shows."""
+    found = connection.execute(_detached_query, {"thread_id": thread.id, "branch_id": thread.branch_id})
+    return [_row_to_checkpoint(row) for row in found]
+
+
+def select_restore_target(
+    connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path
+) -> tuple[Checkpoint, list[Checkpoint]]:
+    """Return the checkpoint of a restore, as `select_checkpoint` does, and the later detached ones.
+
+    One statement: on a server, each statement is a round trip.
+    """
+    values = {"thread_id": thread.id, "branch_id": thread.branch_id, "checkpoint_id": checkpoint_id}
+    found = [_row_to_checkpoint(row) for row in connection.execute(_one_and_detached_query, values)]
+    wanted = _require_visible(found, thread, checkpoint_id, path)
+    return wanted, [other for other in found if other.position > wanted.position]
+
+
+def _require_visible(candidates: Sequence[Checkpoint], thread: Thread, checkpoint_id: str, path: Path) -> Checkpoint:
+    for checkpoint in candidates:
+        if checkpoint.id == checkpoint_id and history.is_visible(checkpoint, thread.branch_id, path):
+            return checkpoint
+    raise CheckpointNotFoundError(checkpoint_id)
+
+
+def count_removal(
+    connection: sa.Connection, thread: Thread, old: Path, new: Path, detached: Sequence[Checkpoint]
+) -> Removal:
+    """Count what a restore from the path `old` to `new` removes; `detached` are the detached checkpoints among it.
+
+    Counted by the database: the list may be long.
+    """
+    shared = history.measure_common_length(old, new)
+    left = sum(checkpoint.node not in new for checkpoint in detached)
+    own = {"thread_id": thread.id, "branch_id": thread.branch_id}
+    for is_there, values in _iterate_removed(connection, schema.checkpoint, old, shared):
+        left += connection.scalar(_count_query.where(is_there), {**own, **values}) or 0
+    return Removal(old.length - shared, left)
+
+
+def _iterate_removed(
+    connection: sa.Connection, table: sa.Table, old: Path, shared: int
+) -> Iterator[tuple[sa.ColumnElement[bool], Json]]:
+    """Yield the conditions, and their values, of a table's rows on a path beyond its first `shared` messages."""
+    gone = path_rows.list_ranges(old, shared, old.length)
+    return iterate_conditions(connection, table.c.segment, table.c.depth, gone)
+
+
+def select_removed_agents(connection: sa.Connection, old: Path, new: Path) -> tuple[str, ...]:
+    """The sub-agents of which a restore from the path `old` to `new` takes messages out."""
+    found: set[str] = set()
+    for is_there, values in _iterate_removed(connection, schema.message, old, history.measure_common_length(old, new)):
+        found.update(connection.scalars(_agents_query.where(is_there), values))
+    return tuple(sorted(found))
+
+
+def select_listings(connection: sa.Connection, thread_id: str) -> dict[str, CheckpointListing]:
+    """Return the listing of every checkpoint that the thread ever had, deleted ones included, by id."""
+    rows = connection.execute(_listings_query, {"thread_id": thread_id})
+    return {identifier: CheckpointListing(*listing) for identifier, *listing in rows}
+
+
+def select_checkpoint_places(connection: sa.Connection, thread_id: str) -> list[tuple[str, int, int]]:
+    """Return the id, the segment and the depth of each checkpoint of the thread, in the order they were made."""
+    return [(each, segment, depth) for each, segment, depth in connection.execute(_places_query, {"thread_id": thread_id})]
+
+
+def select_checkpoint_states(connection: sa.Connection, thread_id: str) -> dict[str, int]:
+    """Return the states that the thread's checkpoints name, by the checkpoint's id."""
+    table = schema.checkpoint.c
+    query = sa.select(table.id, table.state_id).where(table.thread_id == thread_id, table.state_id.is_not(None))
+    return {row.id: row.state_id for row in connection.execute(query)}
+
+
+def is_name_used(connection: sa.Connection, thread_id: str, name: str) -> bool:
+    """Return whether a checkpoint of the thread has this name, on whatever branch."""
+    return connection.execute(_named_query, {"thread_id": thread_id, "name": name}).first() is not None
+
+
+def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterable[str]) -> set[str]:
+    """Which of these names any checkpoint of the thread has, or ever had."""
+    return set(connection.scalars(_taken_names_query, {"thread_id": thread_id, "names": list(wanted)}))
+
+
+def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
+    """Whether a checkpoint stands on this message, or ever stood there."""
+    found = (
+        sa.select(_checkpoint_columns.id)
+        .where(_checkpoint_columns.thread_id == thread_id, _checkpoint_columns.message_id == message_id)
+        .limit(1)
+    )
+    return connection.execute(found).first() is not None
+
+
+def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:
+    """Return the row of a new checkpoint. Without a branch of its own it belongs to the thread's current one."""
+    assert checkpoint.node is not None
+    return {
+        "id": checkpoint.id,
+        "position": checkpoint.position,
+        "name": checkpoint.name,
+        "thread_id": thread.id,
+        "branch_id": checkpoint.branch_id or thread.branch_id,
+        "message_id": checkpoint.node.id,
+        "segment": checkpoint.node.segment,
+        "depth": checkpoint.node.depth,
+        "description": serde.sanitize_text(checkpoint.description)[:MAX_DESCRIPTION_CHARS],
+        "created_by": checkpoint.created_by,
+        "tokens": to_tokens(checkpoint.tokens),
+        "pinned": checkpoint.pinned,
+        "detached": checkpoint.detached,
+        "extra": checkpoint.extra,
+        "created_at": thread_rows.from_time(checkpoint.timestamp),
+        "state_id": checkpoint.state_id,
+    }
+
+
+def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> Checkpoint:
+    # Unpacked: by name, each column of a list of thousands would be looked up anew.
+    identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
+    name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at, state_id = described
+    place, extra = Node(message_id, segment, depth), thread_rows.parse_object(extra)
+    return Checkpoint(
+        id=identifier,
+        name=name,
+        timestamp=thread_rows.to_time(created_at),
+        message_count=depth + 1,
+        description=description,
+        created_by=created_by,
+        tokens=to_tokens(tokens),  # older versions stored any number, where the database took it
+        pinned=pinned,
+        node=place,
+        extra=extra,
+        branch_id=branch_id,
+        detached=detached,
+        position=position,
+        load_state=partial(_load_state, database, thread_id, place, extra) if database else None,
+        state_id=state_id,
+    )
+
+
+def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
+    with database.begin_read() as connection:
+        path = history.trace_path(place, thread_rows.select_segment_parents(connection, thread_id))
+        messages = message_rows.load_langchain_messages(connection, path)
+    return {**copy.deepcopy(extra), "messages": messages}

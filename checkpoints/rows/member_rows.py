@@ -1,0 +1,93 @@
+"""Members of conversations, read from rows and written; and the conversations that a person is let into."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.access import find_access
+from ..values.model import ListPlace, Thread, ThreadRole
+from . import thread_rows
+
+_member, _thread = schema.thread_member.c, schema.thread.c
+_IS_SHARED = sa.and_(_member.thread_id == _thread.id, _member.person == sa.bindparam("owner"))
+_shared_query = thread_rows.THREAD_COLUMNS.join(schema.thread_member, _IS_SHARED)
+_ids_query = (
+    sa.select(_member.thread_id)
+    .join(schema.thread, _thread.id == _member.thread_id)
+    .where(_member.person == sa.bindparam("owner"), _thread.deleted_at.is_(None))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A person who is let into a conversation by its owner."""
+
+    person: str
+    role: ThreadRole
+    added_by: str
+    added_at: datetime
+
+
+def select_members(connection: sa.Connection, thread_id: str) -> list[Member]:
+    """Return the members of a conversation, those who came first before the others."""
+    query = sa.select(schema.thread_member).where(_member.thread_id == thread_id)
+    rows = connection.execute(query.order_by(_member.added_at, _member.person))
+    return [Member(row.person, ThreadRole(row.role), row.added_by, thread_rows.to_time(row.added_at)) for row in rows]
+
+
+def insert_member(connection: sa.Connection, thread_id: str, member: Member) -> None:
+    row = {"person": member.person, "role": member.role, "added_by": member.added_by}
+    time = thread_rows.from_time(member.added_at)
+    connection.execute(sa.insert(schema.thread_member).values(thread_id=thread_id, **row, added_at=time))
+
+
+def update_role(connection: sa.Connection, thread_id: str, person: str, role: ThreadRole) -> bool:
+    """Give a member another role; return whether there is one."""
+    changing = sa.update(schema.thread_member).where(_member.thread_id == thread_id, _member.person == person)
+    return bool(connection.execute(changing.values(role=role)).rowcount)
+
+
+def delete_member(connection: sa.Connection, thread_id: str, person: str) -> bool:
+    """Let a person in no longer; return whether they were a member."""
+    leaving = sa.delete(schema.thread_member).where(_member.thread_id == thread_id, _member.person == person)
+    return bool(connection.execute(leaving).rowcount)
+
+
+def count_shared(connection: sa.Connection, person: str) -> int:
+    """Count the conversations that a person is let into."""
+    return connection.scalar(sa.select(sa.func.count()).where(_member.person == person)) or 0
+
+
+def select_shared_ids(connection: sa.Connection, person: str) -> list[str]:
+    """Return the ids of the conversations that the person who acts is let into; none where nobody is told apart."""
+    return [] if find_access(connection) is None else list(connection.scalars(_ids_query, {"owner": person}))
+
+
+def select_shared(
+    connection: sa.Connection, person: str, *conditions: sa.ColumnElement[bool], limit: int | None = None
+) -> Sequence[Thread]:
+    """Return the conversations that the person who acts is let into, the most recently changed first."""
+    if find_access(connection) is None:
+        return ()
+    query = _shared_query.where(*conditions).order_by(_thread.updated_at.desc(), _thread.id).limit(limit)
+    return [thread_rows.hide_listing(thread_rows.parse_thread(row)) for row in connection.execute(query, {"owner": person})]
+
+
+def select_shared_after(connection: sa.Connection, person: str, after: ListPlace | None, limit: int) -> Sequence[Thread]:
+    """Return those after a place in the list of the person. There, none is pinned."""
+    conditions: list[sa.ColumnElement[bool]] = [_thread.deleted_at.is_(None)]
+    if after is not None and not after.pinned:
+        updated = thread_rows.from_time(after.updated_at)
+        is_later = sa.and_(_thread.updated_at == updated, _thread.id > after.thread_id)
+        conditions.append(sa.or_(_thread.updated_at < updated, is_later))
+    return select_shared(connection, person, *conditions, limit=limit)
+
+
+def select_shared_since(connection: sa.Connection, person: str, since: datetime, limit: int) -> Sequence[Thread]:
+    """Return those that were changed, or that the person was let into, since a time; also deleted ones."""
+    time = thread_rows.from_time(since)
+    is_new = sa.or_(_thread.updated_at >= time, _member.added_at >= time)
+    return select_shared(connection, person, is_new, limit=limit)

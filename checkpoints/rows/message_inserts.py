@@ -1,0 +1,90 @@
+"""New messages: their contents and hashes, their places, and their rows, inserted in portions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.bulk_insert import insert_rows
+from ..values import serde
+from ..values.files import File
+from ..values.model import Json, MessageStatus, NewMessage, Node
+from ..values.progress import Report, StepCounter, ignore_progress
+from ..values.sentence import sentence
+from .search_index import IndexedMessage
+
+_MAX_INSERTED_ROWS = 1000  # between two reports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageContent:
+    """A new message without its id and place. Making it needs no database."""
+
+    agent: str
+    status: MessageStatus
+    body: str  # canonical JSON
+    hash: str
+    created_at: int  # microseconds since 1970
+    run_id: str | None = None
+    person: str | None = None
+    files: tuple[File, ...] = ()  # named by the body
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMessage:
+    """A new message together with its id, its place and its parent's id."""
+
+    node: Node
+    parent_id: str | None
+    content: MessageContent
+
+    def make_index_entry(self, thread_id: str) -> IndexedMessage:
+        """Return what the index of the search reads of it."""
+        return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
+
+
+def make_message_content(
+    message: NewMessage, parent_hash: str | None, now: int, run_id: str | None, person: str | None = None
+) -> MessageContent:
+    """Make the content of a message. `person` acts; a message with a time of its own was written by another, or nobody."""
+    body = serde.to_canonical(message.body)
+    return MessageContent(
+        agent=message.agent,
+        status=message.status,
+        body=body,
+        hash=serde.hash_canonical_body(body, message.agent, message.status, parent_hash),
+        created_at=now if message.created_at is None else message.created_at,
+        run_id=message.run_id or run_id,
+        person=person if message.created_at is None else message.person,
+        files=message.files,
+    )
+
+
+def insert_messages(
+    connection: sa.Connection, thread_id: str, messages: Sequence[PlacedMessage], report: Report = ignore_progress
+) -> None:
+    """Write messages, parents first. Their files are written separately."""
+    counter = StepCounter(report, sentence("Writing"), len(messages), "messages")
+    for start in range(0, len(messages), _MAX_INSERTED_ROWS):
+        portion = messages[start : start + _MAX_INSERTED_ROWS]
+        insert_rows(connection, schema.message, [_make_row(thread_id, each) for each in portion])
+        counter.add(len(portion))
+
+
+def _make_row(thread_id: str, message: PlacedMessage) -> Json:
+    node, content = message.node, message.content
+    return {
+        "id": node.id,
+        "thread_id": thread_id,
+        "parent_id": message.parent_id,
+        "segment": node.segment,
+        "depth": node.depth,
+        "agent": content.agent,
+        "status": content.status,
+        "body": content.body,
+        "hash": content.hash,
+        "run_id": content.run_id,
+        "created_at": content.created_at,
+        "person": content.person,
+    }

@@ -1,0 +1,234 @@
+"""Messages, read from rows with a check against their hashes."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from langchain_core.messages import BaseMessage
+
+from ..storage import schema
+from ..storage.batches import select_at_places
+from ..values import limits, serde
+from ..values.errors import DamagedMessageError, MessageNotFoundError
+from ..values.history import Path, Place
+from ..values.model import MAIN, Message, MessageSize, MessageStatus, Node
+from ..values.progress import Report, count_steps, ignore_progress
+from ..values.sentence import sentence
+from . import path_rows, thread_rows
+
+_MAX_PROMPT_SEARCH_MESSAGES = 200
+_READING = sentence("Reading")
+_MESSAGE_COLUMNS = tuple(schema.message.c.keys())
+_SIZE_COLUMNS = ("depth", "agent", "body")
+_STATE_COLUMNS = ("agent", "status", "body", "hash")
+_hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
+_parent = schema.message.alias("parent")
+_message_query = (
+    sa.select(schema.message, _parent.c.hash.label("parent_hash"))
+    .outerjoin(_parent, _parent.c.id == schema.message.c.parent_id)
+    .where(schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread"))
+)
+_next = schema.message.alias("next")
+_tail_query = (
+    sa.select(schema.message.c.hash, _next.c.id.is_(None))
+    .outerjoin(_next, sa.and_(_next.c.segment == sa.bindparam("segment"), _next.c.depth == sa.bindparam("depth")))
+    .where(schema.message.c.id == sa.bindparam("message_id"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The hash of a message that another one is to follow, and whether none follows it in its segment yet."""
+
+    hash: str | None
+    is_last: bool
+
+
+EMPTY_TAIL = Tail(None, is_last=True)
+
+
+@dataclass(frozen=True, slots=True)
+class IntactMessage:
+    """A stored message that is not damaged, and follows no damaged one."""
+
+    hash: str
+    node: Node
+
+
+def select_messages(
+    connection: sa.Connection,
+    path: Path,
+    *,
+    last: int | None = None,
+    before: int | None = None,
+    max_values: int | None = None,
+    agent: str | None = None,
+    keeps_first: bool = False,
+    report: Report = ignore_progress,
+) -> list[Message]:
+    """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
+
+    With `agent`, those of other agents are left out. With `max_values`, the oldest of them are left out until the JSON of
+    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned.
+    """
+    upper = path.length if before is None else min(before, path.length)
+    lower = 0 if last is None else max(0, upper - last)
+    if lower >= upper:
+        return []
+    first = max(0, lower - 1)  # the message before the first: a hash covers that of the message before
+    found = list(path_rows.select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
+    before_it = [None, *(row.hash for row in found)]
+    if found and found[0].depth < lower:
+        found, before_it = found[1:], before_it[1:]
+    rows = [each for each in zip(found, before_it, strict=False) if agent is None or each[0].agent == agent]
+    if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
+        return _read_values(rows, max_values, keeps_first=keeps_first)
+    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, _READING, "messages")]
+
+
+def _count_separators(body: str) -> int:
+    """Count at least as many as JSON has values, and more where its texts hold such characters."""
+    return 1 + body.count(",") + body.count("[") + body.count("{")
+
+
+def _read_values(rows: Sequence[tuple[Any, str | None]], max_values: int, *, keeps_first: bool) -> list[Message]:
+    """Return the messages of rows and their parents' hashes, from one end on, until they have `max_values`."""
+    found: list[Message] = []
+    for row, parent in rows if keeps_first else reversed(rows):
+        message = _row_to_message(row, parent)
+        max_values -= limits.count_values(message.body, max_values)
+        if max_values < 0 and found:
+            break
+        found.append(message)
+    return found if keeps_first else found[::-1]
+
+
+def select_sizes(connection: sa.Connection, path: Path, *, last: int, before: int) -> list[MessageSize]:
+    """Return the sizes of the path's `last` messages at depths under `before`. Nothing is parsed, and no hash compared."""
+    rows = path_rows.select_path(connection, _SIZE_COLUMNS, path, max(0, before - last), before)
+    return [MessageSize(depth, agent, serde.read_type(body), len(body.encode())) for depth, agent, body in rows]
+
+
+def load_langchain_messages(connection: sa.Connection, path: Path) -> list[BaseMessage]:
+    """Return the path as new LangChain messages, without values for the tree. Raises `DamagedMessageError`."""
+    found: list[BaseMessage] = []
+    before = None
+    for agent, status, body, hash_ in path_rows.select_path(connection, _STATE_COLUMNS, path, 0, path.length):
+        if serde.hash_canonical_body(body, agent, status, before) != hash_:
+            raise find_damage(connection, path)
+        found.append(serde.parse_message(body))
+        before = hash_
+    return found
+
+
+def find_damage(connection: sa.Connection, path: Path) -> DamagedMessageError:
+    """Return the error for the first damaged message of a path that has one. A lost message damages the next one."""
+    damaged = next(each for each in select_messages(connection, path) if each.damaged)
+    return DamagedMessageError(damaged.thread_id, damaged.id, damaged.depth)
+
+
+def find_first_prompt(connection: sa.Connection, path: Path, start: int) -> str:
+    """Return the text of the user's first message of a path, from the depth `start` on; empty if it is damaged or missing.
+
+    Only the first messages are searched: there may be thousands.
+    """
+    count = min(path.length - start, _MAX_PROMPT_SEARCH_MESSAGES)
+    for message in select_messages(connection, path, last=count, before=start + count) if count > 0 else []:
+        is_note = bool(
+            message.body["data"].get("additional_kwargs")
+        )  # of a move or a summary: a user's message has no marks
+        if message.type == "human" and message.agent == MAIN and not is_note:
+            return "" if message.damaged else str(message.langchain.text)
+    return ""
+
+
+def select_tail(connection: sa.Connection, node: Node) -> Tail:
+    """Return the message that another one is to follow: its hash, and whether it is the last of its segment."""
+    row = connection.execute(_tail_query, {"message_id": node.id, "segment": node.segment, "depth": node.depth + 1}).first()
+    return Tail(*row) if row else EMPTY_TAIL
+
+
+def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
+    return None if message_id is None else connection.scalar(_hash_query, {"message_id": message_id})
+
+
+def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
+    """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
+    # Unpacked: by name, each column of a list of thousands would be looked up anew.
+    identifier, thread_id, parent_id, segment, depth, agent, status, body, hash_, run_id, created_at, person, *_ = row
+    damaged = serde.hash_canonical_body(body, agent, status, parent_hash) != hash_
+    return Message(
+        id=identifier,
+        thread_id=thread_id,
+        parent_id=parent_id,
+        segment=segment,
+        depth=depth,
+        agent=agent,
+        status=MessageStatus.PARTIAL if damaged else MessageStatus(status),
+        body=serde.make_empty_body(body) if damaged else serde.parse_canonical(body),
+        hash=hash_,
+        run_id=run_id,
+        created_at=thread_rows.to_time(created_at),
+        person=person,
+        damaged=damaged,
+    )
+
+
+def select_message(connection: sa.Connection, message_id: str, thread_id: str) -> Message:
+    row = connection.execute(_message_query, {"message_id": message_id, "of_thread": thread_id}).one_or_none()
+    if row is None:
+        raise MessageNotFoundError(message_id)
+    return _row_to_message(row, row.parent_hash)
+
+
+def find_content(connection: sa.Connection, message_id: str) -> str | None:
+    """Return the content of a message as canonical JSON; None for a missing or a damaged one. Its hash is not checked."""
+    text = connection.scalar(sa.select(schema.message.c.body).where(schema.message.c.id == message_id))
+    body = serde.parse_leniently(text) if text else None
+    return serde.to_canonical(body["data"].get("content")) if isinstance(body, dict) and "data" in body else None
+
+
+def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
+    """The messages at these places."""
+    table, parent = schema.message, schema.message.alias()
+    with_parent = sa.select(table, parent.c.hash.label("parent_hash")).outerjoin(parent, parent.c.id == table.c.parent_id)
+    return {
+        (row.segment, row.depth): _row_to_message(row, row.parent_hash)
+        for row in _select_at(connection, with_parent, places)
+    }
+
+
+def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, str]:
+    """The ids of the messages at these places."""
+    table = schema.message.c
+    query = sa.select(table.id, table.segment, table.depth)
+    return {(row.segment, row.depth): row.id for row in _select_at(connection, query, places)}
+
+
+def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:
+    table = schema.message.c
+    return select_at_places(connection, query, table.segment, table.depth, places)
+
+
+def select_all_messages(connection: sa.Connection, thread_id: str, report: Report = ignore_progress) -> list[Message]:
+    """The whole tree, parents before children, siblings in the order they were written."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
+    query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
+    found = connection.execute(query).all()
+    hashes = {row.id: row.hash for row in found}
+    return [_row_to_message(row, hashes.get(row.parent_id)) for row in count_steps(found, report, _READING, "messages")]
+
+
+def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, IntactMessage]:
+    """Return the thread's intact messages by id."""
+    table = schema.message
+    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
+    found: dict[str, IntactMessage] = {}
+    for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
+        before = found[row.parent_id].hash if row.parent_id in found else None
+        follows = row.parent_id is None or before is not None
+        if follows and serde.hash_canonical_body(row.body, row.agent, row.status, before) == row.hash:
+            found[row.id] = IntactMessage(row.hash, Node(row.id, row.segment, row.depth))
+    return found

@@ -1,0 +1,40 @@
+"""The rows of a path's messages, read in a few ranges."""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.ranges import Range, iterate_conditions
+from ..values.history import Path
+
+_MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage collector look through everything
+
+
+def select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> Iterator[Any]:
+    """Read rows with columns of the path's messages between two depths, in order."""
+    table, query = schema.message.c, _make_path_query(columns)
+    for is_there, values in iterate_conditions(connection, table.segment, table.depth, list_ranges(path, lower, upper)):
+        # Closed as soon as nobody reads on: an open statement keeps its snapshot, also for what its connection reads next.
+        with connection.execute(query.where(is_there), values) as found:
+            for rows in found.partitions(_MAX_FETCHED_ROWS):
+                yield from rows
+
+
+def list_ranges(path: Path, lower: int, upper: int) -> list[Range]:
+    """Return the segments of a path between two depths, in order, each with its first and last depth there."""
+    found = []
+    starts = [last + 1 for _, last in path.segments[1:]] + [0]
+    for (segment, end), start in zip(path.segments, starts, strict=False):
+        if end < lower:
+            break
+        if start < upper:
+            found.append((segment, max(start, lower), min(end, upper - 1)))
+    return found[::-1]
+
+
+@cache
+def _make_path_query(columns: Sequence[str]) -> sa.Select[Any]:
+    return sa.select(*(schema.message.c[name] for name in columns)).order_by(schema.message.c.depth)

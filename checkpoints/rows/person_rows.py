@@ -1,0 +1,47 @@
+"""The rows of people who sign in by themselves, and what else ends or stays with them."""
+
+import sqlalchemy as sa
+
+from ..storage import schema
+
+_person, _invitation, _member = schema.person.c, schema.invitation.c, schema.thread_member.c
+
+
+def owns_things(connection: sa.Connection, name: str) -> bool:
+    """Return whether an owner of a name has left something: a new person would find it as theirs."""
+    owners = [sa.select(table.c.owner).where(table.c.owner == name) for table in schema.OWNED_TABLES]
+    owners.append(sa.select(_member.person).where(_member.person == name))
+    return connection.execute(sa.union_all(*owners).limit(1)).first() is not None
+
+
+def delete_links_of(connection: sa.Connection, name: str) -> None:
+    """End the links that somebody has made: who is no admin any more could come back by one."""
+    connection.execute(sa.delete(schema.invitation).where(_invitation.made_by == name))
+
+
+def update_password(connection: sa.Connection, name: str, password_hash: str) -> None:
+    """Change a password, and end the other links for a new one."""
+    connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
+    connection.execute(sa.delete(schema.invitation).where(_invitation.person == name))
+
+
+def delete_shares_of(connection: sa.Connection, owner: str) -> int:
+    """End the links to an owner's conversations, and return their number."""
+    own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == owner)
+    return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
+
+
+def replace_person(connection: sa.Connection, name: str, replacement: str) -> None:
+    """Let somebody out of the conversations of others, and replace their name at what they did there."""
+    connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
+    for table in (schema.operation, schema.message, schema.run):
+        connection.execute(sa.update(table).where(table.c.person == name).values(person=replacement))
+
+
+def count_persons(connection: sa.Connection, role: str) -> int:
+    query = sa.select(sa.func.count()).select_from(schema.person).where(_person.role == role)
+    return connection.scalar(query) or 0
+
+
+def update_role(connection: sa.Connection, name: str, role: str) -> None:
+    connection.execute(sa.update(schema.person).where(_person.name == name).values(role=role))

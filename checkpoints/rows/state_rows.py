@@ -1,0 +1,286 @@
+"""States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
+
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.batches import select_in_batches
+from ..values.errors import DamagedStateError
+from ..values.graph_state import RowValues, SplitBody, hash_state, hash_text, is_resting, join_body, split_body
+from ..values.history import Path
+from ..values.model import Json, Node
+from .file_rows import load_insert
+
+_state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
+_parent = schema.state.alias("parent_state")
+_PORTION = 20  # states: more than the steps of most turns
+_GIVEN_COLUMNS = (
+    *("thread_id", "namespace", "checkpoint_id", "parent", "parent_id", "segment", "depth", "is_input", "run_id"),
+    *("leaves", "hash", "hidden"),
+)
+_is_of_message = sa.and_(_message.segment == _state.segment, _message.depth == _state.depth)
+STATE_QUERY = (
+    sa.select(
+        schema.state,
+        schema.state_shape.c.body.label("shape_body"),
+        _parent.c.checkpoint_id.label("stored_parent_id"),
+        _parent.c.hash.label("stored_parent_hash"),
+        _message.id.label("message_id"),
+    )
+    .outerjoin(schema.state_shape, _shape.number == _state.shape)
+    .outerjoin(_parent, _parent.c.number == _state.parent)
+    .outerjoin(schema.message, _is_of_message)
+)
+_one_query = STATE_QUERY.where(
+    _state.thread_id == sa.bindparam("of_thread"),
+    _state.namespace == sa.bindparam("of_namespace"),
+    _state.checkpoint_id == sa.bindparam("of_checkpoint"),
+)
+_numbered_query = STATE_QUERY.where(_state.number == sa.bindparam("of_number"))
+_given = [_state[name] for name in _GIVEN_COLUMNS]
+_shape_query = sa.select(*(sa.bindparam(each.name, type_=each.type) for each in _given), _shape.number).where(
+    _shape.hash == sa.bindparam("shape_hash")
+)
+_insert_state = (
+    sa.insert(schema.state)
+    .from_select([*_given, _state.shape], _shape_query, include_defaults=False)
+    .returning(_state.number)
+)
+_is_at_rest = sa.or_(_state.run_id == _message.run_id, _state.run_id.is_(None))
+_found_query = (
+    sa.select(_state.number)
+    .join_from(schema.message, schema.state, _is_of_message)
+    .where(_state.segment == sa.bindparam("of_segment"), _state.depth <= sa.bindparam("last_depth"))
+    .where(sa.not_(_state.is_input))
+    # At the same message, a later run may have begun and changed other channels. Meant is a state that the message's own run
+    # left, or an update of the state after it, which is a run of one step.
+    .order_by(_message.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
+)
+_nearest_query = _found_query.limit(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateName:
+    """A state, as others refer to it."""
+
+    number: int
+    namespace: str
+    checkpoint_id: str
+    hash: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState(StateName):
+    """A state with its place. `parent_id` is LangGraph's id of its parent."""
+
+    thread_id: str
+    parent: int | None
+    parent_id: str | None
+    run_id: str
+    message: Node | None  # where the conversation stood
+    body: Json
+
+
+@dataclass(frozen=True, slots=True)
+class StateDraft:
+    """A state that is still to be written. `parent_id` is of a parent that is not stored."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+    parent: StateName | None
+    parent_id: str | None
+    run_id: str
+    message: Node | None  # where the conversation stands with it
+    is_input: bool
+
+
+def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
+    """Write a state, and return it."""
+    split = split_draft(new, body)
+    row = make_row(new, split.shape, split.write_leaves(split.rest))
+    number = _insert_with_shape(connection, row, split.shape)
+    return StoredState(
+        number=number,
+        thread_id=new.thread_id,
+        namespace=new.namespace,
+        checkpoint_id=new.checkpoint_id,
+        parent=new.parent.number if new.parent else None,
+        parent_id=new.parent.checkpoint_id if new.parent else new.parent_id,
+        run_id=new.run_id,
+        message=new.message,
+        hash=row["hash"],
+        body=body,
+    )
+
+
+def split_draft(new: StateDraft, body: Json) -> SplitBody:
+    return split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
+
+
+def make_row(new: StateDraft, shape: str, leaves: bytes) -> Json:
+    """Return the row of a state, without its number and its shape's."""
+    message_id = new.message.id if new.message else None
+    named = new.parent.hash if new.parent else new.parent_id
+    return {
+        "thread_id": new.thread_id,
+        "namespace": new.namespace,
+        "checkpoint_id": new.checkpoint_id,
+        "parent": new.parent.number if new.parent else None,
+        "parent_id": None if new.parent else new.parent_id,
+        "segment": new.message.segment if new.message else None,
+        "depth": new.message.depth if new.message else None,
+        "is_input": new.is_input,
+        "run_id": None if new.run_id == new.checkpoint_id else new.run_id,
+        "leaves": leaves,
+        "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id),
+        "hidden": False,
+    }
+
+
+def _measure_path(message: Node | None) -> tuple[str, int] | None:
+    return (message.id, message.depth + 1) if message else None
+
+
+def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
+    """Insert a row, and its shape if no state has had it: one statement for most states."""
+    hash_ = hash_text(shape)
+    number = connection.scalar(_insert_state, {**row, "shape_hash": hash_})
+    if number is None:  # another transaction may write the same shape meanwhile
+        insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
+        connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
+        number = connection.execute(_insert_state, {**row, "shape_hash": hash_}).scalar_one()
+    return int(number)
+
+
+def select_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:
+    values = {"of_thread": thread_id, "of_namespace": namespace, "of_checkpoint": checkpoint_id}
+    row = connection.execute(_one_query, values).one_or_none()
+    return parse_state(row) if row else None
+
+
+def select_named_states(
+    connection: sa.Connection, thread_id: str, checkpoint_ids: Collection[str]
+) -> dict[tuple[str, str], StoredState]:
+    """Return the states of a thread with these ids, by namespace and id. Raises `DamagedStateError`."""
+    query = STATE_QUERY.where(_state.thread_id == thread_id)
+    rows = select_in_batches(connection, query, _state.checkpoint_id, checkpoint_ids)
+    return {(row.namespace, row.checkpoint_id): parse_state(row) for row in rows}
+
+
+def select_numbered_state(connection: sa.Connection, number: int | None) -> StoredState | None:
+    row = None if number is None else connection.execute(_numbered_query, {"of_number": number}).one_or_none()
+    return parse_state(row) if row else None
+
+
+def parse_state(row: Any) -> StoredState:
+    """Return the state of a row of `STATE_QUERY`. Raises `DamagedStateError`."""
+    if not is_intact(row):
+        raise DamagedStateError(row.thread_id, row.checkpoint_id)
+    message = None if row.message_id is None else Node(row.message_id, row.segment, row.depth)
+    run_id = row.run_id or row.checkpoint_id
+    return StoredState(
+        number=row.number,
+        thread_id=row.thread_id,
+        namespace=row.namespace,
+        checkpoint_id=row.checkpoint_id,
+        parent=row.parent,
+        parent_id=row.stored_parent_id or row.parent_id,
+        run_id=run_id,
+        message=message,
+        hash=row.hash,
+        body=join_body(row.shape_body, row.leaves, RowValues(row.checkpoint_id, run_id, _measure_path(message))),
+    )
+
+
+def is_intact(row: Any) -> bool:
+    """Return whether a row of `STATE_QUERY` fits its hash."""
+    parent = row.stored_parent_hash or row.parent_hash or row.parent_id
+    shape = row.shape_body or ""
+    return bool(hash_state(row.namespace, row.checkpoint_id, parent, shape, row.leaves, row.message_id) == row.hash)
+
+
+def find_state(connection: sa.Connection, path: Path) -> int | None:
+    """Return the state that belongs to the end of a path: the newest one of the last message that has any."""
+    return find_nearest_state(connection, path, path.length)
+
+
+def find_nearest_state(connection: sa.Connection, path: Path, length: int) -> int | None:
+    """Return the state that belongs to the first messages of a path."""
+    for segment, depth in path.segments:
+        values = {"of_segment": segment, "last_depth": min(depth, length - 1)}
+        if (number := connection.scalar(_nearest_query, values)) is not None:
+            return int(number)
+    return None
+
+
+def find_resting_state(connection: sa.Connection, path: Path, length: int) -> int | None:
+    """Return the newest state of the first messages of a path where no node is to run: a turn begins with it."""
+    for segment, depth in path.segments:
+        query = _found_query.params(of_segment=segment, last_depth=min(depth, length - 1))
+        for offset in itertools.count(0, _PORTION):
+            numbers = connection.scalars(query.limit(_PORTION).offset(offset)).all()
+            if (found := next((each for each in numbers if _is_resting(connection, each)), None)) is not None:
+                return int(found)
+            if len(numbers) < _PORTION:
+                break
+    return None
+
+
+def _is_resting(connection: sa.Connection, number: int) -> bool:
+    """Return whether a state is intact, and LangGraph would run no node there."""
+    try:
+        state = select_numbered_state(connection, number)
+    except DamagedStateError:
+        return False
+    return state is not None and is_resting(state.body["values"])
+
+
+def select_states(connection: sa.Connection, thread_id: str) -> Iterator[StoredState]:
+    """Yield the states of a thread by number, those of subgraphs included, and no damaged one."""
+    rows = connection.execute(STATE_QUERY.where(_state.thread_id == thread_id).order_by(_state.number)).all()
+    return (parse_state(row) for row in rows if is_intact(row))
+
+
+def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:
+    """Return the graph's own states by number, without their content; `is_own`: of the run that wrote their message."""
+    is_own, message_id = _is_at_rest.label("is_own"), _message.id.label("message_id")
+    query = sa.select(_state.number, _state.parent, message_id, is_own)
+    of_graph = sa.and_(_state.thread_id == thread_id, _state.namespace == "")
+    joined = query.outerjoin(schema.message, sa.and_(_is_of_message, sa.not_(_state.is_input))).where(of_graph)
+    return list(connection.execute(joined.order_by(_state.number)))
+
+
+def select_path_start(connection: sa.Connection, ancestor: int, number: int) -> Sequence[int]:
+    """Return the first two states of the path from one state to another; others if it is not above that one.
+
+    Numbers ascend from parents to children.
+    """
+    above = sa.select(_state.number, _state.parent).where(_state.number == number).cte(recursive=True)
+    parents = sa.select(_state.number, _state.parent).where(_state.number == above.c.parent, _state.number >= ancestor)
+    chain = above.union_all(parents)
+    query = sa.select(chain.c.number).where(chain.c.number >= ancestor).order_by(chain.c.number).limit(2)
+    return connection.scalars(query).all()
+
+
+def find_child(connection: sa.Connection, parent: StoredState, after: int) -> int | None:
+    """Return the first state that follows a state, and that was written after another one."""
+    newer = (_state.thread_id == parent.thread_id, _state.namespace == parent.namespace)
+    query = sa.select(sa.func.min(_state.number)).where(*newer, _state.checkpoint_id > parent.checkpoint_id)
+    number: int | None = connection.scalar(query.where(_state.parent == parent.number, _state.number > after))
+    return number
+
+
+def place_state(connection: sa.Connection, number: int, message: Node) -> None:
+    """Let a state that names no message belong to another one. Its hash does not cover that."""
+    place = {"segment": message.segment, "depth": message.depth, "is_input": False}
+    connection.execute(sa.update(schema.state).where(_state.number == number).values(place))
+
+
+def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
+    """Unlist states. They stay for what stands on them, or may again after an undo."""
+    connection.execute(sa.update(schema.state).where(*conditions).values(hidden=True))

@@ -1,0 +1,178 @@
+"""Reading the tree of a thread around its branches and checkpoints: forks, moves, and the end that a restore left behind."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.batches import select_in_batches
+from ..storage.database import Database
+from ..values import history
+from ..values.history import Path
+from ..values.limits import MAX_BRANCHES_AND_CHECKPOINTS, MAX_READ_VALUES
+from ..values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
+from ..values.operation import Operation, OperationKind
+from . import checkpoint_rows, message_rows, operation_rows, thread_rows
+
+MAX_MOVES = 100  # of a tree, the newest
+MAX_LEFT_CHECKPOINTS = 100  # of those that a restore removed, the newest
+MAX_MESSAGE_MARKS = 20  # checkpoints of one message that are named
+_MAX_MARKED_SEGMENTS = 500  # more than a window of messages has
+_MAX_NEWEST_OPERATIONS = 20  # that are looked through for the last restore
+_MAX_SCANNED_FACTOR = 5  # rows that are looked at for each checkpoint of another branch
+_MOVES = (OperationKind.GOTO, OperationKind.REWIND, OperationKind.COMPACT)
+_KEEP_HEAD = (OperationKind.SAVE, OperationKind.RENAME, OperationKind.PIN, OperationKind.SETTINGS)
+_REVERTING = (OperationKind.UNDO, OperationKind.REDO)
+_REMOVING = (OperationKind.RESTORE, OperationKind.CLEAR)
+_MAX_SEARCHED_CHARS = checkpoint_rows.MAX_SEARCHED_CHARS
+
+
+def select_fork(connection: sa.Connection, segment: int) -> tuple[int | None, int]:
+    """Return the parent of a segment (None: the beginning), and the number of messages before the segment."""
+    table = schema.segment.c
+    row = connection.execute(sa.select(table.parent, table.fork_depth).where(table.id == segment)).one()
+    return row.parent, row.fork_depth + 1
+
+
+def select_fork_messages(connection: sa.Connection, segments: Collection[int]) -> dict[int, str]:
+    """Return the message that each segment forks from. The first segments of a conversation fork from none."""
+    own, fork = schema.segment.c, schema.message.c
+    is_fork = sa.and_(fork.segment == own.parent, fork.depth == own.fork_depth)
+    query = sa.select(own.id.label("segment"), fork.id.label("message")).join(schema.message, is_fork)
+    return {row.segment: row.message for row in select_in_batches(connection, query, own.id, segments)}
+
+
+def select_elsewhere(
+    connection: sa.Connection,
+    thread: Thread,
+    path: Path,
+    heads: Mapping[str, Node | None],
+    count: int,
+    words: str,
+    database: Database,
+) -> list[Checkpoint]:
+    """Return the newest checkpoints that one of these branches shows, and the current one, whose path is `path`, does not.
+
+    Without words, only the newest rows of the thread are looked at: most of them may be on the current branch.
+    """
+    if set(heads) == {thread.branch_id}:
+        return []
+    table = schema.checkpoint.c
+    description = sa.func.substr(table.description, 1, _MAX_SEARCHED_CHARS).label("description")
+    columns = [table.id, table.branch_id, table.segment, table.depth, table.detached, table.name, description]
+    query = sa.select(*columns).where(table.thread_id == thread.id, table.deleted_at.is_(None))
+    max_rows = MAX_BRANCHES_AND_CHECKPOINTS if words else count * _MAX_SCANNED_FACTOR
+    rows = connection.execute(query.order_by(table.position.desc()).limit(max_rows))
+    forks = thread_rows.select_segment_parents(connection, thread.id)
+    reached = history.find_reachable_depths([head for head in heads.values() if head], forks)
+    wanted = []
+    for row in rows:
+        is_current = Node("", row.segment, row.depth) in path or (row.detached and row.branch_id == thread.branch_id)
+        is_shown = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in heads)
+        if is_shown and not is_current and words.lower() in f"{row.name}\n{row.description}".lower():
+            wanted.append(row.id)
+    return checkpoint_rows.select_checkpoints_by_id(connection, wanted[:count], database)
+
+
+def select_moves(connection: sa.Connection, thread_id: str, reached: Mapping[int, int]) -> list[tuple[Operation, Node]]:
+    """Return the newest moves and summaries, each with its note, as far as their notes are on a path to a head."""
+    table = schema.operation.c
+    are_moves = (table.kind.in_(_MOVES), table.undone_by.is_(None))
+    moves = operation_rows.select_operations(connection, thread_id, *are_moves, limit=MAX_MOVES, abridged=True)
+    nodes = thread_rows.select_nodes(connection, {each.result for each in moves if each.result})
+    placed = [(each, nodes[each.result]) for each in reversed(moves) if each.result in nodes]
+    return [(each, node) for each, node in placed if node.depth <= reached.get(node.segment, -1)]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedEnd:
+    """The end of a path that a restore, or clearing, removed: its last message, and the messages that both paths share."""
+
+    operation: Operation
+    node: Node
+    path: Path
+    shared: int
+    is_newest: bool  # the operation is the newest one, without the judge's: Undo brings the messages back
+
+    @property
+    def count(self) -> int:
+        return self.path.length - self.shared
+
+
+def select_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
+    """Return the end that the thread's last restore removed, until a message follows it or it is undone.
+
+    One view of the page asks twice: it is read once.
+    """
+    known: dict[str, RemovedEnd | None] = connection.get_execution_options().get("ends", {})
+    if thread.id not in known:
+        known[thread.id] = _read_removed_end(connection, thread, path)
+    return known[thread.id]
+
+
+def _read_removed_end(connection: sa.Connection, thread: Thread, path: Path) -> RemovedEnd | None:
+    newest = operation_rows.select_operations(connection, thread.id, limit=_MAX_NEWEST_OPERATIONS, abridged=True)
+    newest = [each for each in newest if each.actor != "judge"]
+    last = next((each for each in newest if not each.undone and each.kind not in (*_REVERTING, *_KEEP_HEAD)), None)
+    if last is None or last.kind not in _REMOVING or last.detail.future_kept:
+        return None
+    [whole] = operation_rows.select_operations(connection, thread.id, schema.operation.c.version == last.version)
+    heads = [str(change.before.get("head_id")) for change in whole.changes if change.table == "branch"]
+    found = thread_rows.select_nodes(connection, heads[:1])
+    if not found:
+        return None
+    node = found[heads[0]]
+    left = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
+    shared = history.measure_common_length(path, left)
+    return RemovedEnd(whole, node, left, shared, is_newest=last is newest[0])
+
+
+def select_left_behind(connection: sa.Connection, thread: Thread, path: Path, database: Database) -> LeftBehind | None:
+    """Return the removed end with the newest checkpoints on it."""
+    end = select_removed_end(connection, thread, path)
+    if end is None:
+        return None
+    checkpoints = _select_left_checkpoints(connection, end.path, end.shared, database)
+    return LeftBehind(end.node, end.count, checkpoints, is_newest=end.is_newest)
+
+
+def select_removed_messages(connection: sa.Connection, end: RemovedEnd, count: int) -> list[Message]:
+    """Return the first messages of a removed end."""
+    count = min(count, end.count)
+    before = end.shared + count
+    return message_rows.select_messages(
+        connection, end.path, last=count, before=before, max_values=MAX_READ_VALUES, keeps_first=True
+    )
+
+
+def select_marks(connection: sa.Connection, thread: Thread, path: Path, first: int, last: int) -> list[CheckpointMark]:
+    """Return the checkpoints between two depths of a path: of each message the first MAX_MESSAGE_MARKS."""
+    table = schema.checkpoint.c
+    segments = [(segment, end) for segment, end in path.segments if end >= first]
+    ranked = (
+        sa.select(
+            *(table.id, table.name, table.created_by, table.segment, table.depth, table.position),
+            sa.func.row_number().over(partition_by=table.message_id, order_by=table.position).label("number"),
+            sa.func.count().over(partition_by=table.message_id).label("total"),
+        )
+        .where(table.thread_id == thread.id, table.deleted_at.is_(None), table.depth.between(first, last))
+        .where(table.segment.in_([segment for segment, _ in segments[:_MAX_MARKED_SEGMENTS]]))
+        .subquery()
+    )
+    query = sa.select(ranked).where(ranked.c.number <= MAX_MESSAGE_MARKS).order_by(ranked.c.depth, ranked.c.position)
+    return [
+        CheckpointMark(row.id, row.name, row.created_by, row.segment, row.depth, row.total)
+        for row in connection.execute(query)
+        if row.depth <= path.last[row.segment]
+    ]
+
+
+def _select_left_checkpoints(connection: sa.Connection, left: Path, shared: int, database: Database) -> list[Checkpoint]:
+    table = schema.checkpoint.c
+    segments = [segment for segment, last in left.segments if last >= shared]
+    query = sa.select(table.id, table.segment, table.depth).where(table.deleted_at.is_(None))
+    query = query.where(table.segment.in_(segments[:MAX_LEFT_CHECKPOINTS]), table.depth >= shared)
+    rows = connection.execute(query.order_by(table.position.desc()).limit(MAX_LEFT_CHECKPOINTS))
+    wanted = [row.id for row in rows if row.depth <= left.last[row.segment]]
+    return checkpoint_rows.select_checkpoints_by_id(connection, wanted, database)

@@ -1,0 +1,98 @@
+"""Rows of the table `usage`: the tokens of a person on a day, by model; and the bytes of what a person stores."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.access import find_access
+from ..values.files import find_file_hashes
+from ..values.token_counts import TokenCounts, count_tokens
+from . import run_rows
+from .file_rows import REFERENCES_FILE, load_insert, sum_bytes
+from .message_inserts import MessageContent
+
+DAY = 24 * 3600 * 1_000_000  # microseconds
+_usage, _thread, _segment, _message = schema.usage.c, schema.thread.c, schema.segment.c, schema.message.c
+_COUNTS = ("answers", "input", "cached", "output", "reasoning")
+_of_today = sa.select(sa.func.coalesce(sa.func.sum(_usage.input + _usage.output), 0)).where(
+    _usage.owner == sa.bindparam("owner"), _usage.day == sa.bindparam("day")
+)
+_use_query = sa.select(_of_today.scalar_subquery(), run_rows.make_running_count())  # one statement: each send waits for it
+_use_query_of_person = sa.select(_of_today.scalar_subquery(), run_rows.make_asked_count())
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """The tokens of an owner on a day, of one model."""
+
+    owner: str
+    day: int
+    model: str
+    answers: int
+    tokens: TokenCounts
+
+
+def add_answers(connection: sa.Connection, owner: str, now: int, contents: Iterable[MessageContent]) -> None:
+    """Count the answers among messages that a run writes now. Copies and imports keep their time, and were used before."""
+    for content in contents:
+        if content.run_id is None or content.created_at != now or '"usage_metadata"' not in content.body:
+            continue
+        data = json.loads(content.body)["data"]
+        if isinstance(counted := data.get("usage_metadata"), dict):
+            spec = (data.get("response_metadata") or {}).get("spec")
+            add_call(connection, owner, now, spec if isinstance(spec, str) else "", counted, answers=1)
+
+
+def add_call(connection: sa.Connection, owner: str, now: int, model: str, counted: Any, *, answers: int = 0) -> None:
+    """Count a call of a model for the owner who acts, or else for that of the conversation."""
+    access = find_access(connection)
+    counts = {"answers": answers, **asdict(count_tokens(counted))}
+    row = {"owner": access.owner if access else owner, "day": now // DAY, "model": model, **counts}
+    statement = load_insert(connection.dialect.name)(schema.usage).values(**row)
+    sums = {name: _usage[name] + statement.excluded[name] for name in _COUNTS}
+    connection.execute(statement.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums))
+
+
+def count_use(connection: sa.Connection, owner: str, now: int) -> tuple[int, int]:
+    """Return the tokens that an owner has used on the day of a time, and the number of their running runs."""
+    query = _use_query_of_person if find_access(connection) else _use_query
+    tokens, runs = connection.execute(query, {"owner": owner, "day": now // DAY}).one()
+    return int(tokens), runs
+
+
+def select_usage(connection: sa.Connection, since_day: int, owner: str | None = None) -> Sequence[UsageRow]:
+    """Return the usage from a day on, of an owner or of all."""
+    query = sa.select(schema.usage).where(_usage.day >= since_day).order_by(_usage.owner, _usage.day, _usage.model)
+    rows = connection.execute(query if owner is None else query.where(_usage.owner == owner))
+    return [
+        UsageRow(row.owner, row.day, row.model, row.answers, TokenCounts(row.input, row.cached, row.output, row.reasoning))
+        for row in rows
+    ]
+
+
+def measure_storage(connection: sa.Connection, owner: str | None = None) -> dict[str, int]:
+    """Return the bytes of the messages and attached files of an owner, or of each; of deleted conversations, too."""
+    joined = schema.thread.join(schema.segment, _segment.thread_id == _thread.id)
+    joined = joined.join(schema.message, _message.segment == _segment.id)
+    is_wanted = sa.true() if owner is None else _thread.owner == owner
+    size = sa.func.octet_length(_message.body)
+    if connection.dialect.name == "sqlite":  # older ones have no octet_length
+        size = sa.func.length(sa.cast(_message.body, sa.LargeBinary))
+    sizes = sa.select(_thread.owner, sa.func.sum(size)).select_from(joined).where(is_wanted).group_by(_thread.owner)
+    found = {name: int(bytes_) for name, bytes_ in connection.execute(sizes)}
+    hashes: dict[str, set[str]] = {}
+    with_files = sa.select(_thread.owner, _message.body).select_from(joined).where(is_wanted, REFERENCES_FILE)
+    for name, body in connection.execute(with_files, execution_options={"yield_per": 100}):
+        hashes.setdefault(name, set()).update(find_file_hashes(body))
+    return found | {name: found[name] + sum_bytes(connection, each) for name, each in hashes.items()}
+
+
+def count_threads(connection: sa.Connection, owner: str | None = None) -> dict[str, int]:
+    """Return the number of the listed conversations of an owner, or of each."""
+    query = sa.select(_thread.owner, sa.func.count()).where(_thread.deleted_at.is_(None)).group_by(_thread.owner)
+    rows = connection.execute(query if owner is None else query.where(_thread.owner == owner))
+    return {row[0]: row[1] for row in rows}

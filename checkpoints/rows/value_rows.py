@@ -1,0 +1,81 @@
+"""Values of channels: a log that only grows, read with a check against the hashes."""
+
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.batches import select_in_batches
+from ..storage.bulk_insert import insert_rows
+from ..storage.reserved_numbers import reserve_numbers
+from ..values.errors import DamagedStateError
+
+_value = schema.channel_value.c
+_insert_value = sa.insert(schema.channel_value).returning(_value.number)
+_insert_many = sa.insert(schema.channel_value).returning(_value.number, sort_by_parameter_order=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A serialized value with its hash."""
+
+    type: str
+    data: bytes
+    hash: bytes
+
+    @classmethod
+    def of(cls, kind: str, data: bytes) -> "Value":
+        return cls(kind, data, hash_value(kind, data))
+
+
+def hash_value(kind: str, data: bytes) -> bytes:
+    return hashlib.sha256(f"{kind}:".encode() + data).digest()
+
+
+def insert_many_values(connection: sa.Connection, values: Sequence[Value]) -> list[int]:
+    """Write values in few statements, and return their ascending numbers."""
+    if not values:
+        return []
+    rows = [{"type": each.type, "bytes": each.data, "hash": each.hash} for each in values]
+    if connection.dialect.name == "postgresql":
+        return [int(number) for number in connection.scalars(_insert_many, rows)]
+    numbers = reserve_numbers(connection, schema.channel_value, len(rows))  # reading them back takes five times as long
+    insert_rows(
+        connection, schema.channel_value, [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)]
+    )
+    return numbers
+
+
+def insert_values(connection: sa.Connection, values: Iterable[Value]) -> list[int]:
+    """Write values, and return their ascending numbers."""
+    rows = ({"type": each.type, "bytes": each.data, "hash": each.hash} for each in values)
+    return [int(connection.execute(_insert_value, row).scalar_one()) for row in rows]
+
+
+def delete_values(connection: sa.Connection, numbers: Collection[int]) -> None:
+    connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(numbers)))
+
+
+def select_hashes(connection: sa.Connection, numbers: Collection[int]) -> dict[bytes, int]:
+    """Return the numbers of these values by their hashes."""
+    rows = select_in_batches(connection, sa.select(_value.hash, _value.number), _value.number, numbers)
+    return {row.hash: row.number for row in rows}
+
+
+def sum_sizes(connection: sa.Connection, numbers: Collection[int]) -> int:
+    """Return the bytes of values together."""
+    query = sa.select(sa.func.length(_value.bytes))
+    return sum(size for (size,) in select_in_batches(connection, query, _value.number, numbers))
+
+
+def select_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[int, tuple[str, bytes]]:
+    """Return the types and bytes of values, without missing ones. Raises `DamagedStateError`."""
+    query = sa.select(_value.number, _value.type, _value.bytes, _value.hash)
+    found = {}
+    for row in select_in_batches(connection, query, _value.number, numbers):
+        if hash_value(row.type, row.bytes) != row.hash:
+            raise DamagedStateError(thread_id, f"value {row.number}")
+        found[row.number] = (row.type, row.bytes)
+    return found

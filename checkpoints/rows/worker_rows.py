@@ -1,0 +1,98 @@
+"""The processes that serve a PostgreSQL, and the runs that nobody drives any more.
+
+All times are those of the database's clock. Each process beats every second; its session holds a lock while it lives.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.postgresql import WORKER_KEY
+from ..values.run import RunState
+
+STALE_SECONDS = 8  # without a heartbeat: the process is dead, or frozen
+DEAD_SECONDS = 3  # without a heartbeat, when its session is gone as well
+_worker, _run = schema.worker.c, schema.run.c
+_now = sa.literal_column("(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger)
+_lock = sa.table("pg_locks", *(sa.column(name) for name in ("locktype", "classid", "objid", "objsubid", "granted"))).c
+_is_worker_lock = (sa.cast(_lock.classid, sa.BigInteger) == WORKER_KEY, sa.cast(_lock.objid, sa.BigInteger) == _worker.id)
+_has_session = sa.exists().where(_lock.locktype == "advisory", _lock.objsubid == 2, *_is_worker_lock, _lock.granted)
+_is_alive = sa.and_(
+    _worker.heartbeat > _now - STALE_SECONDS * 1_000_000,
+    sa.or_(_worker.heartbeat > _now - DEAD_SECONDS * 1_000_000, _has_session),
+)
+# A literal: a partial index serves no bound parameter.
+_is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")
+is_free = ~sa.exists().where(_worker.id == _run.worker, _is_alive)
+_waits = sa.and_(_run.worker.is_(None), _run.job.is_not(None), sa.not_(_run.stop_wanted))  # for a worker
+_insert_worker = sa.insert(schema.worker).values(heartbeat=_now).returning(_worker.id)
+_beat = sa.update(schema.worker).where(_worker.id == sa.bindparam("beating")).values(heartbeat=_now)
+_runs_query = (
+    sa.select(
+        *(_run.id, _run.thread_id, _run.worker, _run.attempt, _run.stop_wanted),
+        _run.job.is_not(None).label("has_job"),
+        (_run.candidates > 0).label("has_candidates"),
+    )
+    .where(_is_running, sa.or_(_run.worker == sa.bindparam("beating"), is_free))
+    .order_by(_run.started_at)
+)
+_others_query = sa.select(sa.func.count()).where(_worker.id != sa.bindparam("beating"), _is_alive)
+
+
+@dataclass(frozen=True, slots=True)
+class DrivenRun:
+    """A running run, without its draft."""
+
+    id: str
+    thread_id: str
+    worker: int | None
+    attempt: int
+    stop_wanted: bool
+    has_job: bool
+    has_candidates: bool
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether it waits for a worker."""
+        return self.worker is None and self.has_job and not self.stop_wanted
+
+
+def is_orphan(worker_id: int, *, only_own: bool) -> sa.ColumnElement[bool]:
+    """Return the condition of a running run that this worker may end: it is its own, or that of none that lives.
+
+    A run that waits for a worker is none.
+    """
+    is_own = _run.worker == worker_id
+    return is_own if only_own else sa.or_(is_own, sa.and_(is_free, sa.not_(_waits)))
+
+
+def insert_worker(connection: sa.Connection, name: str) -> int:
+    return int(connection.execute(_insert_worker, {"name": name}).scalar_one())
+
+
+def beat(connection: sa.Connection, worker_id: int) -> Sequence[DrivenRun]:
+    """Note that a worker lives. Return the running runs that are its own, or those of none that lives."""
+    if not connection.execute(_beat, {"beating": worker_id}).rowcount:  # it was frozen for an hour
+        connection.execute(_insert_worker.values(id=worker_id), {"name": ""})
+    return [DrivenRun(*row) for row in connection.execute(_runs_query, {"beating": worker_id})]
+
+
+def count_other_workers(connection: sa.Connection, worker_id: int) -> int:
+    """Return the number of other live processes."""
+    return int(connection.execute(_others_query, {"beating": worker_id}).scalar_one())
+
+
+def count_waiting(connection: sa.Connection) -> int:
+    """Return the number of runs that wait for a worker."""
+    return int(connection.scalar(sa.select(sa.func.count()).select_from(schema.run).where(_is_running, _waits)) or 0)
+
+
+def delete_worker(connection: sa.Connection, worker_id: int) -> None:
+    connection.execute(sa.delete(schema.worker).where(_worker.id == worker_id))
+
+
+def delete_dead_workers(connection: sa.Connection) -> None:
+    """Forget the workers that have not lived for an hour."""
+    connection.execute(sa.delete(schema.worker).where(_worker.heartbeat < _now - 3_600_000_000))

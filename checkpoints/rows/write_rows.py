@@ -1,0 +1,155 @@
+"""The writes of the tasks of a graph's step, until the state after the step holds it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.batches import select_in_batches
+from ..values.graph_state import OWN_PREFIXES
+
+_write = schema.state_write.c
+_insert_write = sa.insert(schema.state_write)
+_COLUMNS = (
+    _write.checkpoint_id,
+    _write.task_path,
+    _write.task_id,
+    _write.position,
+    _write.channel,
+    _write.type,
+    _write.bytes,
+    _write.resumed,
+)
+_is_of_state = (
+    _write.thread_id == sa.bindparam("of_thread"),
+    _write.namespace == sa.bindparam("of_namespace"),
+    _write.checkpoint_id == sa.bindparam("of_checkpoint"),
+)
+_stored_query = sa.select(_write.task_id, _write.position, _write.resumed).where(*_is_of_state)
+_delete_special = sa.delete(schema.state_write).where(
+    *_is_of_state,
+    _write.task_id == sa.bindparam("of_task"),
+    _write.position == sa.bindparam("at_position"),
+    _write.resumed == sa.bindparam("are_resumed"),
+)
+_special = schema.state_write.alias("special")
+_COPIED_AT_ONCE = 200
+_RESUME_POSITION = -4  # as LangGraph numbers its special channels
+_is_interrupted = sa.exists().where(
+    _special.c.thread_id == sa.bindparam("of_thread"),
+    _special.c.namespace == sa.bindparam("of_namespace"),
+    _special.c.checkpoint_id == sa.bindparam("of_checkpoint"),
+    _special.c.position < 0,
+    sa.not_(_special.c.resumed),
+)
+
+_is_of_this_run = sa.and_(sa.bindparam("is_same_run", type_=sa.Boolean), _write.position >= 0, ~_is_interrupted)
+_delete_applied = sa.delete(schema.state_write).where(
+    *_is_of_state,
+    sa.or_(
+        _write.channel.in_(sa.bindparam("whole_channels", expanding=True)),
+        *(_write.channel.startswith(prefix, autoescape=True) for prefix in OWN_PREFIXES),
+    ),
+    sa.or_(_write.resumed, _is_of_this_run),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateKey:
+    """The names that LangGraph gives a state."""
+
+    thread_id: str
+    namespace: str
+    checkpoint_id: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"of_thread": self.thread_id, "of_namespace": self.namespace, "of_checkpoint": self.checkpoint_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One value that a task wrote to a channel. A negative position is a special channel's, such as an interrupt's."""
+
+    task_path: str
+    task_id: str
+    position: int
+    channel: str
+    type: str
+    data: bytes
+
+
+def insert_writes(
+    connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write], *, is_resumed: bool
+) -> None:
+    """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last.
+
+    `is_resumed` says that the run began at this state: the step had been interrupted before. The interrupt stays beside a
+    later one, for an undo.
+    """
+    rows_of_step = connection.execute(_stored_query, key.parameters).all()
+    stored = {(row.position, row.resumed) for row in rows_of_step if row.task_id == task_id}
+    positions = {row.position for row in rows_of_step} | {each.position for each in writes}
+    resumed = is_resumed or _RESUME_POSITION in positions
+    taken = {position for position, _ in stored}
+    kept = {each.position: each for each in writes if each.position < 0 or each.position not in taken}
+    for position in kept:
+        if (position, resumed) in stored:
+            place = {"of_task": task_id, "at_position": position, "are_resumed": resumed}
+            connection.execute(_delete_special, {**key.parameters, **place})
+    of_state = {"thread_id": key.thread_id, "namespace": key.namespace, "checkpoint_id": key.checkpoint_id}
+    rows = [
+        {
+            **of_state,
+            "task_id": task_id,
+            "position": each.position,
+            "task_path": each.task_path,
+            "channel": each.channel,
+            "type": each.type,
+            "bytes": each.data,
+            "resumed": resumed,
+        }
+        for each in kept.values()
+    ]
+    if rows:
+        connection.execute(_insert_write, rows)
+
+
+def select_writes(
+    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+) -> dict[str, list[Write]]:
+    """Return the writes of states, by LangGraph's ids and in the order in which LangGraph applies them.
+
+    The writes of a run that went on from the state replace the earlier ones.
+    """
+    query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
+    found: dict[str, dict[tuple[str, str, int], Write]] = {}
+    rows = select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids)
+    for row in sorted(rows, key=lambda row: bool(row.resumed)):
+        place = (row.task_path, row.task_id, row.position)
+        found.setdefault(row.checkpoint_id, {})[place] = Write(*place, row.channel, row.type, row.bytes)
+    return {checkpoint_id: [write for _, write in sorted(writes.items())] for checkpoint_id, writes in found.items()}
+
+
+def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:
+    """Copy the writes of states of a conversation, named by namespace and LangGraph's id, as those of another one."""
+    columns = {column.name: column for column in schema.state_write.c}
+    query = sa.select(*(columns | {"thread_id": sa.literal(thread_id)}).values()).where(_write.thread_id == source_id)
+    of_states = sa.tuple_(_write.namespace, _write.checkpoint_id)
+    keys = list(states)
+    for start in range(0, len(keys), _COPIED_AT_ONCE):
+        some = query.where(of_states.in_(keys[start : start + _COPIED_AT_ONCE]))
+        connection.execute(sa.insert(schema.state_write).from_select(list(columns), some))
+
+
+def delete_applied_writes(
+    connection: sa.Connection, key: StateKey, whole_channels: Collection[str], *, is_same_run: bool
+) -> None:
+    """Delete the writes that the state after this one holds: those to its `whole_channels`, and to LangGraph's own.
+
+    Writes from before an interrupt stay, and after a step that another run has begun: the conversation may come back
+    to it, and wait for the same answer again.
+    """
+    values = {**key.parameters, "whole_channels": list(whole_channels), "is_same_run": is_same_run}
+    connection.execute(_delete_applied, values)

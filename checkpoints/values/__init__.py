@@ -1,0 +1,1 @@
+"""Values: messages, paths, operations, limits, errors. Nothing here reads or writes."""

@@ -1,0 +1,1 @@
+"""A conversation in progress, as frames for the pages that follow it."""

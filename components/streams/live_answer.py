@@ -1,0 +1,53 @@
+"""An answer while it is written: its formatted text, and the reasoning before it."""
+
+from agent.run.live_runs import LiveCandidate, LiveRun
+from components.broadcasts import Frame
+from components.views.live_text import StreamingMarkdown
+from components.workers.rendering import Renderer
+
+
+class LiveAnswer:
+    """The formatted text of one answer in progress. `tail` may still change, and what is before it does not."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+        self.clear_text()
+
+    @property
+    def cost_seconds(self) -> float:
+        """Return the seconds that the last formatting took."""
+        return self._text.cost_seconds
+
+    @property
+    def tail(self) -> str:
+        return self._tail
+
+    def clear_text(self) -> None:
+        self._text = StreamingMarkdown(self._renderer.look)
+        self._stable: list[str] = []
+        self._reasoning: list[str] = []
+        self._tail = ""
+
+    async def begin_in_middle(self, live: LiveRun | LiveCandidate) -> None:
+        self._reasoning = [live.reasoning]
+        await self.add_text(live.text)
+
+    async def add_text(self, text: str) -> str:
+        """Add text, and return the HTML of the blocks that it finished."""
+        self._text.feed(text)
+        stable, self._tail = await self._text.take()
+        self._stable.append(stable)
+        return stable
+
+    def add_reasoning(self, text: str) -> None:
+        self._reasoning.append(text)
+
+    def withdraw_text(self, reasoning: str) -> None:
+        """Start over: all text was reasoning."""
+        self.clear_text()
+        self._reasoning = [reasoning]
+
+    def describe_text(self) -> Frame:
+        """Describe all of it."""
+        self._stable, self._reasoning = ["".join(self._stable)], ["".join(self._reasoning)]
+        return {"stable": self._stable[0], "tail": self._tail, "reasoning": self._reasoning[0]}

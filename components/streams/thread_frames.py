@@ -1,0 +1,300 @@
+"""The frames of a conversation: the events of its run, with messages as the page shows them and its text formatted."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+
+from agent.events import (
+    CandidateProgress,
+    DraftsFailed,
+    Event,
+    GraphProgress,
+    HeadMoved,
+    MembersChanged,
+    MessageAdded,
+    ReasoningDelta,
+    RerunEnded,
+    RunFinished,
+    RunQueued,
+    RunStarted,
+    TextDelta,
+    TextWithdrawn,
+    UpdatesDelayed,
+    WorkEnded,
+)
+from agent.run.live_runs import NO_PROGRESS, LiveRun
+from agent.subagents.delegation import load_last_turn
+from agent.subagents.forking import is_final_answer
+from checkpoints import MAIN, Message, RunState, StateError, ThreadNotFoundError
+from components.broadcasts import Frame
+from components.people import name_for_owner
+from components.services import Services
+from components.streams.candidate_frames import CandidateFrames, is_text
+from components.streams.frame_pace import choose_pause_seconds
+from components.streams.live_answer import LiveAnswer
+from components.views import fork_attempts, message_view
+from components.views.markdown import is_cheap
+from words import get_language, say_error
+
+_log = logging.getLogger(__name__)
+MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
+MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
+
+CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
+DescribeTurn = Callable[
+    [Services, str, str], Frame | None
+]  # (…, thread's id, run's id): the changes of the panels after a turn
+
+
+def describe_nothing(_: Services, __: str, ___: str) -> None:
+    """Let the page read every panel after a turn."""
+
+
+async def stream_frames(
+    services: Services, thread_id: str, *, is_expected: bool = False, describe_turn: DescribeTurn = describe_nothing
+) -> AsyncGenerator[Frame]:
+    """Yield the frames of one page. Raises `ThreadNotFoundError`, or `TimeoutError` if an expected one does not begin."""
+    if is_expected and await services.belongs_to_another(thread_id):
+        thread_id = ""  # it is followed as one that never begins
+    create_source = partial(ThreadFrames, services, thread_id, describe_turn)
+    async with services.broadcasts.follow(name_for_owner(f"{thread_id} {get_language()}"), create_source) as waiting:
+        hello = await waiting.take()
+        if is_expected and hello["run"] is not None:  # the page knows no message yet
+            candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
+            yield await _repeat_start(services, thread_id, hello["run"]["id"]) | candidates
+        read_version = _read_expected_version if is_expected else Services.read_version
+        version = await read_version(services, thread_id)
+        yield {**hello, "version": version}
+        wait_seconds = None if version else MAX_EXPECTED_SECONDS
+        while True:
+            async with asyncio.timeout(wait_seconds):
+                frame = await waiting.take()
+            may_be_closed = wait_seconds is not None or frame["kind"] in ("members", "start")  # an event may be lost
+            if may_be_closed and await services.belongs_to_another(thread_id):
+                raise ThreadNotFoundError(thread_id)
+            wait_seconds = None
+            yield frame
+
+
+class ThreadFrames:
+    """A conversation that pages follow, and the formatted text of its answer in progress."""
+
+    def __init__(self, services: Services, thread_id: str, describe_turn: DescribeTurn = describe_nothing) -> None:
+        self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
+        self._run_id: str | None = None
+        self._progress: Frame | None = None  # of a guest graph
+        self._before: int | None = None  # runs before the one that waits for a process
+        self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
+        self._answer = LiveAnswer(services.renderer)
+        self._candidates = CandidateFrames(services, thread_id)
+
+    def build_first(self) -> Frame:
+        run: Frame | None = None
+        if self._run_id is not None:
+            run = {"id": self._run_id, **self._answer.describe_text()}
+            if self._candidates:
+                run["candidates"] = self._candidates.describe_candidates()
+            if self._rest is not None:
+                run["rest"] = self._rest
+            if self._progress is not None:
+                run["progress"] = self._progress
+        late = {"late": True} if self._services.hub.is_delayed else {}
+        place = {"before": self._before} if self._before is not None else {}
+        return {"kind": "hello", "run": run, **late, **place}
+
+    async def build_frames(self) -> AsyncGenerator[Frame]:
+        async with self._services.hub.subscribe(self._thread_id) as following:
+            if following.live_run is not None:
+                await self._begin_in_middle(following.live_run)
+            yield self.build_first()
+            while True:
+                events = await following.receive()
+                for event in _join_deltas(events):
+                    if (frame := await self._build_frame(event)) is not None:
+                        yield frame
+                if any(map(_is_text, events)):
+                    # Only text comes in a flood, and its first piece need not wait.
+                    cost_seconds = max(self._answer.cost_seconds, self._candidates.cost_seconds)
+                    await asyncio.sleep(choose_pause_seconds(self._services.hub.served_run_count, cost_seconds))
+
+    async def _begin_in_middle(self, run: LiveRun) -> None:
+        self._run_id = run.run_id
+        self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
+        self._progress = _build_plain_frame(run.progress) if run.progress != NO_PROGRESS else None
+        await self._answer.begin_in_middle(run)
+        await self._candidates.begin_in_middle(run.run_id, run.candidates)
+
+    async def _build_frame(self, event: Event | CandidateTexts) -> Frame | None:
+        match event:
+            case tuple():
+                return await self._candidates.build_texts(event)
+            case CandidateProgress():
+                return await self._candidates.build_frame(event)
+            case TextDelta(text):
+                stable = await self._answer.add_text(text)
+                return {"kind": "delta", "stable": stable, "tail": self._answer.tail}
+            case ReasoningDelta(text):
+                self._answer.add_reasoning(text)
+                return {"kind": "reasoning", "text": text}
+            case TextWithdrawn(reasoning):
+                return await self._start_over(reasoning)
+        frame = await _build_frame(self._services, self._thread_id, event)
+        if frame is not None and isinstance(event, RunFinished):
+            frame["turn"] = None if self._candidates else await self._load_turn(event.run_id)
+        # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
+        match event:
+            case RunStarted(run_id):
+                self._run_id = run_id
+                self._rest = self._progress = self._before = None
+                self._answer.clear_text()
+                self._candidates.begin_run(event)
+            case MessageAdded():
+                self._answer.clear_text()
+            case GraphProgress():
+                self._progress = frame
+            case RunQueued(_, before):
+                frame, self._before = None if before == self._before else frame, before
+            case WorkEnded(run_id) if run_id == self._run_id:
+                self._rest = frame
+            case RunFinished(run_id) if run_id == self._run_id or self._run_id is None:
+                self._run_id = self._rest = self._progress = self._before = None
+                self._answer.clear_text()
+                self._candidates.end_run()
+        return frame
+
+    async def _load_turn(self, run_id: str) -> Frame | None:
+        """Load the changes of the panels; None where the page has to read every panel, for example after an outage."""
+        try:
+            return await self._services.read_snapshot(self._describe_turn, self._services, self._thread_id, run_id)
+        except StateError:
+            return None
+        except Exception:  # noqa: BLE001  the page must learn of the end whatever its panels show
+            _log.exception("the changes of run %s cannot be described", run_id)
+            return None
+
+    async def _start_over(self, reasoning: str) -> Frame:
+        """Build the frame after which the page has all of the reasoning, and no text."""
+        version = await self._services.read_version(self._thread_id)
+        self._answer.withdraw_text(reasoning)
+        return {**self.build_first(), "version": version}
+
+
+def _is_text(event: Event) -> bool:
+    return isinstance(event, TextDelta | ReasoningDelta) or (isinstance(event, CandidateProgress) and is_text(event))
+
+
+async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Frame:
+    """Build the frame that began a run, with the user's message."""
+    question, *_ = await services.read_snapshot(load_last_turn, services.store, thread_id)
+    return await _build_start(services, RunStarted(run_id, await services.read_version(thread_id), question))
+
+
+async def _read_expected_version(services: Services, thread_id: str) -> int:
+    """Return the version of a conversation; 0 for one that has not begun."""
+    try:
+        return await services.read_version(thread_id)
+    except ThreadNotFoundError:
+        return 0
+
+
+def _join_deltas(events: list[Event]) -> list[Event | CandidateTexts]:
+    """Return the events in order, with consecutive texts of one kind joined, and those of candidates together."""
+    batches: list[Event | CandidateTexts] = []
+    for (kind, has_text), group in groupby(events, lambda event: (type(event), _is_text(event))):
+        if not has_text:
+            batches += group
+        elif kind is CandidateProgress:
+            batches.append(tuple(event for event in group if isinstance(event, CandidateProgress)))
+        else:
+            joined = "".join(event.text for event in group if isinstance(event, TextDelta | ReasoningDelta))
+            batches.append(TextDelta(joined) if kind is TextDelta else ReasoningDelta(joined))
+    return batches
+
+
+async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
+    match event:
+        case RunStarted():
+            return await _build_start(services, event)
+        case MessageAdded():
+            return await _build_message(services, thread_id, event)
+        case DraftsFailed(text):
+            return {"kind": "outage", "text": say_error(text)}
+        case UpdatesDelayed():
+            return {"kind": "late"}
+        case RunQueued(_, before):
+            return {"kind": "queued", "before": before}
+    return _build_plain_frame(event)
+
+
+def _build_plain_frame(event: Event) -> Frame | None:
+    """Build the frame of an event without a message; None for an event that the page does not need."""
+    match event:
+        case WorkEnded(run_id, state, error):
+            return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
+        case RunFinished(_, state, version, error, details):
+            return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
+        case HeadMoved(version) | MembersChanged(version):
+            return {"kind": "head" if isinstance(event, HeadMoved) else "members", "version": version}
+        case GraphProgress(nodes, lines):
+            return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
+        case RerunEnded():
+            return {"kind": "rerun"}
+    return None
+
+
+async def _describe_added(services: Services, thread_id: str, message: Message) -> message_view.MessageView | None:
+    if message.agent == MAIN and is_final_answer(message):  # it shows nothing of other messages
+        return await _describe_alone(services, message)
+    return await services.read_snapshot(_find_message_view, services, thread_id, message.id)
+
+
+async def _describe_alone(services: Services, message: Message) -> message_view.MessageView:
+    """Describe a message without others. A short text is formatted here, as each frame of an answer formats its own."""
+    data, extras = message.body["data"], _build_extras(services)
+    content, is_plain = data.get("content"), not data.get("additional_kwargs")
+    if is_plain and isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and is_cheap(content):
+        return message_view.describe_messages([message], extras)[0]
+    return (await services.run_blocking(message_view.describe_messages, [message], extras))[0]
+
+
+async def _build_message(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
+    added = await _describe_added(services, thread_id, event.message)
+    if added is None:
+        return None
+    # Where the agent went back, the message is not at the end.
+    place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
+    return {"kind": "message", "version": event.version, "message": added, **place}
+
+
+async def _build_start(services: Services, event: RunStarted) -> Frame:
+    message = event.message
+    shown = await _describe_alone(services, message) if message else None
+    after = message.parent_id if message else None  # an edited message is not at the end
+    candidates = [{"number": each.number, "model": each.model, "state": each.state} for each in event.candidates]
+    parts = {"candidates": candidates} if candidates else {}
+    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown, "after": after, **parts}
+
+
+def _build_extras(services: Services) -> message_view.MessageExtras:
+    """Return the extras of messages that need nothing else of their conversation."""
+    to_html = services.renderer.page()
+    return message_view.MessageExtras(run_state=RunState.RUNNING, prices=services.prices, to_html=to_html)
+
+
+def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
+    """Return the view that shows a message: its own; for a tool's result, that of the calling message; for another agent's
+    work, that of the main agent's newest message, whose cards show it.
+    """
+    path = load_last_turn(services.store, thread_id)
+    is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)
+    attempts = fork_attempts.read_attempts(services.store, thread_id, path)
+    shown = message_view.describe_messages(path, replace(_build_extras(services), attempts=attempts))
+    if is_subagent_message:
+        return shown[-1] if shown else None
+    for view in shown[::-1]:
+        if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
+            return view
+    return None

@@ -1,0 +1,1 @@
+"""Uploads, exports and imports of the page."""

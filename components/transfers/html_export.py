@@ -1,0 +1,190 @@
+"""The export as one HTML file that stands alone: to be read, with no script, and with nothing that loads."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from html import escape
+from pathlib import Path
+
+from checkpoints import MAIN, Message, Store
+from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
+from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
+from checkpoints.values.errors import ExportTooLargeError
+from checkpoints.values.progress import Report, StepCounter, ignore_progress
+from checkpoints.values.sentence import sentence
+from components.transfers.embedded_images import EmbeddedImages
+from components.views import history_svg
+from components.views.message_html import write_message
+from components.views.message_view import MessageExtras, MessageView, describe_messages
+from components.views.shown_text import UncutBudget
+from components.views.subagent_work import WorkView
+from components.workers.rendering import Renderer
+from words import N_, _, get_language, ngettext
+
+MAX_HTML_CHARS = 50_000_000  # of a file; a larger one is refused
+MAX_IMAGES_CHARS = 20_000_000  # of the images of a file, beside its texts; those beyond them are named
+MAX_FORMATTING_SECONDS = 120.0  # of a processor for all texts of a file; those beyond them are not formatted
+_PORTION_MESSAGES = 100  # that are described at once, and as many more as their last turn has
+_MAX_OPEN_ROWS = 30  # of a graph that is not folded at first
+_ASSETS = Path(__file__).parent.parent / "assets"
+_STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")))
+_DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The line under the title, and the name of who asks; without one, it is “You”."""
+
+    line: str
+    person: str = ""
+
+
+def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
+    """Export the current path with the graph of History. Raises `ExportTooLargeError`."""
+    conversation = read_conversation(store, thread_id, options)
+    count, time = len(conversation.messages), store.now().isoformat()
+    exported = _("Exported from Waymark at {value} UTC.", value=time[:16].replace("T", " "))
+    counted = ngettext("{count:,} message of the current branch.", "{count:,} messages of the current branch.", count)
+    return write_html(store, conversation, Heading(f"{counted} {exported}"), options.report)
+
+
+def write_html(
+    store: Store,
+    conversation: ReadableConversation,
+    heading: Heading,
+    report: Report = ignore_progress,
+    *,
+    max_seconds: float = MAX_FORMATTING_SECONDS,
+) -> str:
+    """Write a conversation as a file that stands alone. Raises `ExportTooLargeError`."""
+    renderer = Renderer()  # the page's own must not wait for these texts
+    images = EmbeddedImages(store, MAX_IMAGES_CHARS)
+    try:
+        extras = MessageExtras(budget=UncutBudget(renderer.document(max_seconds)), has_names=False)  # it goes to others
+        pieces, chars = [], 0
+        for piece in _write_document(conversation, extras, images, heading, report):
+            chars += len(piece)
+            if chars - images.chars > MAX_HTML_CHARS:
+                limit = MAX_HTML_CHARS // 1_000_000
+                raise ExportTooLargeError(
+                    sentence("As HTML this export would have over {limit} million characters. Choose Markdown.", limit=limit)
+                )
+            pieces.append(piece)
+    finally:
+        renderer.close()
+    return "".join(pieces)
+
+
+def write_notice(title: str, text: str) -> str:
+    """Write a page with a sentence, in the look of an export."""
+    content = f"<header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header>"
+    return f"{_write_head(title)}<body>{content}</body></html>"
+
+
+@cache
+def build_style() -> str:
+    """Join the page's own styles of texts. The reader's system chooses between light and dark."""
+    style = "\n".join((_ASSETS / name).read_text() for name in (*_STYLES, "export.css"))
+    return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
+
+
+def _write_document(
+    conversation: ReadableConversation, extras: MessageExtras, images: EmbeddedImages, heading: Heading, report: Report
+) -> Iterator[str]:
+    anchors, count = _find_anchors(conversation), len(conversation.messages)
+    yield _write_head(conversation.title)
+    yield f"<body><header class='title'><h1>{escape(conversation.title)}</h1><p>{escape(heading.line)}</p>"
+    yield f"{_write_history(conversation, anchors) if conversation.branches else ''}</header><main>\n"
+    marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
+    counter = StepCounter(report, N_("Writing"), count, "messages")
+    for portion in _split_turns(conversation.messages):
+        yield from _write_portion(portion, extras, images, marks, heading.person)
+        counter.add(len(portion))
+    yield "</main></body></html>\n"
+
+
+def _write_history(conversation: ReadableConversation, anchors: dict[int, str]) -> str:
+    labels = history_svg.list_labels(conversation, anchors, _find_message_anchors(conversation))
+    rows = history_svg.lay_out(labels, conversation.forks)
+    is_open = " open" if len(rows) <= _MAX_OPEN_ROWS else ""
+    return f"<details{is_open}><summary>{escape(_('History'))}</summary>{history_svg.draw(rows)}</details>"
+
+
+def _write_head(title: str) -> str:
+    style = build_style()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    metas = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}">'
+    metas += '<meta name="viewport" content="width=device-width"><meta name="referrer" content="no-referrer">'
+    head = f"{metas}<title>{escape(title)}</title><style>{style}</style>"
+    return f'<!DOCTYPE html>\n<html lang="{get_language()}"><head>{head}</head>'
+
+
+def _find_anchors(conversation: ReadableConversation) -> dict[int, str]:
+    """Return the anchors of the checkpoints that stand in the transcript, by their index."""
+    path = {(message.segment, message.depth) for message in conversation.messages}
+    return {n: f"checkpoint-{n}" for n, each in enumerate(conversation.checkpoints) if each.node.place in path}
+
+
+def _find_message_anchors(conversation: ReadableConversation) -> dict[tuple[int, int], str]:
+    """Return the anchors of the notes of moves in the transcript, by segment and depth. Those of sub-agents have none."""
+    moved = {move.node.place for move in conversation.moves}
+    shown = [each for each in conversation.messages if each.agent == MAIN and (each.segment, each.depth) in moved]
+    return {(each.segment, each.depth): _name_anchor(each.depth) for each in shown}
+
+
+def _name_anchor(depth: int) -> str:
+    return f"message-{depth + 1}"
+
+
+def _get_depth(mark: tuple[ReadableCheckpoint, str]) -> int:
+    return mark[0].node.depth
+
+
+def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
+    """Split a path at questions of the user, so that no call is apart from its results and the work for it."""
+    start = 0
+    for place, message in enumerate(messages):
+        if place - start >= _PORTION_MESSAGES and message.agent == MAIN and message.type == "human":
+            yield messages[start:place]
+            start = place
+    yield messages[start:]
+
+
+def _write_portion(
+    messages: Sequence[Message],
+    extras: MessageExtras,
+    images: EmbeddedImages,
+    marks: list[tuple[ReadableCheckpoint, str]],
+    person: str,
+) -> Iterator[str]:
+    """Write messages, and after each the checkpoints on it or on the results in its cards. Takes these marks."""
+    depths = {message.id: message.depth for message in messages}
+    contents = {message.id: message.body["data"].get("content") for message in messages}
+    views = describe_messages(messages, extras)
+    ends = [*(depths[view["id"]] for view in views[1:]), messages[-1].depth + 1 if messages else 0]
+    for view, end in zip(views, ends, strict=False):
+        attached = images.write_files(contents[view["id"]]) if view["files"] else ""
+        anchor = _name_anchor(depths[view["id"]])
+        yield write_message(view, partial(_describe_work, messages, extras), anchor, attached, person=person)
+        while marks and marks[0][0].node.depth < end:
+            yield _write_checkpoint(*marks.pop(0))
+
+
+def _describe_work(messages: Sequence[Message], extras: MessageExtras, work: WorkView) -> list[MessageView]:
+    """Describe a sub-agent's messages for one call: those from its question up to its next one."""
+    first = next(place for place, message in enumerate(messages) if message.id == work["question"])
+    others = (place for place in range(first + 1, len(messages)) if _is_question(messages[place], work["agent"]))
+    return describe_messages(messages[first : next(others, len(messages))], extras, agent=work["agent"])
+
+
+def _is_question(message: Message, agent: str) -> bool:
+    return message.agent == agent and message.type == "human"
+
+
+def _write_checkpoint(checkpoint: ReadableCheckpoint, anchor: str) -> str:
+    description = f" <span>{escape(checkpoint.description)}</span>" if checkpoint.description else ""
+    return f"<p class='checkpoint' id='{anchor}'><strong>{escape(checkpoint.name)}</strong>{description}</p>\n"

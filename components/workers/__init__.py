@@ -1,0 +1,1 @@
+"""Processes beside the server: formatting and redaction, each with a budget."""

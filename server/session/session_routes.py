@@ -1,0 +1,97 @@
+"""The requests of the page about sessions: which there are, and their end. A socket tells a page of the end of its own."""
+
+from contextlib import suppress
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from server.session.session_door import SessionDoor
+from server.session.sessions import NotDurableError, Session
+from words import _
+
+SESSIONS_PATH = "/api/sessions"
+MAX_WATCHING_PAGES = 500  # that wait for the end of their session
+MAX_PERSON_WATCHING_PAGES = 50  # of them of one person, where people are told apart
+CLOSE_TRY_AGAIN = 1013
+
+
+def add_routes(server: FastAPI, sign_in: SessionDoor | None) -> None:
+    """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
+    watching: dict[WebSocket, str] = {}  # each with its person
+
+    @server.websocket(f"{SESSIONS_PATH}/end")
+    async def watch_session(socket: WebSocket) -> None:
+        """Send nothing until the session ends. Then the guard closes the socket."""
+        await socket.accept()
+        person: str = getattr(socket.state, "person", "")
+        of_person = sum(each == person for each in watching.values()) if person else 0
+        if len(watching) >= MAX_WATCHING_PAGES or of_person >= MAX_PERSON_WATCHING_PAGES:
+            await socket.close(CLOSE_TRY_AGAIN)
+            return
+        watching[socket] = person
+        try:
+            with suppress(WebSocketDisconnect):
+                while True:
+                    await socket.receive_text()
+        finally:
+            watching.pop(socket, None)
+
+    @server.get(SESSIONS_PATH)
+    async def list_sessions(request: Request) -> Response:
+        return JSONResponse({"sessions": await _describe_sessions(sign_in, request)})
+
+    @server.post(f"{SESSIONS_PATH}/end-others")
+    async def end_others(request: Request) -> Response:
+        current = _find_current(request)
+        ids = [session.id for session in await _list_own(sign_in, request)]
+        return await _end_sessions(sign_in, request, [each for each in ids if current and each != current.id])
+
+    @server.post(f"{SESSIONS_PATH}/{{session_id}}/end")
+    async def end_session(request: Request, session_id: str) -> Response:
+        current = _find_current(request)
+        is_own = session_id == "current" and current is not None
+        return await _end_sessions(sign_in, request, [current.id if is_own and current else session_id])
+
+
+async def _end_sessions(sign_in: SessionDoor | None, request: Request, session_ids: list[str]) -> Response:
+    if sign_in is None:
+        return PlainTextResponse(_("Nobody signs in here.\n"), 404)
+    current = _find_current(request)
+    own = {session.id for session in await _list_own(sign_in, request)}
+    try:
+        ended = await sign_in.sessions.end(own.intersection(session_ids))
+    except NotDurableError:
+        text = _("The sessions have ended, but this could not be saved: a restart would bring them back.")
+        return PlainTextResponse(text, 507)
+    for each in ended:
+        sign_in.log.note_sign_out(request.scope, each, current)
+    response = JSONResponse({"sessions": await _describe_sessions(sign_in, request)})
+    if current and current.id in session_ids:
+        sign_in.remove_cookie(response)
+    return response
+
+
+def _find_current(request: Request) -> Session | None:
+    return getattr(request.state, "session", None)
+
+
+async def _list_own(sign_in: SessionDoor | None, request: Request) -> list[Session]:
+    """List the open sessions of the person who asks."""
+    current = _find_current(request)
+    return await sign_in.sessions.list_open(current.person if current else "") if sign_in else []
+
+
+async def _describe_sessions(sign_in: SessionDoor | None, request: Request) -> list[dict[str, Any]]:
+    current = _find_current(request)
+    return [
+        {
+            "id": session.id,
+            "browser": session.browser,
+            "signed_in_at": session.signed_in_at,
+            "seen_at": session.seen_at,
+            "is_current": current is not None and session.id == current.id,
+        }
+        for session in await _list_own(sign_in, request)
+    ]

@@ -1,0 +1,238 @@
+"""Processes on one wire: whoever follows anywhere sees a run as it is, each event once."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta, UpdatesDelayed
+from agent.run.hub import SubscriberLagged, Subscription
+from agent.run.live_runs import LiveRun
+from agent.wire import mirror, peers, postgresql_wire, pump
+from checkpoints import RunState
+from tests.agent.run.event_strategies import MESSAGES
+from tests.agent.run.wires import Line, Process, Rows, open_processes, until
+
+QUESTION, ANSWER = MESSAGES.values()
+ROWS = Rows(messages=MESSAGES)
+END = RunFinished("r", RunState.DONE, 3)
+Story = Callable[[Line, list[Process]], Awaitable[None]]
+
+
+def _play(story: Story, *, count: int = 2, rows: Rows = ROWS) -> None:
+    async def run() -> None:
+        line = Line()
+        async with open_processes(count, line, rows) as processes:
+            await story(line, processes)
+
+    asyncio.run(run())
+
+
+@asynccontextmanager
+async def _follow(process: Process) -> AsyncIterator[list[Event]]:
+    """All events of the thread from now on, with the text in progress as the first."""
+    async with process.hub.subscribe("t") as following:
+        live = following.live_run
+        seen: list[Event] = [TextDelta(live.text)] if live else []
+        reading = asyncio.create_task(_read(following, seen))
+        yield seen
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+
+
+async def _read(following: Subscription, seen: list[Event]) -> None:
+    while True:
+        seen += await following.receive()
+
+
+async def _read_until_lost(following: Subscription) -> None:
+    with pytest.raises(SubscriberLagged):
+        await _read(following, [])
+
+
+def _join(events: list[Event]) -> list[Event]:
+    """The events with all text in one."""
+    text = "".join(event.text for event in events if isinstance(event, TextDelta))
+    return [TextDelta(text), *(event for event in events if not isinstance(event, TextDelta))]
+
+
+def test_a_follower_elsewhere_gets_every_event_once_with_its_message() -> None:
+    told = [RunStarted("r", 1, QUESTION, []), TextDelta("An"), TextDelta("swer"), MessageAdded(ANSWER, 2), END]
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        here, elsewhere = processes
+        async with _follow(elsewhere) as seen, _follow(here) as own:
+            for event in told:
+                here.wire.publish("t", event)
+            await until(lambda: END in seen)
+            assert _join(seen) == _join(told) == _join(own)
+
+    _play(story)
+
+
+def test_a_change_of_one_process_is_told_in_the_others() -> None:
+    async def story(_: Line, processes: list[Process]) -> None:
+        async with _follow(processes[1]) as seen:
+            processes[0].hub.publish("t", HeadMoved(7))
+            await until(lambda: seen == [HeadMoved(7)])
+
+    _play(story)
+
+
+def test_a_command_reaches_the_other_process() -> None:
+    async def story(_: Line, processes: list[Process]) -> None:
+        heard: list[tuple[str, ...]] = []
+        processes[1].wire.on_command(lambda *command: heard.append(command))
+        processes[0].wire.send("stop", "t", "r")
+        await until(lambda: heard == [("stop", "t", "r")])
+
+    _play(story)
+
+
+def test_a_process_that_comes_in_the_middle_asks_for_what_was_written() -> None:
+    rows = Rows(drafts={"t": LiveRun("r", "only a draft")}, messages=MESSAGES)
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        processes[0].hub.publish("t", RunStarted("r", 1, QUESTION))
+        processes[0].hub.publish("t", TextDelta("before "))
+        async with open_processes(1, line, rows) as [late], _follow(late) as seen:
+            processes[0].hub.publish("t", TextDelta("after"))
+            processes[0].hub.publish("t", END)
+            await until(lambda: END in seen)
+            assert _join(seen) == [TextDelta("before after"), END]
+
+    _play(story, count=1, rows=rows)
+
+
+def test_where_nobody_answers_the_draft_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MAX_ASK_SECONDS", 0.05)
+    rows = Rows(drafts={"t": LiveRun("r", "a draft", candidates=[])}, messages=MESSAGES)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        async with processes[1].hub.subscribe("t") as following:
+            assert following.live_run == LiveRun("r", "a draft", candidates=[])
+            # Its process is there after all: the follower asks again, and gets what was written.
+            processes[0].hub.publish("t", RunStarted("r", 1, None))
+            await until(lambda: processes[1].hub.find_live_run("t") == LiveRun("r", "", candidates=[]))
+
+    _play(story, rows=rows)
+
+
+def test_an_unheard_request_is_repeated_when_the_other_process_listens_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MAX_ASK_SECONDS", 0.0)
+    rows = Rows(drafts={"t": LiveRun("r", "a draft")}, messages=MESSAGES)
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        here, elsewhere = processes
+        here.hub.publish("t", RunStarted("r", 1, None))
+        here.hub.publish("t", TextDelta("all of it"))
+        await until(lambda: elsewhere.hub.find_live_run("t"))
+        line.listeners[0].put_nowait("cut")  # one does not hear the request of the other
+        elsewhere.wire._recover()
+        async with elsewhere.hub.subscribe("t") as following:
+            assert following.live_run is not None
+            assert following.live_run.text == "a draft"
+            await until(lambda: elsewhere.hub.find_live_run("t") == LiveRun("r", "all of it", candidates=[]))
+            with pytest.raises(SubscriberLagged):
+                await following.receive()
+
+    _play(story, rows=rows)
+
+
+def test_a_run_that_ends_while_its_row_is_read_is_not_shown_as_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MAX_ASK_SECONDS", 0.01)
+    ends = list[Callable[[], None]]()
+
+    class EndingRows(Rows):
+        async def read_running(self, thread_id: str) -> LiveRun | None:
+            ends.pop()() if ends else None
+            await until(lambda: heard)
+            return LiveRun("r", "the draft")
+
+    heard, rows = list[Event](), EndingRows(messages=MESSAGES)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        watching = processes[1].wire._mirror
+        ends.append(lambda: processes[0].hub.publish("t", END))
+        note = watching._note_end
+
+        def hear(thread_id: str, event: RunFinished) -> None:
+            note(thread_id, event)
+            heard.append(event)
+
+        monkeypatch.setattr(watching, "_note_end", hear)
+        async with processes[1].hub.subscribe("t") as following:
+            assert following.live_run is None
+
+    _play(story, rows=rows)
+
+
+def test_the_runs_of_a_process_that_falls_silent_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "MAX_SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(pump, "BEAT_SECONDS", 0.02)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        driving, watching = processes
+        driving.hub.publish("t", RunStarted("r", 1, None))
+        await until(lambda: watching.hub.find_live_run("t"))
+        async with watching.hub.subscribe("t") as following:
+            for task in driving.wire._tasks:  # it is killed, after its end was written and before it was sent
+                task.cancel()
+            await asyncio.wait_for(_read_until_lost(following), 60)
+        async with watching.hub.subscribe("t") as following:
+            assert following.live_run is None
+
+    _play(story)
+
+
+def test_a_process_that_is_alone_sends_beats_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "START_SECONDS", 0.0)
+    monkeypatch.setattr(pump, "BEAT_SECONDS", 0.01)
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        [alone] = processes
+        await until(lambda: alone.wire.is_alone)
+        sent = len(line.payloads)
+        alone.hub.publish("t", RunStarted("r", 1, None))
+        alone.hub.publish("t", TextDelta("text"))
+        await until(lambda: len(line.payloads) > sent + 2)
+        assert all(payload.endswith(" []") for payload in line.payloads[sent:])
+
+    _play(story, count=1)
+
+
+def test_a_cut_listener_is_told_and_healed_with_all_that_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgresql_wire, "NOTICE_AFTER_SECONDS", 0.0)
+    rows = Rows(drafts={"t": LiveRun("r", "")}, messages=MESSAGES)
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        here, elsewhere = processes
+        here.hub.publish("t", RunStarted("r", 1, None))
+        async with elsewhere.hub.subscribe("t") as following:
+            line.cut()
+            here.hub.publish("t", TextDelta("meanwhile"))
+            await until(lambda: elsewhere.hub.is_delayed)
+            assert UpdatesDelayed() in await following.receive()
+            line.is_up = True
+            await _read_until_lost(following)
+        async with elsewhere.hub.subscribe("t") as again:
+            assert again.live_run == LiveRun("r", "meanwhile", candidates=[])
+        assert not elsewhere.hub.is_delayed
+        assert elsewhere.wire.reconnect_count
+
+    _play(story, rows=rows)
+
+
+def test_a_listener_that_hears_nothing_of_its_own_is_called_deaf(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(postgresql_wire, "MAX_UNHEARD_SECONDS", 0.05)
+    monkeypatch.setattr(postgresql_wire, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(pump, "BEAT_SECONDS", 0.02)
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        line.listeners.clear()  # what is sent reaches nobody, as behind a pooler
+        await until(lambda: "pooler in transaction mode" in caplog.text)
+
+    _play(story)

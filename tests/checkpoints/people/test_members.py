@@ -1,0 +1,345 @@
+"""Members of a conversation: an editor works in it, a reader follows it, and nobody else learns that it exists."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from checkpoints import EVERYBODY, Caller, NewMessage, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.audit_log import AuditLog
+from checkpoints.people.members import Members
+from checkpoints.rows import usage_rows
+from checkpoints.rows.thread_rows import from_time
+from checkpoints.rows.value_rows import Value, insert_values, select_values
+from checkpoints.storage import schema
+from checkpoints.tags import Tags
+from checkpoints.upkeep.person_erasure import erase_person
+from checkpoints.values import serde
+from checkpoints.values.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, StateError
+from checkpoints.values.model import ListPlace, ThreadRole
+from tests.checkpoints import tables
+from tests.checkpoints.conversations import new
+from tests.checkpoints.test_ownership import LAST, METHODS, call
+from tests.people import NOTHING, fill
+
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+OWNERS_COLUMNS = ("owner", "pinned", "archived", "tags", "deleted_at")
+CALLS: list[tuple[type, str]] = [each.values for each in METHODS]  # type: ignore[misc]
+OWNERS_TABLES = ("thread_member", "share", "thread_tag")
+
+
+class House:
+    """Ann's conversation, with Bob as an editor and Carol as a reader of it; Dora has her own, and was let out of Ann's."""
+
+    def __init__(self, store: Store) -> None:
+        store.database.separate_owners()
+        self.store, self.members, self.runs = store, Members(store), Runs(store)
+        self.ann, self.dora = fill(store, "ann"), fill(store, "dora")
+        with act_for("ann"):
+            self.members.add_member(self.thread, "bob", ThreadRole.EDITOR)
+            self.members.add_member(self.thread, "carol", ThreadRole.READER)
+            self.members.add_member(self.thread, "dora", ThreadRole.EDITOR)
+            self.members.remove_member(self.thread, "dora")
+            run = self.runs.get_run(self.ann.run)
+            assert run
+            self.runs.end_run(run, RunState.DONE)
+
+        with act_for("dora"):
+            LAST[:] = [store.get_message(self.dora.thread, self.dora.message)]
+
+    @property
+    def thread(self) -> str:
+        return self.ann.thread
+
+    def read_rows(self) -> tables.Tables:
+        with act_for(EVERYBODY):
+            return tables.read(self.store, self.thread)
+
+    def read_own_rows(self) -> Any:
+        """The rows of the conversation that nobody but its owner may change."""
+        rows = self.read_rows()
+        [thread] = [row for row in rows["thread"].values() if row["id"] == self.thread]
+        own = {
+            name: {key: row for key, row in rows[name].items() if row["thread_id"] == self.thread} for name in OWNERS_TABLES
+        }
+        return {name: thread[name] for name in OWNERS_COLUMNS}, own
+
+
+@pytest.fixture(params=["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
+def house(request: pytest.FixtureRequest) -> House:
+    return House(request.getfixturevalue(request.param))
+
+
+def test_a_reader_reads_all_and_changes_nothing(house: House) -> None:
+    before = house.read_rows()
+    methods = [(kind, name) for kind, name in CALLS if name != "leave"]
+    with act_for("ann"):
+        expected = {name: call(house.store, kind, name, house.ann, house.thread) for kind, name in methods if _reads(name)}
+    with act_for("carol"):
+        for kind, name in methods:
+            answer = call(house.store, kind, name, house.ann, house.thread)
+            if name in expected:
+                assert answer == expected[name], name
+    after = house.read_rows()
+    for name in before:
+        if "thread_id" in schema.metadata.tables[name].c or name == "thread":
+            assert {key: after[name].get(key) for key in before[name]} == before[name], name
+
+
+def _reads(name: str) -> bool:
+    return name in ("list_messages", "list_branches", "list_checkpoints", "get_message", "get_latest_run")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda house: house.store.append(house.thread, new("x")),
+        lambda house: house.store.undo(house.thread),
+        lambda house: house.store.fork_thread(house.thread, house.ann.message),
+        lambda house: house.runs.begin_run(house.thread, new("x")[0]),
+        lambda house: house.runs.dismiss_latest(house.thread),
+        lambda house: house.members.add_member(house.thread, "eve", ThreadRole.READER),
+    ],
+)
+def test_a_reader_is_told_that_they_only_read(house: House, change: Any) -> None:
+    with act_for("carol"), pytest.raises(ReadOnlyError):
+        change(house)
+
+
+def test_an_editor_changes_all_but_what_is_the_owners_alone(house: House) -> None:
+    before, count = house.read_own_rows(), len(house.read_rows()["operation"])
+    with act_for("bob"):
+        for kind, name in CALLS:
+            if name != "leave":
+                call(house.store, kind, name, house.ann, house.thread)
+    assert house.read_own_rows() == before
+    assert len(house.read_rows()["operation"]) > count
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda house: house.store.delete_thread(house.thread),
+        lambda house: house.store.pin_thread(house.thread, pinned=True),
+        lambda house: house.store.archive_thread(house.thread, archived=True),
+        lambda house: house.store.tag_thread(house.thread, add=["bobs"]),
+        lambda house: house.members.add_member(house.thread, "eve", ThreadRole.READER),
+        lambda house: house.members.change_role(house.thread, "carol", ThreadRole.EDITOR),
+        lambda house: house.members.remove_member(house.thread, "carol"),
+    ],
+)
+def test_an_editor_is_told_what_only_the_owner_may(house: House, change: Any) -> None:
+    with act_for("bob"), pytest.raises(OwnerOnlyError):
+        change(house)
+
+
+def test_an_undo_of_a_member_does_not_reach_into_the_owners_list(house: House) -> None:
+    with act_for("ann"):
+        house.store.pin_thread(house.thread, pinned=True)
+    with act_for("bob"), pytest.raises(OwnerOnlyError):
+        house.store.undo(house.thread)
+    with act_for("ann"):
+        assert house.store.get_thread(house.thread).pinned
+
+
+def test_who_was_let_out_is_answered_as_if_it_never_was(house: House) -> None:
+    before = house.read_rows()
+    with act_for("dora"):
+        for kind, name in CALLS:
+            theirs = call(house.store, kind, name, house.ann, house.thread)
+            assert "of ann" not in theirs
+            if name not in ("create_thread", "import_thread", "prepare_thread"):
+                assert theirs == call(house.store, kind, name, NOTHING, NOTHING.thread), name
+    after = house.read_rows()
+    for name in before:
+        if "thread_id" in schema.metadata.tables[name].c:
+            assert after[name] == before[name]
+
+
+def test_a_shared_conversation_is_in_the_list_without_the_owners_order(house: House) -> None:
+    with act_for("ann"):
+        house.store.pin_thread(house.thread, pinned=True)
+    later = house.store.now() + timedelta(hours=1)
+    house.store.now = lambda: later
+    with act_for("bob"):
+        own = house.store.create_thread(title="Bob's heron")
+        listed = house.store.list_thread_portion()
+        assert [(each.id, each.owner, each.pinned, each.tags) for each in listed] == [
+            (own.id, "bob", False, ()),
+            (house.thread, "ann", False, ()),
+        ]
+        place = ListPlace(pinned=False, updated_at=listed[0].updated_at, thread_id=own.id)
+        assert [each.id for each in house.store.list_thread_portion(after=place)] == [house.thread]
+        assert [each.id for each in house.store.list_thread_portion(text="of ann")] == [house.thread]
+        assert house.store.list_thread_portion(text="tag:heron") == []
+        assert house.store.list_thread_portion(archived=True) == []
+        assert Tags(house.store).list_tags() == []
+        assert [each.detail.added for each in house.store.list_operations(house.thread) if each.kind == "tag"] == [[]]
+        shown = house.store.get_thread(house.thread)
+        assert (shown.pinned, shown.tags) == (False, ())
+        assert {each.id for each in house.store.list_changed_threads(LONG_AGO)} == {
+            own.id,
+            house.thread,
+        }
+
+
+def test_a_new_member_is_told_of_an_old_conversation(house: House) -> None:
+    later = house.store.now() + timedelta(hours=1)
+    house.store.now = lambda: later
+    with act_for("ann"):
+        house.members.add_member(house.thread, "eve", ThreadRole.READER)
+    with act_for("eve"):
+        found = house.store.list_changed_threads(later)
+        assert [each.id for each in found] == [house.thread]
+
+
+@pytest.mark.parametrize("query", ["heron", 'heron in:"heron of ann"', "heron after:2020-01-01"])
+def test_the_search_finds_what_is_shared(house: House, query: str) -> None:
+    for person, threads in (("bob", {house.thread}), ("carol", {house.thread}), ("eve", set())):
+        with act_for(person):
+            assert {hit.thread_id for hit in house.store.search(query, datetime.now(UTC)).hits} == threads
+
+
+def test_who_did_it_stands_at_each_change_and_message(house: House) -> None:
+    with act_for("bob"):
+        receipt = house.store.append(house.thread, new("from bob"))
+        run = house.runs.begin_run(house.thread, new("a question of bob")[0])
+        answer, _ = house.runs.commit_message(run, _answer())
+        house.runs.end_run(run, RunState.DONE)
+    with act_for("ann"):
+        assert receipt.operation.person == "bob"
+        newest = house.store.list_operations(house.thread, last=1)[0]
+        assert (newest.actor, newest.person) == ("agent", "bob")
+        found = house.runs.get_run(run.id)
+        assert found
+        assert found.person == "bob"
+        assert house.store.get_message(house.thread, answer.id).person == "bob"
+        first = house.store.list_messages(house.thread)[0]
+        house.store.replace(house.thread, first.id, new("another beginning")[0])
+        assert {each.person for each in house.store.list_messages(house.thread)} == {"ann", "bob"}
+
+
+def _answer() -> NewMessage:
+    [message] = new("an answer")
+    counted = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
+    body = {**message.body, "type": "ai", "data": {**message.body["data"], "type": "ai", "usage_metadata": counted}}
+    return NewMessage(serde.to_body(serde.to_message(body)))
+
+
+def test_the_tokens_of_a_run_are_of_who_asked(house: House) -> None:
+    with act_for("bob"):
+        run = house.runs.begin_run(house.thread, new("a question of bob")[0])
+        now = from_time(house.store.now())
+        with house.store.database.begin_read() as connection:
+            assert usage_rows.count_use(connection, "bob", now) == (0, 1)
+        house.runs.commit_message(run, _answer())
+    for person, used in (("bob", (10, 1)), ("ann", (0, 0))):
+        with act_for(person), house.store.database.begin_read() as connection:
+            assert usage_rows.count_use(connection, person, now) == used
+
+
+def test_a_fork_of_a_member_is_theirs(house: House) -> None:
+    with act_for("bob"):
+        forked = house.store.fork_thread(house.thread, house.ann.message, caller=Caller(request_id="x")).result
+        assert house.store.get_thread(forked).owner == "bob"
+        assert [each.person for each in house.store.list_messages(forked)] == ["ann"]
+        assert Tags(house.store).list_tags() == []
+    with act_for("ann"), pytest.raises(ThreadNotFoundError):
+        house.store.get_thread(forked)
+
+
+def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: House) -> None:
+    with act_for("bob"), house.store.database.begin_write() as connection:
+        connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
+        [number] = insert_values(connection, [Value.of("json", b'"of bob"')])
+    for person in ("ann", "carol"):
+        with act_for(person), house.store.database.begin_read() as connection:
+            connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
+            assert select_values(connection, [number], house.thread) == {number: ("json", b'"of bob"')}
+
+
+def test_it_is_known_to_belong_to_another_whatever_the_database_shows(house: House) -> None:
+    """On PostgreSQL, the policies show nobody that it exists: a follower of it would wait for its beginning."""
+    for person, is_closed in (("ann", False), ("bob", False), ("carol", False), ("dora", True)):
+        with act_for(person):
+            assert house.store.belongs_to_another(house.thread) == is_closed
+            assert not house.store.belongs_to_another("0123456789abcdef0123")
+    with act_for("carol"), pytest.raises(ReadOnlyError):
+        house.store.belongs_to_another(house.thread, to_change=True)
+
+
+def test_who_leaves_sees_it_no_more(house: House) -> None:
+    with act_for("carol", only_reads=True):
+        house.members.leave(house.thread)
+        with pytest.raises(ThreadNotFoundError):
+            house.store.get_thread(house.thread)
+    with act_for("ann"), pytest.raises(InvalidMemberError):
+        house.members.leave(house.thread)
+
+
+def test_a_deleted_conversation_is_gone_for_its_members(house: House) -> None:
+    with act_for("ann"):
+        house.store.delete_thread(house.thread)
+    with act_for("bob"):
+        for change in (house.store.undo, house.store.list_messages, house.members.list_members):
+            with pytest.raises(ThreadNotFoundError):
+                change(house.thread)
+        [gone] = house.store.list_changed_threads(LONG_AGO)
+        assert (gone.id, gone.deleted) == (house.thread, True)
+
+
+def test_members_are_named_once_and_are_people(house: House) -> None:
+    with act_for("ann"):
+        for name in ("bob", "ann", "  ", "erased,01234567"):
+            with pytest.raises(InvalidMemberError):
+                house.members.add_member(house.thread, name, ThreadRole.READER)
+        house.members.change_role(house.thread, "carol", ThreadRole.EDITOR)
+        with pytest.raises(InvalidMemberError):
+            house.members.change_role(house.thread, "eve", ThreadRole.EDITOR)
+        roles = [(each.person, each.role) for each in house.members.list_members(house.thread)]
+    assert roles == [("bob", ThreadRole.EDITOR), ("carol", ThreadRole.EDITOR)]
+    with act_for("carol"):
+        house.store.append(house.thread, new("from carol"))
+    kinds = [entry.kind for entry in AuditLog(house.store).list_entries(limit=10) if entry.kind.startswith("member")]
+    assert kinds == ["member-role", "member-removed", "member", "member", "member"]
+
+
+def test_one_person_has_no_members(memory_store: Store) -> None:
+    thread = memory_store.create_thread()
+    with pytest.raises(StateError):
+        Members(memory_store).add_member(thread.id, "bob", ThreadRole.EDITOR)
+    assert Members(memory_store).list_members(thread.id) == []
+
+
+def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(memory_store: Store) -> None:
+    store = memory_store
+    store.database.separate_owners()
+    accounts, members = Accounts(store), Members(store)
+    for name in ("ann", "Bob"):
+        accounts.invite(f"token-{name}", Role.ADMIN, made_by="x", days=1)
+        accounts.accept_invitation(f"token-{name}", name, "hash")
+    with act_for("ann"):
+        thread = store.create_thread(title="heron").id
+        with pytest.raises(InvalidMemberError):
+            members.add_member(thread, "eve", ThreadRole.READER)  # nobody is called so
+        assert members.add_member(thread, "bob", ThreadRole.EDITOR).person == "Bob"
+    with act_for("Bob"):
+        store.append(thread, new("from Bob"))
+        Runs(store).begin_run(thread, new("asked by Bob")[0])
+    with act_for(EVERYBODY):
+        Runs(store).interrupt_orphans()
+    erase_person(store.database, "Bob")
+    with act_for("ann"):
+        assert members.list_members(thread) == []
+        numbers = _find_numbers(store)
+        assert {each.person for each in store.list_messages(thread)} == numbers
+        assert store.list_operations(thread)[-1].person in numbers
+    with act_for(EVERYBODY):
+        rows = [row for name, found in tables.read(store).items() if name != "audit_entry" for row in found.values()]
+    assert [row for row in rows if "Bob" in (row.get("person"), row.get("owner"), row.get("name"))] == []
+
+
+def _find_numbers(store: Store) -> set[str]:
+    """The numbers that replace names in the audit log."""
+    return {entry.about for entry in AuditLog(store).list_entries(limit=50) if entry.about.startswith("erased,")}

@@ -1,0 +1,68 @@
+"""Details of operations: facts alone, so that no changed word of the page can change what is known of an operation."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from checkpoints import OperationDetail, OperationKind, Store
+from checkpoints.values.operation_detail import Subject
+from tests.checkpoints.conversations import dump, talked
+from tests.checkpoints.test_atomicity import EVERY, World
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_text_of_a_detail_is_a_name_a_setting_or_a_key(memory_store: Store, name: str) -> None:
+    world = World.build(memory_store)
+    known = {world.exported.thread.title, *get_args(Subject), *_texts(dump(memory_store)["thread"])}
+    known |= {text for table in ("branch", "checkpoint") for text in _texts(dump(memory_store)[table])}
+    EVERY[name](world)
+    known |= {text for table in ("thread", "branch", "checkpoint", "tag") for text in _texts(dump(memory_store)[table])}
+    done = [each for thread in memory_store.list_threads() for each in memory_store.list_operations(thread.id)]
+    known |= {text for operation in done for change in operation.changes for text in _texts([change.before, change.after])}
+    for operation in done:
+        assert set(_texts(operation.detail.to_json())) <= known
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for each in value.values() for text in _texts(each))
+    elif isinstance(value, list | tuple):
+        yield from (text for each in value for text in _texts(each))
+
+
+def test_no_sentence_is_put_into_a_detail() -> None:
+    calls = [call for wing in ("checkpoints", "agent") for path in (ROOT / wing).rglob("*.py") for call in _details(path)]
+    assert len(calls) > 15
+    for call in calls:
+        for keyword in call.keywords:
+            parts = list(ast.walk(keyword.value))
+            assert not any(isinstance(part, ast.JoinedStr | ast.BinOp) for part in parts), ast.unparse(call)
+            if keyword.arg != "subject":
+                constants = {part.value for part in parts if isinstance(part, ast.Constant)}
+                assert {each for each in constants if isinstance(each, str) and " " in each} == set(), ast.unparse(call)
+
+
+def _details(path: Path) -> list[ast.Call]:
+    found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    return [call for call in found if isinstance(call.func, ast.Name) and call.func.id == "OperationDetail"]
+
+
+def test_a_detail_is_read_back_as_it_was_written(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    made = store.restore(thread_id, store.list_checkpoints(thread_id)[0].id).operation
+    expected = OperationDetail(name="after b", messages=2, checkpoints=1, future_kept=False)
+    found = store.get_last_operation(thread_id)
+    assert found is not None
+    assert (found.kind, found.detail, made.detail) == (OperationKind.RESTORE, expected, expected)
+
+
+@pytest.mark.parametrize("stored", [None, [], "x", {"messages": -1, "depth": True, "subject": [], "settings": {"a": 1}}])
+def test_a_damaged_detail_is_an_empty_one(stored: object) -> None:
+    assert OperationDetail.from_json(stored) == OperationDetail()
