@@ -172,6 +172,8 @@ def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page
     if history.get_attribute("aria-expanded") == "false":
         history.click()
     fits(page, page.save_button)
+    page.select(page.checkpoint("Begin"))
+    expect(page.tab.get_by_test_id("restore")).to_be_in_viewport(ratio=1)
     page.tab.keyboard.press("Escape")
     page.composer.fill("/restore Begin")
     page.composer.press("Enter")

@@ -234,6 +234,11 @@ def test_a_long_history_comes_in_portions(server: Server, visit: Visit) -> None:
     expect(checkpoints.first).to_have_attribute("aria-setsize", "250")
     page.tab.get_by_role("button", name="You are here").click()  # the selected place is far above
     expect(page.tab.locator(".place.here")).to_be_in_viewport()
+    search.fill("Place 240")
+    expect(checkpoints).to_have_count(1)
+    search.fill("")  # the selected place comes back, and takes nobody away
+    expect(shown.locator("li").last).to_have_attribute("aria-setsize", "250")
+    expect(page.tab.locator(".place.here")).to_be_in_viewport()
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(checkpoints.first).to_have_attribute("aria-setsize", "249")
     page.tab.get_by_role("button", name="Redo").click()

@@ -30,7 +30,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const selected = layout.numbers.get(selection.selected) ?? -1;
   const { here } = layout;
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
-  const reveal = useReveal(scroll, height, measure, { thread: data.thread, here, selected, rows });
+  const { reveal, goHere } = useReveal(scroll, height, measure, { thread: data.thread, here, selected, selectedKey: selection.selected, rows });
   const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
   const shown = [...new Set([...Array.from({ length: end - first }, (_, place) => first + place), focused])].filter((number) => rows[number]).sort((one, other) => one - other);
   const drawn = useDeferredValue(view); // after a jump, the rows come first, and the graph with the next frame
@@ -56,7 +56,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
       ),
     ),
     children,
-    here >= 0 && h(HereButton, { isAbove: here < view.top, isBelow: here >= view.bottom, onClick: () => reveal(here) }),
+    here >= 0 && h(HereButton, { isAbove: here < view.top, isBelow: here >= view.bottom, onClick: goHere }),
   );
 }
 
@@ -118,8 +118,14 @@ function findRowsInView(element, height) {
 
 const addMargins = ({ top, bottom }) => ({ first: Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS), end: Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS });
 
-/** Keep the current position and the selected place in view. @returns {(number: number) => void} */
-function useReveal(scroll, height, measure, { thread, here, selected, rows }) {
+/**
+ * Keep the current position and the selected place in view. A person who has gone from the selected place to the current one stays
+ * there: rows that come later, or a card that grows, do not take them away.
+ * @returns {{reveal: (number: number) => void, goHere: () => void}}
+ */
+function useReveal(scroll, height, measure, { thread, here, selected, selectedKey, rows }) {
+  const left = useRef(null); // the selected place that the person went away from
+  const shown = useRef(null); // where `goHere` scrolled to, until somebody scrolls on
   const reveal = useCallback((number) => {
     const element = scroll.current;
     const { scrollTop } = element;
@@ -129,14 +135,29 @@ function useReveal(scroll, height, measure, { thread, here, selected, rows }) {
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom + offset - element.clientHeight;
     if (element.scrollTop !== scrollTop) measure(); // its event would come after the next paint, which would be empty
   }, [height, measure]);
+  const goHere = () => {
+    left.current = selectedKey;
+    reveal(here);
+    shown.current = scroll.current.scrollTop;
+  };
   const hereKey = rows[here] && `${thread} ${here} ${rows[here].messages}`;
   useLayoutEffect(() => {
     if (here >= 0) reveal(here);
   }, [hereKey, reveal]);
   useLayoutEffect(() => {
-    if (selected >= 0) reveal(selected);
-  }, [rows[selected]?.key, reveal]);
-  return reveal;
+    if (selectedKey !== left.current) left.current = null;
+    if (selected >= 0 && left.current === null) reveal(selected);
+  }, [rows[selected]?.key, selectedKey, reveal]);
+  useEffect(() => {
+    const sizes = new ResizeObserver(() => {
+      if (here < 0 || shown.current !== scroll.current.scrollTop) return;
+      reveal(here);
+      shown.current = scroll.current.scrollTop;
+    });
+    sizes.observe(scroll.current);
+    return () => sizes.disconnect();
+  }, [here, reveal]);
+  return { reveal, goHere };
 }
 
 /** Walk the rows by keys. The focus stays on the selected row. */

@@ -26,7 +26,7 @@ export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }
     "div",
     { className: "card-buttons" },
     offered.slice(0, MAX_BUTTONS).map(makeButton),
-    items.length > 0 && h("span", { className: "more" }, h("button", { ...moreButton, onClick: () => setOpen(true) }, icon("three-dots")), isOpen && h(Menu, { name: more, items, onClose: () => setOpen(false) })),
+    items.length > 0 && h("span", { className: "more" }, h("button", { ...moreButton, onClick: ({ detail }) => detail < 2 && setOpen(true) }, icon("three-dots")), isOpen && h(Menu, { name: more, items, onClose: () => setOpen(false) })),
   );
 }
 
@@ -77,6 +77,6 @@ export function DeleteButton({ row: { kind, item }, name, data, act }) {
   const isOtherBranch = kind === "branch" && data.branch_count > 1 && !item.value.current;
   if (!isOwn && !isOtherBranch) return null;
   const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name });
-  const onClick = () => (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: item.value.id }));
+  const onClick = ({ detail }) => detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: item.value.id })); // the second click of a double one on the form that was here is none
   return h("button", { type: "button", className: "icon-button delete-button", "data-testid": "delete", "aria-label": label, title: label, onClick }, icon("trash3"));
 }

@@ -13,7 +13,7 @@ import { describeBranch, nameRow } from "./history-row.mjs";
 import { listPlaceActions } from "./place-actions.mjs";
 import { DeleteButton, PlaceButtons } from "./place-buttons.mjs";
 
-const { createElement: h, useEffect, useRef, useState } = window.React;
+const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
 
 const PlaceUsage = lazy(() => import("./place-usage.lazy.mjs"), "PlaceUsage");
 
@@ -27,6 +27,7 @@ const MAX_BRANCH_NAME_CHARS = 120;
 export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose }) {
   const card = useRef(null);
   const renaming = useRenaming(row, card, act);
+  useInView(card, row.key);
   const name = nameRow(row, data.branch_count > 1);
   if (renaming.form) return h("div", { className: "place-card", ref: card }, renaming.form);
   const onKeyDown = (event) => {
@@ -49,6 +50,14 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
     row.kind === "checkpoint" && !row.item.isElsewhere && h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
     h(PlaceButtons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }), onRename: renaming.start }),
   );
+}
+
+/** Bring the card of each place into view where the window is low and the pane scrolls. */
+function useInView(card, key) {
+  useLayoutEffect(() => {
+    const pane = card.current.parentElement;
+    pane.scrollTop = pane.scrollHeight;
+  }, [key]);
 }
 
 /** The form for another name. Afterwards its button gets the focus, which the form took with it. */

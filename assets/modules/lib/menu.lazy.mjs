@@ -48,6 +48,6 @@ export function Menu({ name, items, onClose }) {
   return h(
     "div",
     { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
-    items.map(([label, act, testId], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: -1, "data-testid": testId, onClick: choose(act) }, label)),
+    items.map(([label, act, testId], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: place === 0 ? 0 : -1, "data-testid": testId, onClick: choose(act) }, label)),
   );
 }

@@ -9,7 +9,8 @@ import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
-const REPEATED_ACTIONS = new Set(["rename", "tag"]); // offered again when lost: a person has typed something
+const REPEATED_ACTIONS = new Set(["rename", "rename-branch", "change", "tag"]); // offered again when lost: a person has typed something
+const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
 /** The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`. */
@@ -28,7 +29,7 @@ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls fo
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
   const sent = { pathname: location.pathname, window: page.window, newestRead };
-  const reply = await request(`/api/actions/${list}`, { ...describePage(), action }, retry);
+  const reply = await request(`/api/actions/${list}`, { ...describePage(), action }, { retry, isShown: SHOWN_ACTIONS.has(action.type) });
   if (reply === null) return;
   const { head, panels, ...others } = reply;
   if (panels && isNewest(panels, sent)) return showPanels({ ...mergeProperties(others, panels), head }, sent);
@@ -121,8 +122,8 @@ const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 const describePage = (update = page.update) => ({ pathname: page.begun ?? location.pathname, update: update && { ...update, toast: undefined }, window: page.window, list_seen: getListSeen() });
 
 /** Send a request of the page. @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
-async function request(address, body, retry = null) {
-  const { reply, status } = await send(address, { body, failureText: NOT_DONE_TEXT, watch: (run) => watchReply(run, retry) });
+async function request(address, body, watching = {}) {
+  const { reply, status } = await send(address, { body, failureText: NOT_DONE_TEXT, watch: (run) => watchReply(run, watching) });
   if (reply !== null || status === null) return reply; // `watchReply` told of a lost one
   if (status !== TOO_LONG) showToast(NOT_DONE_TEXT);
   reportLostRequest();
