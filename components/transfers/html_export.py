@@ -29,7 +29,7 @@ MAX_IMAGES_CHARS = 20_000_000  # of the images of a file, beside its texts; thos
 MAX_FORMATTING_SECONDS = 120.0  # of a processor for all texts of a file; those beyond them are not formatted
 _PORTION_MESSAGES = 100  # that are described at once, and as many more as their last turn has
 _MAX_OPEN_ROWS = 30  # of a graph that is not folded at first
-_ASSETS = Path(__file__).parent.parent / "assets"
+_ASSETS = Path(__file__).parents[2] / "assets"
 _STYLES = ("modules/lib/tokens.css", *(f"modules/message/{name}.css" for name in ("prose", "table", "formula", "footnotes")))
 _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import Pipe
 from pathlib import Path
 
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 _WATCH_SECONDS = 0.25
 
 

@@ -29,7 +29,7 @@ class Camera:
         # Without motion, so that no picture shows half of a transition.
         given = {"viewport": WIDE, "color_scheme": "light", "reduced_motion": "reduce"} | options
         with self._browser.new_context(**given) as context:
-            server.session.sign_in(context, is_newcomer=is_newcomer)
+            server.sign_in(context, is_newcomer=is_newcomer)
             page = Page(context.new_page(), server)
             page.open(path)
             yield page

@@ -135,7 +135,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
             context.set_default_timeout(PATIENCE_MS)
             context.add_init_script(LASTING_TOASTS)
             contexts.append(context)
-            server.session.sign_in(context, is_newcomer=is_newcomer)
+            server.sign_in(context, is_newcomer=is_newcomer)
         else:
             context = beside.tab.context
         page = Page(context.new_page(), server)

@@ -80,7 +80,7 @@ def main() -> None:
         server.start()
         try:
             with browser.new_context(viewport=SIZE, color_scheme="light", reduced_motion="reduce") as context:  # type: ignore[arg-type]
-                server.session.sign_in(context)
+                server.sign_in(context)
                 page = Page(context.new_page(), server)
                 page.open()
                 film = Film(page)

@@ -12,7 +12,7 @@ from checkpoints.values.operation_detail import Subject
 from tests.checkpoints.conversations import dump, talked
 from tests.checkpoints.test_atomicity import EVERY, World
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -33,7 +33,7 @@ from tests.checkpoints.conversations import talked
 from tests.rounds import Rounds, given_examples
 from words import set_language
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ORIGIN = "http://127.0.0.1:8050"
 HANGS = (sys.executable, "-c", "import time; time.sleep(600)")
 ENDS = (sys.executable, "-c", "raise SystemExit(3)")

@@ -225,7 +225,7 @@ def test_the_socket_of_a_session_is_closed_when_the_session_ends(sign_in: SignIn
 
 async def serve_script(scope: Any, receive: Any, send: Any) -> None:
     """The app that echoes, with the script that keeps the key."""
-    script = (Path(__file__).parents[2] / "assets" / "sign-in.js").read_text()
+    script = (Path(__file__).parents[3] / "assets" / "sign-in.js").read_text()
     answer = PlainTextResponse(script, media_type="text/javascript") if scope["path"] == SCRIPT else echo
     await answer(scope, receive, send)
 
