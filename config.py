@@ -1,4 +1,4 @@
-"""The settings: the only reader of the environment, of `.env` and of `waymark.toml`.
+"""The settings: their only reader, from the environment, `.env` and `waymark.toml`.
 
 Each field is the key of the same name in capitals; in `waymark.toml`, `enabled` in the table `[tools]` is `tools_enabled`.
 Named tables exist in `waymark.toml` alone: `[agents.NAME]`, `[graphs.NAME]`, `[mcp.NAME]` and `[prices."MODEL"]`.

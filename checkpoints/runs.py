@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from .changes import candidates, checkpoint_edits, run_changes, titles
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
-from .changes.preconditions import check_caller, choose_thread_id, find_begun_run
+from .changes.preconditions import check_caller
+from .changes.repeated_requests import choose_thread_id, find_begun_run
 from .changes.transaction import Transaction
 from .rows import candidate_rows, message_rows, operation_rows, rerun_rows, run_rows, thread_rows, usage_rows
 from .run_handovers import RunHandovers

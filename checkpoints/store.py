@@ -14,7 +14,8 @@ import sqlalchemy as sa
 
 from .changes import branches, checkpoint_edits, thread_edits, thread_fork, undo
 from .changes.append import HEAD, choose_append_kind, make_append
-from .changes.preconditions import check_caller, check_repeated_request
+from .changes.preconditions import check_caller
+from .changes.repeated_requests import find_repeated
 from .changes.transaction import ChangeBody, Transaction
 from .person_limits import PersonMeter
 from .reader import Reader
@@ -406,8 +407,7 @@ class Store(Reader):
     ) -> Receipt:
         """Run a change, once for each request. `sent` is the message whose id is the result."""
         with self.database.begin_write(caller.request_id or "") as connection:
-            if caller.request_id and (done := operation_rows.find_request(connection, thread_id, caller.request_id)):
-                check_repeated_request(connection, done, sent)
+            if done := find_repeated(connection, thread_id, caller, sent):
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)
             is_exact = kind in (OperationKind.UNDO, OperationKind.REDO)

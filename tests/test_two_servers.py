@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from app import App, create_app
 from checkpoints import Caller, Database, RunState, Store
 from components.streams.thread_frames import stream_frames

@@ -36,7 +36,7 @@ from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
 from agent.models.request_bodies import prepare_entries
 from agent.settings import ChosenModel
-from agent.tools.approval import find_unanswered_calls
+from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
 from agent.tools.registry import GRAPH_TOOLS
 from checkpoints.values import files

@@ -11,7 +11,7 @@ from agent.graph.budgets import AGENT_OWNER, RUN_OWNER, Budget, BudgetUsage, Run
 from agent.marks import MemoryCheckpointMark
 from agent.settings import ChosenModel
 from agent.time_travel.protocol import TimeTravel
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from agent.tracing.run_trace import RunTrace, make_null_trace
 from checkpoints import MAIN, MessageStatus
 from checkpoints.values.limits import MAX_ANSWER_CHARS, MAX_RESULT_CHARS

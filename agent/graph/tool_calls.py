@@ -17,12 +17,12 @@ from pydantic import ValidationError
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT, make_message_id
 from agent.graph.answer import TOO_DEEP, TOO_MANY_VALUES
+from agent.graph.approval import apply_decision, is_begun, needs_decision, settle_call
 from agent.graph.budgets import LimitReached
-from agent.graph.decisions import apply_decision, is_begun, needs_decision, settle_call
 from agent.graph.state import RunContext, ToolOutcome
 from agent.time_travel.moves import MoveRefused
-from agent.tools.approval import AwaitingDecision, find_unanswered_calls
 from agent.tools.ask_agent import ask_agent
+from agent.tools.decisions import AwaitingDecision, find_unanswered_calls
 from agent.tools.fork import fork
 from agent.tools.invocation import invoke_tool, run_within
 from agent.tools.names import MOVE_NAMES

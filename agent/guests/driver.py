@@ -24,7 +24,7 @@ from agent.run.hub import RunHub
 from agent.run.recorder import RunRecorder
 from agent.settings import GraphOffer
 from agent.time_travel.executor import TimeTravelExecutor
-from agent.tools.approval import AwaitingDecision, Decision
+from agent.tools.decisions import AwaitingDecision, Decision
 from checkpoints import Runs, Store
 from checkpoints.values.limits import MAX_ANSWER_CHARS
 

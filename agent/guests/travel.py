@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import ToolCall
 from langgraph.types import interrupt
 
-from agent.graph.decisions import settle_call
+from agent.graph.approval import settle_call
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
 from agent.preparation.questions import GraphQuestion
 from agent.preparation.requests import NothingToDecideError
@@ -20,7 +20,7 @@ from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.time_travel.moves import Move, MoveRefused
 from agent.time_travel.protocol import PathChanged
-from agent.tools.approval import Decision, find_unanswered_calls, make_refusal
+from agent.tools.decisions import Decision, find_unanswered_calls, make_refusal
 from agent.tools.names import MOVE_NAMES, SAVE_CHECKPOINT
 from checkpoints import MAIN, Store
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent.preparation.compaction import SummaryScope
 from agent.preparation.requests import RunRequest
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, Message, NewMessage, Run
 from checkpoints.values import serde
 

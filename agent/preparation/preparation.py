@@ -24,7 +24,7 @@ from agent.preparation.requests import (
 )
 from agent.settings import ThreadSettings, is_of_program
 from agent.subagents.delegation import OpenCall, find_undecided_calls, load_last_turn
-from agent.tools.approval import NOT_APPROVED_TEXT, make_refusal
+from agent.tools.decisions import NOT_APPROVED_TEXT, make_refusal
 from agent.tracing.protocol import Tracer
 from agent.tracing.run_start import build_start_event
 from agent.tracing.run_trace import RunTrace

@@ -9,7 +9,7 @@ from langchain_core.messages import HumanMessage
 
 from agent.marks import InputsMark
 from agent.preparation.compaction import SummaryScope
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import (
     HEAD,
     UNTITLED,

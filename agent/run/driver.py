@@ -28,7 +28,7 @@ from agent.subagents.delegation import OpenCall, RunDelegator, SubAgents
 from agent.subagents.forking import RunForkExplorer
 from agent.time_travel.policy import Policy
 from agent.time_travel.protocol import PathChanged
-from agent.tools.approval import make_refusal
+from agent.tools.decisions import make_refusal
 from checkpoints import MAIN, Run, Runs, Store
 
 

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.subagents.delegation import OpenCall
-from agent.tools.approval import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT
 
 
 @dataclass(frozen=True, slots=True)

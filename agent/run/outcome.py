@@ -10,7 +10,7 @@ from agent.graph.budgets import LimitReached
 from agent.models.errors import describe_model_error
 from agent.models.provider_words import read_provider_words
 from agent.subagents.failure import HelperFailure
-from agent.tools.approval import AwaitingDecision
+from agent.tools.decisions import AwaitingDecision
 from checkpoints import Run, RunState, StateError, StoreUnavailableError
 from checkpoints.values.sentence import sentence
 

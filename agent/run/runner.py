@@ -34,7 +34,7 @@ from agent.run.starting import RunStarter
 from agent.run.watchdog import RunWatchdog
 from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
 from agent.time_travel.policy import Policy
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, CandidateKey, NewMessage, Run, RunActiveError, Store, ThreadNotFoundError, require_writer
 from checkpoints.values import files, serde
 from checkpoints.values.files import File

@@ -28,7 +28,7 @@ from agent.time_travel.dependence import list_call_ids
 from agent.time_travel.moves import MoveRefused
 from agent.time_travel.protocol import PathChanged
 from agent.time_travel.scopes import load_memory
-from agent.tools.approval import AwaitingDecision, find_unanswered_calls
+from agent.tools.decisions import AwaitingDecision, find_unanswered_calls
 from agent.tools.names import ASK_AGENT, MOVE_NAMES
 from checkpoints import MAIN, Message, MessageStatus, Store, pluralize
 

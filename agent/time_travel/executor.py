@@ -13,7 +13,7 @@ from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
 from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoint
 from agent.time_travel.scopes import load_scope
-from agent.tools.approval import Decision, apply_changes
+from agent.tools.decisions import Decision, apply_changes
 from checkpoints import MAIN, NewMessage, OperationDetail, OperationKind, Run, Runs, Store, pluralize
 from checkpoints.values import serde
 

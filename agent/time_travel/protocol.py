@@ -9,7 +9,7 @@ from langchain_core.messages import BaseMessage, ToolCall
 from agent.marks import MemoryCheckpointMark
 from agent.time_travel.moves import Move
 from agent.time_travel.policy import Policy
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 
 T = TypeVar("T")
 

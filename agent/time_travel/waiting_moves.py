@@ -13,7 +13,7 @@ from agent.context.tokens import sum_stored_tokens
 from agent.time_travel.made_moves import estimate_added_tokens, list_removed_messages
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
 from agent.time_travel.scopes import find_last_question, load_scope
-from agent.tools.approval import find_unanswered_calls
+from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import MOVE_NAMES
 from checkpoints import MAIN, Checkpoint, Message, Removal, Store
 

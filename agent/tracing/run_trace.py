@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage, AnyMessage, InvalidToolCall, ToolCall, ToolMessage
 
-from agent.tools.approval import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT
 from agent.tracing.events import (
     SYSTEM_PROMPT_NAME,
     AgentFinished,

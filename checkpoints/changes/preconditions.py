@@ -1,21 +1,16 @@
 """Conditions of a change: the version that its caller saw, and the run that holds the thread."""
 
-import re
-
 import sqlalchemy as sa
 
-from ..rows import message_rows, operation_rows, run_rows, thread_rows
+from ..rows import operation_rows, thread_rows
 from ..storage import schema
 from ..storage.ownership import find_person
-from ..values import serde
 from ..values.audit_entry import ERASED_PREFIX
-from ..values.errors import ConflictError, RequestReusedError, RunActiveError
-from ..values.model import NewMessage, Thread
-from ..values.operation import Caller, Operation, OperationKind
-from ..values.run import Run
+from ..values.errors import ConflictError, RunActiveError
+from ..values.model import Thread
+from ..values.operation import Caller, OperationKind
 
 BACKGROUND_ACTORS = ("judge", "system")
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def check_caller(
@@ -38,32 +33,6 @@ def check_caller(
         raise ConflictError(thread.id, seen, thread.version, _find_other_person(connection, thread, seen))
     if not while_running and loaded.active_run_id is not None and loaded.active_run_id != caller.undo_group:
         raise RunActiveError(thread.id, loaded.active_run_id)
-
-
-def choose_thread_id(caller: Caller) -> str | None:
-    """Return the id of a conversation that a request begins; None for a new one."""
-    request_id = caller.request_id or ""
-    return request_id if _UUID.fullmatch(request_id) else None
-
-
-def check_repeated_request(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
-    """Refuse a repeated request that carries another text than the first time. An erased text is not compared."""
-    if done is None or not done.result or sent is None:
-        return
-    stored = message_rows.find_content(connection, done.result)
-    if stored is not None and stored != serde.to_canonical(sent.body["data"].get("content")):
-        raise RequestReusedError(done.thread_id)
-
-
-def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
-    """Return the run that the same request has begun. Raises `RequestReusedError` for another text under its id."""
-    begun = run_rows.select_run(connection, run_id)
-    if begun is None:
-        return None
-    if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
-        raise ConflictError(begun.thread_id, 0, 0)
-    check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
-    return begun
 
 
 def _find_other_person(connection: sa.Connection, thread: Thread, version: int) -> str:

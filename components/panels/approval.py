@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.preparation.inputs import RunInputs
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, StateError
 from checkpoints.values import serde
 from checkpoints.values.sentence import sentence

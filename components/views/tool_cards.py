@@ -11,7 +11,7 @@ from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.subagents.delegation import OpenCall
 from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove
-from agent.tools.approval import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT
 from agent.tools.names import FORK
 from checkpoints import Message
 from checkpoints.values import limits, serde

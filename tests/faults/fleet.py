@@ -17,7 +17,7 @@ from typing import Any, Self
 import httpx
 from starlette.requests import Request
 
-from agent.tools.approval import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Database, Message, Run, Runs, RunState, StateError, Store
 from checkpoints.upkeep import verification
 from tests.app_process import PATIENCE

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.context.request import UNKNOWN_RESULT_TEXT
-from agent.tools.approval import NOT_APPROVED_TEXT
+from agent.tools.decisions import NOT_APPROVED_TEXT
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say
 from tests.fakes.tavily import FakeTavily, Fault
 from tests.faults.page import JSON, PageClient

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from langchain_openai.chat_models import _client_utils
 
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from benchmarks import graphs_table
 from checkpoints import Caller, RunState
 from tests.agent.guests.guests import answer, decide, hosting

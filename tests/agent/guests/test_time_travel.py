@@ -15,7 +15,7 @@ from agent.guests.travel import KEPT_WORK_TEXT, OPEN_CALLS_TEXT
 from agent.marks import MoveMark
 from agent.preparation.requests import NothingToDecideError
 from agent.time_travel.policy import TimeTravelEvent
-from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
+from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
 from agent.tools.run_only import OUTSIDE_RUN_TEXT
 from checkpoints import Caller, Database, Run, RunState
 from tests.agent.guests.guests import hosting

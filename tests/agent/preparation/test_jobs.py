@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.preparation.compaction import SummaryScope
 from agent.preparation.jobs import RunJob
 from agent.preparation.requests import RunRequest
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, CandidateKey, Draft, NewMessage, RerunStep, Run, RunState
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

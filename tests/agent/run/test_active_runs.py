@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, RunState
 from tests.agent.running import model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI

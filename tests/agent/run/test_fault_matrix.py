@@ -17,7 +17,7 @@ import agent.run.outcome
 from agent.events import RunFinished, WorkEnded
 from agent.preparation.compaction import SummaryScope
 from agent.preparation.requests import NothingToDecideError
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, MessageStatus, Run, RunActiveError, RunState, StoreUnavailableError
 from tests.agent import cast as casting
 from tests.agent.cast import Cast, ask

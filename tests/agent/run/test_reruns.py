@@ -11,7 +11,7 @@ from agent.events import RerunEnded
 from agent.preparation.requests import RerunActiveError
 from agent.run.reruns import NotRerunError, RerunRequest
 from agent.time_travel.policy import Policy
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, Database, Run, RunState
 from checkpoints.values import files
 from tests.agent.running import Running, Several, model_at, running, tool

@@ -9,7 +9,7 @@ import pytest
 from agent.preparation.requests import RerunActiveError
 from agent.run import worker
 from agent.run.reruns import RerunRequest
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import Caller, Run, RunState
 from tests.agent.run import two_processes
 from tests.agent.run.two_processes import freeze

@@ -13,8 +13,8 @@ from agent.demo.model import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted, WorkEnded
 from agent.preparation.inputs import NothingToAnswerError
 from agent.preparation.requests import make_title
-from agent.tools.approval import STOPPED_TEXT
 from agent.tools.calculator import calculator
+from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Caller, Draft, Run, RunActiveError, RunState, StoreUnavailableError
 from checkpoints.values import serde
 from tests.agent.running import KEY, Running, model_at, running, tool

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 
 from agent.run import worker
 from agent.run.open_calls import OpenCalls
-from agent.tools.approval import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Database, RunState, Store
 from checkpoints.workers import Workers
 from tests.agent.guests.guests import hosting, one_node

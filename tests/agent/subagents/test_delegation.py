@@ -11,7 +11,7 @@ from agent.events import ToolStarted
 from agent.marks import CallKey, QuestionMark
 from agent.preparation.requests import NothingToDecideError
 from agent.subagents.delegation import find_open_calls
-from agent.tools.approval import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
+from agent.tools.decisions import NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, OperationKind, RunState
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import serde

@@ -14,7 +14,7 @@ from agent.context.request import build_request
 from agent.graph.tool_calls import NOBODY_TO_ASK_TEXT
 from agent.subagents.forking import BranchRecorder
 from agent.time_travel.policy import Policy
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from agent.tracing.events import ModelAnswered
 from checkpoints import Caller, RunState
 from checkpoints.changes import alternatives

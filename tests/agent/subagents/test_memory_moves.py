@@ -11,7 +11,7 @@ from agent.marks import CallKey, MoveMark, QuestionMark
 from agent.preparation.requests import NothingToDecideError
 from agent.subagents.agents import Agent
 from agent.time_travel.policy import Policy
-from agent.tools.approval import DENIED_TEXT, Decision
+from agent.tools.decisions import DENIED_TEXT, Decision
 from checkpoints import MAIN, Caller, NewMessage, RunState
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import serde

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.marks import CallKey, QuestionMark
 from agent.time_travel.policy import Policy
-from agent.tools.approval import Decision
+from agent.tools.decisions import Decision
 from checkpoints import MAIN, Caller, Message, MessageStatus, NewMessage, OperationKind, RunState
 from checkpoints.values import serde
 from tests.agent.cast import Cast, agent, perform

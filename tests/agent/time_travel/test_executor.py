@@ -13,7 +13,7 @@ from agent.events import ToolStarted
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
 from agent.preparation.requests import NothingToDecideError
 from agent.time_travel.policy import Policy, TimeTravelEvent
-from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
+from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, OperationKind, Run, RunState, StateError
 from components.views import message_view
 from tests.agent.running import Running, budget, model_at, running, tool

@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
 from agent.marks import CallKey, MoveMark, QuestionMark
-from agent.tools.approval import STOPPED_TEXT
+from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import MAIN, Message, MessageStatus, RunState
 from checkpoints.values import limits, serde
 from components.views.message_view import MessageExtras, describe_messages

@@ -7,7 +7,7 @@ from dataclasses import replace
 from langchain_core.messages import ToolCall
 
 from agent.graph.state import RunContext, ToolOutcome
-from agent.tools.approval import DENIED_TEXT, Decision, format_response
+from agent.tools.decisions import DENIED_TEXT, Decision, format_response
 from agent.tools.fork import fork
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolCall
 
-from agent.graph.decisions import apply_decision, needs_decision
+from agent.graph.approval import apply_decision, needs_decision
 from agent.graph.state import RunContext, ToolOutcome
-from agent.tools.approval import DENIED_TEXT, Decision, format_response
+from agent.tools.decisions import DENIED_TEXT, Decision, format_response
 from tests.agent.graph.test_answer import Heard
 
 CALL = ToolCall(name="send", args={"to": "ann"}, id="1")

@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from agent.context.request import NOT_CARRIED_OUT_TEXT
 from agent.preparation.requests import NothingToDecideError
-from agent.tools.approval import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
+from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, STOPPED_TEXT, Decision
 from checkpoints import Caller, RunState
 from tests.agent.running import Running, budget, model_at, running
 from tests.fakes.openai import Call, Calls, FakeOpenAI, Say

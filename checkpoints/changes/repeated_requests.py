@@ -1,0 +1,47 @@
+"""Requests that come again: the id of a request makes its repetition harmless, and refuses another text under it."""
+
+import re
+
+import sqlalchemy as sa
+
+from ..rows import message_rows, operation_rows, run_rows
+from ..values import serde
+from ..values.errors import ConflictError, RequestReusedError
+from ..values.model import NewMessage
+from ..values.operation import Caller, Operation
+from ..values.run import Run
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def find_repeated(connection: sa.Connection, thread_id: str, caller: Caller, sent: NewMessage | None) -> Operation | None:
+    """Return the operation of the same request; None for a new one. Raises `RequestReusedError` for another text."""
+    done = operation_rows.find_request(connection, thread_id, caller.request_id) if caller.request_id else None
+    check_repeated_request(connection, done, sent)
+    return done
+
+
+def choose_thread_id(caller: Caller) -> str | None:
+    """Return the id of a conversation that a request begins; None for a new one."""
+    request_id = caller.request_id or ""
+    return request_id if _UUID.fullmatch(request_id) else None
+
+
+def check_repeated_request(connection: sa.Connection, done: Operation | None, sent: NewMessage | None) -> None:
+    """Refuse a repeated request that carries another text than the first time. An erased text is not compared."""
+    if done is None or not done.result or sent is None:
+        return
+    stored = message_rows.find_content(connection, done.result)
+    if stored is not None and stored != serde.to_canonical(sent.body["data"].get("content")):
+        raise RequestReusedError(done.thread_id)
+
+
+def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
+    """Return the run that the same request has begun. Raises `RequestReusedError` for another text under its id."""
+    begun = run_rows.select_run(connection, run_id)
+    if begun is None:
+        return None
+    if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
+        raise ConflictError(begun.thread_id, 0, 0)
+    check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
+    return begun
