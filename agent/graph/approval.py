@@ -1,4 +1,4 @@
-"""People's decisions about calls in a run: the calls that need one, and its effect. The values are in tools/approval."""
+"""People's decisions about calls in a run: the calls that need one, and its effect. The values are in tools/decisions."""
 
 import json
 from collections.abc import Awaitable, Callable, Collection

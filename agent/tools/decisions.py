@@ -1,4 +1,4 @@
-"""Approval of a tool call: a person's decision, and its result for the model. The graph applies it (graph/decisions)."""
+"""Approval of a tool call: a person's decision, and its result for the model. The graph applies it (graph/approval)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

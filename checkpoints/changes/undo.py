@@ -1,7 +1,8 @@
 """Taking operations back, and bringing them back.
 
 The operations of a thread are a stack: undo takes back the newest one that stands, redo takes back the newest undo as
-long as nothing else was done since. Both put columns back, as `Transaction` noted them, and are recorded themselves: nothing is ever forgotten.
+long as nothing else was done since. Both put columns back as `Transaction` noted them, and are recorded themselves:
+nothing is ever forgotten.
 
 What the judge saves by itself is passed over by both: it would come between a person and what they mean to take back. It
 goes and comes with the run that it belongs to.
