@@ -1,6 +1,7 @@
 """The process that works and serves no page: it runs until a signal ends it."""
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -11,7 +12,10 @@ from starlette.types import ASGIApp
 
 from server import garbage
 
+_log = logging.getLogger(__name__)
+
 MAX_CONNECTIONS = 100  # of programs that watch the process
+MAX_CLOSE_SECONDS = 2  # that a client which does not read may hold the end
 
 
 async def run_until_signal(start: Callable[[], Awaitable[None]], close: Callable[[], Awaitable[None]]) -> None:
@@ -37,14 +41,25 @@ async def answer_beside(asgi: ASGIApp, listener: socket.socket | None) -> AsyncI
     if listener is None:
         yield
         return
-    options = {"log_config": None, "log_level": "warning", "access_log": False, "server_header": False}
-    server = _QuietServer(uvicorn.Config(asgi, limit_concurrency=MAX_CONNECTIONS, lifespan="off", **options))  # type: ignore[arg-type]
+    config = uvicorn.Config(
+        asgi,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=MAX_CLOSE_SECONDS,
+    )
+    server = _QuietServer(config)
     serving = asyncio.create_task(server.serve([listener]))
     try:
         yield
     finally:
         server.should_exit = True
         await asyncio.wait({serving})
+        if not serving.cancelled() and (error := serving.exception()) is not None:
+            _log.error("the port of this worker failed: %r", error)
 
 
 class _QuietServer(uvicorn.Server):

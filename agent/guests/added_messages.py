@@ -23,8 +23,10 @@ class AddedMessages:
         self.count = 0  # of those that were taken
 
     def note_known(self, values: Any) -> None:
-        """Note the messages of the state that the pass begins with."""
-        messages = self._list_messages(values if isinstance(values, Mapping) else {})
+        """Remember the messages of a state. One without the channel, as between snapshots, changes nothing."""
+        if not isinstance(values, Mapping) or self._channel not in values:
+            return
+        messages = self._list_messages(values)
         self._seen_ids.update(each.id for each in messages if each.id)
         self._seen_count = len(messages)
 

@@ -1,4 +1,4 @@
-"""Graphs messages messages: the user's text becomes their input, and their outputs become an answer."""
+"""Graphs without messages: the user's text becomes their input, and their outputs become an answer."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def read_input(graph: AnyGraph, messages: Sequence[BaseMessage], given_inputs: M
     if text.startswith("{"):
         try:
             given = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputRefusedError(sentence("This is not JSON: {reason}.", reason=error)) from error
         if unknown := [name for name in given if name not in fields]:
             raise InputRefusedError(

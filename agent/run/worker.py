@@ -126,8 +126,10 @@ class RunWorker:
                     await asyncio.wait({active.end})
                 else:
                     resting = asyncio.ensure_future(active.recorder.open_calls.wait_for_results())
-                    await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
-                    resting.cancel()
+                    try:
+                        await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        resting.cancel()
         if active.end.done():
             return
         if run.job is None or active.is_of_guest or active.recorder.open_calls.are_open:

@@ -96,8 +96,9 @@ class PlainSpanRecorder:
             case TitleAsked(thread_id, call):
                 self._add_helper_call(TITLE_PROMPT_NAME, thread_id, call)
             case TimeTravelEvent():
-                moved: Attributes = {"waymark.messages.removed": event.removed_count}
-                self._runs[event.run_id].add_event(str(event.kind), moved, event.timestamp_ns)
+                if (run := self._runs.get(event.run_id)) is not None:  # not after its end, by work that was let go of
+                    moved: Attributes = {"waymark.messages.removed": event.removed_count}
+                    run.add_event(str(event.kind), moved, event.timestamp_ns)
 
     def _start_root(self, seed: str, name: str, timestamp_ns: int, about: Attributes) -> Span:
         self._ids.next_trace = derive_trace_id(seed)
@@ -128,7 +129,9 @@ class PlainSpanRecorder:
         span.end(call.ended_ns)
 
     def _add_step(self, run_id: str, step: _Step, about: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
-        run = self._runs[run_id]
+        run = self._runs.get(run_id)
+        if run is None:  # as above
+            return
         parent = run
         if step.within:  # its own span does not exist yet: it is made when that step has ended
             place = run.get_span_context().trace_id, derive_span_id(run_id, step.within)

@@ -14,7 +14,7 @@ from ..store import Store
 from ..values.audit_entry import ERASED_PREFIX, AuditKind
 from ..values.errors import InvalidMemberError
 from ..values.limits import MAX_LABEL_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
-from ..values.model import ThreadRole
+from ..values.model import Thread, ThreadRole
 from ..values.names import clean_name
 from ..values.sentence import sentence
 from .accounts import fold_person_name
@@ -38,6 +38,20 @@ class Members:
         with self._store.database.begin_read() as connection:
             thread_rows.select_thread(connection, thread_id)
             require_owner(connection, thread_id)
+
+    def require_member(self, thread_id: str, person: str) -> None:
+        """Check that the owner asks, about a member. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        self.require_owner(thread_id)
+        if all(each.person != person for each in self.list_members(thread_id)):
+            raise InvalidMemberError(sentence("{name} is not in this conversation.", name=person))
+
+    def require_guest(self, thread_id: str) -> Thread:
+        """Return a conversation of somebody else. Raises `InvalidMemberError`."""
+        with self._store.database.begin_read() as connection:
+            thread = thread_rows.select_thread(connection, thread_id)
+        if thread.owner == self._store.database.name_owner():
+            raise InvalidMemberError(sentence("The owner of a conversation cannot leave it."))
+        return thread
 
     def list_members(self, thread_id: str) -> list[Member]:
         """Return the members of a conversation, for its owner and for each of them."""
@@ -76,7 +90,7 @@ class Members:
 
     @retry_contended
     def remove_member(self, thread_id: str, person: str) -> None:
-        """Let a person in no longer. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
+        """Remove a member. Raises `InvalidMemberError`, and `OwnerOnlyError`."""
         with self._store.database.begin_write() as connection:
             thread_rows.select_thread(connection, thread_id)
             require_owner(connection, thread_id)
@@ -87,11 +101,8 @@ class Members:
     @retry_contended
     def leave(self, thread_id: str) -> None:
         """Leave a conversation of somebody else; who only reads may do so, too. Raises `InvalidMemberError`."""
-        with self._store.database.begin_read() as connection:
-            thread = thread_rows.select_thread(connection, thread_id)
+        self.require_guest(thread_id)
         person = self._store.database.name_owner()
-        if thread.owner == person:
-            raise InvalidMemberError(sentence("The owner of a conversation cannot leave it."))
         with act_for(EVERYBODY), self._store.database.begin_write() as connection:
             if member_rows.delete_member(connection, thread_id, person):
                 detail = {"thread": thread_id, "left": True}

@@ -57,8 +57,10 @@ def delete_member(connection: sa.Connection, thread_id: str, person: str) -> boo
 
 
 def count_shared(connection: sa.Connection, person: str) -> int:
-    """Count the conversations that a person is let into."""
-    return connection.scalar(sa.select(sa.func.count()).where(_member.person == person)) or 0
+    """Count the conversations that a person is let into, without deleted ones."""
+    table = schema.thread_member.join(schema.thread, schema.thread.c.id == _member.thread_id)
+    counted = sa.select(sa.func.count()).select_from(table)
+    return connection.scalar(counted.where(_member.person == person, schema.thread.c.deleted_at.is_(None))) or 0
 
 
 def select_shared_ids(connection: sa.Connection, person: str) -> list[str]:

@@ -128,7 +128,8 @@ def limit_to_owner(connection: sa.Connection, query: sa.Select[Any], thread_id: 
     if access is None:
         return query
     own = sa.select(schema.thread.c.id).where(schema.thread.c.owner == access.owner)
-    shared = sa.select(_member.thread_id).where(_member.person == access.owner)
+    is_there = sa.exists().where(schema.thread.c.id == _member.thread_id, schema.thread.c.deleted_at.is_(None))
+    shared = sa.select(_member.thread_id).where(_member.person == access.owner, is_there)
     if _is_writing(connection):
         shared = shared.where(_member.role == ThreadRole.EDITOR)
     return query.where(sa.or_(thread_id.in_(own), thread_id.in_(shared)))

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Self
 
+_PLAIN = (str, int, float, type(None))  # values as they are stored; others become texts, such as an error
+
 
 class Sentence(str):
     """A filled text that keeps its template and its values. Of one that depends on a number, the value is `count`."""
@@ -13,6 +15,7 @@ class Sentence(str):
     values: Mapping[str, Any]
 
     def __new__(cls, template: str, plural: str, values: Mapping[str, Any]) -> Self:
+        values = {name: value if isinstance(value, _PLAIN) else str(value) for name, value in values.items()}
         text = plural if plural and values["count"] != 1 else template
         self = super().__new__(cls, text.format(**values) if values else text)
         self.template, self.plural, self.values = template, plural, values

@@ -52,7 +52,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 
 class People:
-    """The members of conversations, as requests change them. Who loses a right to write loses their answer first."""
+    """The members of conversations, as requests change them. A person without the right to write loses their answer."""
 
     def __init__(self, services: Services) -> None:
         self._services, self._members = services, Members(services.store)
@@ -76,20 +76,20 @@ class People:
 
     async def change_role(self, thread_id: str, fields: _Person) -> None:
         person, role = fields["person"], ThreadRole(fields.get("role", ThreadRole.READER))
-        await self._services.read_snapshot(self._members.require_owner, thread_id)
+        await self._services.read_snapshot(self._members.require_member, thread_id, person)
         if role is ThreadRole.READER:
             await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.change_role, thread_id, person, role)
         await self._publish(thread_id)
 
     async def remove(self, thread_id: str, fields: _Person) -> None:
-        await self._services.read_snapshot(self._members.require_owner, thread_id)
+        await self._services.read_snapshot(self._members.require_member, thread_id, fields["person"])
         await self._stop_answer(thread_id, fields["person"])
         await self._services.run_blocking(self._members.remove_member, thread_id, fields["person"])
         await self._publish(thread_id)
 
     async def leave(self, thread_id: str) -> None:
-        thread = await self._services.read_snapshot(self._services.store.get_thread, thread_id)
+        thread = await self._services.read_snapshot(self._members.require_guest, thread_id)
         await self._stop_answer(thread_id, get_acting_owner() or "")
         await self._services.run_blocking(self._members.leave, thread_id)
         self._tell(thread)

@@ -27,7 +27,7 @@ class StreamingMarkdown:
         self._pending = ""  # the unfinished text
         self._definitions: Definitions = {}  # in finished blocks
         self._tail = ""
-        self._before = ("", "")  # the closed part of the tail, and its HTML
+        self._before = (("", 0), "")  # the closed part of the tail with the number of definitions before it, and its HTML
         self._plain_below = 0  # characters; a shorter text is not tried again
         self.cost_seconds = 0.0  # the processor's, for the last look
 
@@ -88,6 +88,7 @@ class StreamingMarkdown:
         """Format the text before the last paragraph, or return it from the last look: a paragraph after a blank line
         changes nothing before it. Formatting both at every look was two fifths of the server's work for an answer.
         """
-        if text != self._before[0]:
-            self._before = (text, markdown.format_text(text, dict(self._definitions)) if text else "")
+        key = text, len(self._definitions)
+        if key != self._before[0]:
+            self._before = (key, markdown.format_text(text, dict(self._definitions)) if text else "")
         return self._before[1]

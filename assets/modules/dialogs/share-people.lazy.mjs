@@ -1,4 +1,5 @@
-/** The people whom a conversation is shared with: their names and roles, letting in, letting out, and leaving. */
+/** The people whom a conversation is shared with: their names and roles, adding, removing, and leaving. */
+import { useOneAtATime } from "../lib/one-at-a-time.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -17,14 +18,15 @@ const ROLES = { owner: _("owner"), editor: _("may change it"), reader: _("may re
 export function usePeople(thread, onLeft) {
   const [found, setFound] = useState(null);
   const [problem, setProblem] = useState(null);
-  const change = async (path, fields) => {
+  const request = async (path, fields) => {
     const address = `/api/threads/${encodeURIComponent(thread)}/members${path}`;
     const { reply, problem: refusal } = await send(address, { body: fields, failureText: UNREADABLE_TEXT });
     setProblem(refusal);
     if (reply && path !== "/leave") setFound(reply);
     return refusal === null;
   };
-  useEffect(() => void change(""), []);
+  const change = useOneAtATime(request);
+  useEffect(() => void request(""), []);
   const leave = async () => (await change("/leave", {})) && onLeft();
   return { role: found?.role ?? null, owner: found?.owner ?? "", members: found?.members ?? [], hasPeople: Boolean(found?.has_people), problem, change, leave };
 }

@@ -2,12 +2,13 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
+import { useOneAtATime } from "../lib/one-at-a-time.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { SharedPeople, usePeople } from "./share-people.lazy.mjs";
 
-const { createElement: h, useEffect, useId, useRef, useState } = window.React;
+const { createElement: h, useEffect, useId, useState } = window.React;
 
 const UNREADABLE_TEXT = _("The links cannot be read or changed right now.");
 const DAYS = [1, 7, 30, 90];
@@ -50,16 +51,6 @@ function LinkDialog({ thread, checkpoint, onClose, children }) {
     links?.length > 0 && h("h3", null, _("Links to this conversation")),
     h("ul", null, links?.map((link) => h(LinkLine, { key: link.id, link, onRevoke: () => change(`/${encodeURIComponent(link.id)}/revoke`, {}) }))),
   );
-}
-
-/** Make one change at a time: a second press on a slow network is no second link. @param {(...given: any[]) => Promise<void>} change */
-function useOneAtATime(change) {
-  const isChanging = useRef(false);
-  return async (...given) => {
-    if (isChanging.current) return;
-    isChanging.current = true;
-    await change(...given).finally(() => (isChanging.current = false));
-  };
 }
 
 /** Read the links of a conversation, make one, and end one. */
