@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Message
 
-from checkpoints.values.sentence import plural_sentence, restore_sentence, sentence, store_sentence
+from checkpoints.values.sentence import encode_sentence, plural_sentence, restore_sentence, sentence, store_sentence
 from words import LANGUAGES, SOURCE_LANGUAGE, _, ngettext, say, say_error, use_catalogue
 from words.catalogues import load_catalogue
 from words.extraction import ROOT, extract_python, find_texts, read_catalogue
@@ -119,6 +119,12 @@ def test_a_stored_error_is_translated_with_its_values() -> None:
     assert say_error(restore_sentence(str(error), store_sentence(error))) == shown
     assert say_error(restore_sentence("The model could not answer.", None)) == "Das Modell konnte nicht antworten."
     assert say_error(None) is None
+
+
+def test_an_error_among_the_values_of_a_sentence_is_stored_as_its_text() -> None:
+    error = sentence("This is not JSON: {reason}.", reason=ValueError("line 1"))
+    assert encode_sentence(restore_sentence(str(error), store_sentence(error))) == encode_sentence(error)
+    assert error == "This is not JSON: line 1."
 
 
 @pytest.mark.usefixtures("german")

@@ -9,7 +9,7 @@ from checkpoints import EVERYBODY, Caller, NewMessage, Runs, RunState, Store, Th
 from checkpoints.people.accounts import Accounts, Role
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
-from checkpoints.rows import usage_rows
+from checkpoints.rows import member_rows, usage_rows
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
 from checkpoints.storage import schema
@@ -287,6 +287,19 @@ def test_a_deleted_conversation_is_gone_for_its_members(house: House) -> None:
                 change(house.thread)
         [gone] = house.store.list_changed_threads(LONG_AGO)
         assert (gone.id, gone.deleted) == (house.thread, True)
+    with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+        assert member_rows.count_shared(connection, "bob") == 0
+
+
+def test_nobody_but_a_member_is_removed(house: House) -> None:
+    """Before anything is done: a removal ends the answer of the person."""
+    with act_for("ann"):
+        house.members.require_member(house.thread, "bob")
+        for person in ("ann", "dora"):
+            with pytest.raises(InvalidMemberError, match="is not in this conversation"):
+                house.members.require_member(house.thread, person)
+    with act_for("bob"), pytest.raises(OwnerOnlyError):
+        house.members.require_member(house.thread, "bob")
 
 
 def test_members_are_named_once_and_are_people(house: House) -> None:

@@ -98,6 +98,15 @@ def test_a_link_finds_its_definition_in_an_earlier_block() -> None:
     assert 'href="https://example.com/known"' in take(stream)[1]
 
 
+def test_a_list_finds_a_definition_that_came_after_a_look_at_it() -> None:
+    stream = StreamingMarkdown(look_here)
+    stream.feed("- see [a]\n\nsome prose")
+    assert "href" not in take(stream)[1]
+    stream.feed("\n\n[a]: https://example.com/a\n\n# Then\n\n- see [a]\n\nmore prose")
+    finished, tail = take(stream)
+    assert (finished + tail).endswith(render_markdown("[a]: https://example.com/a\n\n# Then\n\n- see [a]\n\nmore prose"))
+
+
 def test_a_long_definition_is_not_written_into_each_link() -> None:
     stream = StreamingMarkdown(look_here)
     stream.feed(f"[a]: https://example.com/{'x' * 3_000}\n\n# Text\n\n")
