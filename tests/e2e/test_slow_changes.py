@@ -220,15 +220,15 @@ def test_all_conversations_are_downloaded_once(page: Page, name: str) -> None:
 
 
 def test_one_link_is_made(page: Page, name: str) -> None:
-    network = Network(page, name)
+    Network(page, name)
     page.press_in_menu("Share…")
-    network.press(page.dialog.get_by_role("button", name="Make a link"))
+    page.dialog.get_by_role("button", name="Make a link").dblclick()
     expect(page.dialog.get_by_label("The link is shown only now.")).to_be_visible()
     expect(page.dialog.get_by_test_id("share-link")).to_have_count(1)
     page.confirm("Close")
     page.press_in_menu("Share…")
     expect(page.dialog.get_by_test_id("share-link")).to_have_count(1)
-    network.press(page.dialog.get_by_role("button", name="Revoke"))
+    page.dialog.get_by_role("button", name="Revoke").dblclick()
     expect(page.dialog.get_by_test_id("share-link")).to_have_count(0)
 
 
