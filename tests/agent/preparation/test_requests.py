@@ -16,7 +16,7 @@ from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from tests.agent.running import Running
-from tests.agent.tools.test_approval import decide, play
+from tests.agent.tools.test_decisions import decide, play
 from tests.checkpoints.graph_states.graphs import ask, make_graph, read_texts
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.rounds import sample

@@ -25,7 +25,7 @@ from agent.tools.mcp_messages import MAX_LINES
 from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
-from tests.agent.tools.test_approval import decide, results
+from tests.agent.tools.test_decisions import decide, results
 from tests.app_process import ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.loop_steps import MAX_BUSY_STEP_SECONDS, timing_steps
