@@ -25,9 +25,9 @@ from checkpoints.people.accounts import (
     InvalidAccountError,
     Role,
     clean_person_name,
-    fold_person_name,
 )
 from checkpoints.people.sessions import AccountChangedError
+from checkpoints.values.names import fold_person_name
 from people import tries
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages

@@ -21,7 +21,7 @@ from ..storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
 from ..store import Store, new_id
 from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
 from ..values.errors import StateError
-from ..values.names import clean_name, make_skeleton
+from ..values.names import clean_name, fold_person_name, make_skeleton
 from ..values.sentence import sentence
 
 MAX_PERSON_NAME_CHARS = 80
@@ -290,11 +290,6 @@ def _to_account(row: sa.Row[tuple[object, ...]]) -> Account:
 
 def _to_invitation(row: sa.Row[tuple[object, ...]]) -> Invitation:
     return Invitation(row.id, Role(row.role), row.person, row.made_by, to_time(row.expires_at))
-
-
-def fold_person_name(name: str) -> str:
-    """Return what a name is found and counted by, however it is written."""
-    return clean_name(unicodedata.normalize("NFKC", name)).casefold()
 
 
 def _hash(token: str) -> str:

@@ -15,9 +15,8 @@ from ..values.audit_entry import ERASED_PREFIX, AuditKind
 from ..values.errors import InvalidMemberError
 from ..values.limits import MAX_LABEL_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
 from ..values.model import Thread, ThreadRole
-from ..values.names import clean_name
+from ..values.names import clean_name, fold_person_name
 from ..values.sentence import sentence
-from .accounts import fold_person_name
 
 MEMBER_ROLES = (ThreadRole.EDITOR, ThreadRole.READER)
 
