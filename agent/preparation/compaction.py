@@ -10,13 +10,13 @@ from typing import Literal
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from agent.context.answer_notes import drop_size_note
 from agent.context.measurement import Context, TokenChange, estimate_change
 from agent.context.prompts import (
     COMPACTION_PROMPT,
     FOCUS_HEADING,
     SUMMARY,
 )
-from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import BYTES_PER_TOKEN, estimate_content, sum_stored_tokens
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.context.window import find_window
@@ -209,15 +209,8 @@ def make_detail(mark: SummaryMark) -> OperationDetail:
 
 def copy_following(following: Sequence[Message]) -> list[NewMessage]:
     """Copy the messages after a passage, without the size notes of answers: their requests were longer."""
-    return [_drop_size_note(branches.copy_message(message)) for message in following]
-
-
-def _drop_size_note(copy: NewMessage) -> NewMessage:
-    data = copy.body["data"]
-    if SIZE_NOTE_KEY not in (data.get("response_metadata") or {}):
-        return copy
-    metadata = {key: value for key, value in data["response_metadata"].items() if key != SIZE_NOTE_KEY}
-    return replace(copy, body={**copy.body, "data": {**data, "response_metadata": metadata}})
+    copies = map(branches.copy_message, following)
+    return [replace(copy, body={**copy.body, "data": drop_size_note(copy.body["data"])}) for copy in copies]
 
 
 def extract_summary(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.context.answer_notes import is_without_tools
 from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
 from checkpoints import MAIN, Message
 from checkpoints.values.text import shorten_line
@@ -26,7 +26,7 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
         return shorten_line(_("with {values}", values=values), MAX_INPUTS_CHARS)
     if is_note:
         return _("note")
-    if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
+    if is_without_tools(stored.body["data"].get("response_metadata")):
         return _(WITHOUT_TOOLS_LABEL)
     return _build_question_label(stored)
 
