@@ -17,7 +17,7 @@ from ..values.limits import MAX_LABEL_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_T
 from ..values.model import Thread, ThreadRole
 from ..values.names import clean_name
 from ..values.sentence import sentence
-from .accounts import fold_person_name
+from .account_rows import fold_person_name
 
 MEMBER_ROLES = (ThreadRole.EDITOR, ThreadRole.READER)
 
