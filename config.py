@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dotenv import dotenv_values
 from pydantic import Field, PrivateAttr, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from agent.models.parameters import MAX_ANSWER_TOKENS, MAX_TEMPERATURE, MAX_TOP_P
 from checkpoints.values.limits import MAX_EXTRA_BODY_CHARS
+from setting_files import SettingsError, drop_empty, read_dotenv, read_tables
 from setting_types import (
     GRAPH_PATH,
     GRAPH_RULE,
@@ -30,7 +28,6 @@ from setting_types import (
     MIN_SECRET_CHARS,
     NAME_RULE,
     NAMED_TABLES,
-    PLAIN_TABLES,
     PRICE_UNIT,
     PROVIDER_KEYS,
     Address,
@@ -65,9 +62,7 @@ from setting_types import (
     refuse_bool,
 )
 
-
-class SettingsError(ValueError):
-    """A setting that cannot be used; the text is one sentence that names the key and never shows a value."""
+__all__ = ["Settings", "SettingsError", "load_settings"]
 
 
 class Settings(BaseSettings):
@@ -221,13 +216,13 @@ def load_settings(
 
     Raises SettingsError.
     """
-    in_file = _read_dotenv(dotenv)
+    in_file = read_dotenv(dotenv)
     names = {name.upper(): name for name in Settings.model_fields if name not in (*NAMED_TABLES, "provider_keys")}
     for key in in_file:
         if key not in (*names, *PROVIDER_KEYS) and (meant := get_close_matches(key.upper(), names, n=1, cutoff=0.8)):
             raise SettingsError(f"{key} in {dotenv.name} is not a setting; {meant[0]} is.")
-    in_tables, named = _read_tables(tables)
-    in_environment = in_file | _drop_empty(os.environ if environ is None else environ)
+    in_tables, named = read_tables(tables)
+    in_environment = in_file | drop_empty(os.environ if environ is None else environ)
     given = {key: each.value for key, each in in_tables.items()} | in_environment
     sources = {names[key]: each.source for key, each in in_tables.items() if key not in in_environment}
     named["provider_keys"] = {key: given[key] for key in PROVIDER_KEYS if key in given}
@@ -261,42 +256,3 @@ def _describe_error(error: ErrorDetails, file: str, sources: Mapping[str, str]) 
 def _format_table_name(names: Iterable[str]) -> str:
     """Return the name of a table, as TOML writes it."""
     return ".".join(name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"' for name in names)
-
-
-def _read_dotenv(path: Path) -> dict[str, str]:
-    """Read the keys of the file verbatim: replacing ${...} would change a secret that contains it."""
-    try:
-        return _drop_empty(dotenv_values(path, interpolate=False))
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path.name} cannot be read as UTF-8 text ({type(error).__name__}).") from None
-
-
-@dataclass(frozen=True, slots=True)
-class _TableValue:
-    """A value of a plain table, and its place for an error."""
-
-    value: Any
-    source: str
-
-
-def _read_tables(path: Path) -> tuple[dict[str, _TableValue], dict[str, Any]]:
-    """Read the tables of the file, by the key that each value has in the environment, and the named tables."""
-    try:
-        found = tomllib.loads(path.read_text()) if path.exists() else {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path.name} cannot be read as TOML ({error}).") from None
-    except RecursionError:
-        raise SettingsError(f"{path.name} cannot be read as TOML (it is nested too deeply).") from None
-    named = {table: found.pop(table) for table in NAMED_TABLES if table in found}
-    given = {}
-    for table, values in found.items():
-        for key, value in values.items() if isinstance(values, dict) else [("", None)]:
-            source = f"{f'[{table}] {key}' if key else table} in {path.name}"
-            if key not in PLAIN_TABLES.get(table, ()):
-                raise SettingsError(f"{source} is not a setting.")
-            given[f"{table}_{key}".upper()] = _TableValue(value, source)
-    return given, named
-
-
-def _drop_empty(values: Mapping[str, str | None]) -> dict[str, str]:
-    return {key: value.strip() for key, value in values.items() if value and value.strip()}

@@ -23,8 +23,37 @@ class Fence:
 
     def wrap(self, body: str, heading: str = "") -> str:
         """Return the cleaned body between the two lines, after a heading of one line if there is one."""
+        return f"{self._begin(heading)}{clean_text(body)}{self._end}"
+
+    def unwrap(self, text: str, heading: str = "") -> str | None:
+        """Return the body of a text that `wrap` made with this heading; None for any other: a file may hold any text."""
+        begin, end = self._begin(heading), self._end
+        body = text[len(begin) : -len(end)]
+        return body if text == f"{begin}{body}{end}" and self.closing not in body else None
+
+    def _begin(self, heading: str) -> str:
         before = [clean_text(heading, keep="\t")] if heading else []
-        return "\n".join([*before, self.opening, clean_text(body), self.closing])
+        return "\n".join([*before, self.opening, ""])
+
+    @property
+    def _end(self) -> str:
+        return f"\n{self.closing}"
+
+
+@dataclass(frozen=True, slots=True)
+class TagPair:
+    """Two tags around a part of a text, each on a line of its own, such as <summary> and </summary>."""
+
+    name: str
+
+    def wrap(self, body: str) -> str:
+        return f"<{self.name}>\n{body}\n</{self.name}>"
+
+    def extract(self, text: str) -> str | None:
+        """Return the first part of the text between the tags; None without one."""
+        _before, opening, after = text.partition(f"<{self.name}>\n")
+        part, closing, _after = after.partition(f"\n</{self.name}>")
+        return part if opening and closing else None
 
 
 def clean_text(text: str, keep: str = "\t\n") -> str:

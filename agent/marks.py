@@ -3,12 +3,14 @@
 A file may hold any value in the place of a mark. `of` reads strictly and returns None for every such value.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from checkpoints import MAIN, Message, NewMessage
 from checkpoints.values.limits import to_number
+from checkpoints.values.place_name import PLACE_KINDS, PlaceKind, PlaceName
 
 MoveKind = Literal["goto", "rewind"]
 MOVE_KEY = "time_travel"
@@ -162,7 +164,7 @@ class MemoryCheckpointMark:
 class ExcerptMark:
     """The mark of an excerpt: where its text comes from."""
 
-    origin: str  # in words, as “branch Plan B”
+    origin: PlaceName
     last: str  # hash of the last message there: it is the same in every copy of the conversation
     depth: int  # of that message
     sources: tuple[str, ...] = ()  # external sources among the messages there
@@ -173,7 +175,7 @@ class ExcerptMark:
         entry = _find_entry(message, EXCERPT_KEY)
         with suppress(ValueError):
             return cls(
-                origin=_require_text(entry.get("origin")),
+                origin=PlaceName(_require_place_kind(entry.get("kind")), _require_text(entry.get("origin"))),
                 last=_require_text(entry.get("last")),
                 depth=_require_number(entry.get("depth")),
                 sources=_require_texts(entry.get("sources", [])),
@@ -181,8 +183,8 @@ class ExcerptMark:
         return None
 
     def to_kwargs(self) -> dict[str, Any]:
-        entry = {"origin": self.origin, "last": self.last, "depth": self.depth, "sources": list(self.sources)}
-        return {EXCERPT_KEY: entry}
+        entry = {"origin": self.origin.name, "last": self.last, "depth": self.depth, "sources": list(self.sources)}
+        return {EXCERPT_KEY: {**entry, **_drop_absent({"kind": self.origin.kind})}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,12 @@ def _require_kind(value: object) -> MoveKind:
     raise ValueError
 
 
+def _require_place_kind(value: object) -> PlaceKind | None:
+    if value is None or value in PLACE_KINDS:
+        return value
+    raise ValueError
+
+
 def _require_number(value: object) -> int:
     number = to_number(value)
     if number is None:
@@ -237,5 +245,5 @@ def _require_texts(value: object) -> tuple[str, ...]:
     return tuple(map(_require_text, value))
 
 
-def _drop_absent(values: dict[str, str | None]) -> dict[str, str]:
+def _drop_absent(values: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in values.items() if value is not None}

@@ -15,8 +15,22 @@ from benchmarks.report import markdown
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
-def main(arguments: list[str]) -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the started servers end as well
+MEASURES = {
+    "page": page.measure,
+    "peers": comparison.measure,
+    "streams": streams.measure,
+    "wire": wire.measure,
+    "beside": beside.measure,
+    "limits": limits.measure,
+    "states": states.measure,
+    "history": history.measure,
+    "graphs": graphs.measure,
+    "search": search.measure,
+    "people": people.measure,
+}
+
+
+def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--states", action="store_true", help="only the states")
     parser.add_argument("--history", action="store_true", help="only the history on both databases")
@@ -31,28 +45,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limits", action="store_true", help="only the dearest documents that are accepted")
     parser.add_argument("--quick", action="store_true", help="fewer runs, and nothing that takes minutes")
     parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="where the table goes")
-    chosen = parser.parse_args(arguments)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str]) -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the started servers end as well
+    chosen = parse_arguments(arguments)
     switch_off_library_tracing()  # its work would be measured as well
     report = Report()
     commit = machine.read_commit()  # now: each part changes the table
-    measures = {
-        "page": page.measure,
-        "peers": comparison.measure,
-        "streams": streams.measure,
-        "wire": wire.measure,
-        "beside": beside.measure,
-        "limits": limits.measure,
-        "states": states.measure,
-        "history": history.measure,
-        "graphs": graphs.measure,
-        "search": search.measure,
-        "people": people.measure,
-    }
-    names = [name for name in measures if getattr(chosen, name)] or list(measures)
+    names = [name for name in MEASURES if getattr(chosen, name)] or list(MEASURES)
     text = ""
     with tempfile.TemporaryDirectory(prefix="waymark-benchmarks-") as folder:
         for name in names:
-            measures[name](report, Path(folder), quick=chosen.quick)
+            MEASURES[name](report, Path(folder), quick=chosen.quick)
             text = markdown(report, machine.described(commit, report.browser_version))
             chosen.out.write_text(text, encoding="utf-8")  # each time, so that a failure loses one part alone
     print(text)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from benchmarks import burdens
+from benchmarks import burdens, documents
 from benchmarks.burdens import Burden, Scene, under
 from benchmarks.loop_probe import Hold, read_holds
 from benchmarks.machine import ROOT
@@ -41,13 +41,13 @@ approval = false
 """
 BURDENS: dict[str, Callable[[], Burden]] = {
     "nothing": lambda: Burden(burdens.do_nothing),
-    "imports of 10 MB": lambda: Burden(burdens.import_files(burdens.write_large_files())),
-    "imports of 250,000 objects": lambda: Burden(burdens.import_files(burdens.write_object_files())),
+    "imports of 10 MB": lambda: Burden(burdens.import_files(documents.write_large_files())),
+    "imports of 250,000 objects": lambda: Burden(burdens.import_files(documents.write_object_files())),
     "a tool's result of 50 MB in one line": lambda: Burden(burdens.call_flooding_tool),
-    "10,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_branched_document()),
-    "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_calling_document()),
-    "9 MB of dear Markdown in four tabs": lambda: Burden(burdens.view_in_tabs, burdens.write_dear_document()),
-    COLD_BURDEN: lambda: Burden(burdens.ask_for_the_first_time, talks=burdens.write_talks()),
+    "10,000 branches of a comb in four tabs": lambda: Burden(burdens.view_in_tabs, documents.write_branched_document()),
+    "128 calls and 199 branches in four tabs": lambda: Burden(burdens.view_in_tabs, documents.write_calling_document()),
+    "9 MB of dear Markdown in four tabs": lambda: Burden(burdens.view_in_tabs, documents.write_dear_document()),
+    COLD_BURDEN: lambda: Burden(burdens.ask_for_the_first_time, talks=documents.write_talks()),
     "1,000 sockets that do not read": lambda: Burden(burdens.hold_unread_sockets),
     "400 that do not read a file": lambda: Burden(burdens.hold_unread_files),
     "400 slow connections": lambda: Burden(burdens.hold_slow_connections),

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 from langchain_core.messages import HumanMessage
 
-from benchmarks import burdens
+from benchmarks import documents
 from benchmarks.databases import KINDS, Place, places
 from benchmarks.measuring import Bar, Report, Section
 from checkpoints import Database, InvalidDocumentError
@@ -45,7 +45,7 @@ def _number(limit: int, share: float) -> int:
 
 
 DOCUMENTS: dict[str, Callable[[float], str]] = {  # by the share of its limit
-    "10 MB of messages": lambda share: burdens.write_long_document(_number(limits.MAX_DOCUMENT_BYTES, share)),
+    "10 MB of messages": lambda share: documents.write_long_document(_number(limits.MAX_DOCUMENT_BYTES, share)),
     "33,500 small messages": lambda share: shapes.saying(["x"] * _number(33_500, share)),
     "250,000 objects": write_objects,
     "a comb of 10,000 branches": lambda share: shapes.comb(*[_number(limits.MAX_BRANCHES_AND_CHECKPOINTS, share)] * 2),

@@ -15,7 +15,8 @@ def print_invitation(arguments: Arguments, settings: Settings) -> int:
     """Print a link for a new person, or for a new password. It works beside a server."""
     if settings.auth != "password":
         return print_refusal("Links are for AUTH=password: no other way in has people of its own.")
-    from checkpoints.people.accounts import Accounts, InvalidAccountError, Role  # noqa: PLC0415
+    from checkpoints.people.account_rows import InvalidAccountError, Role  # noqa: PLC0415
+    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
     from checkpoints.storage.beside import open_beside  # noqa: PLC0415
 
     token = secrets.token_urlsafe(32)

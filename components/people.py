@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import NOBODY, act_for, get_acting_owner
 
-ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.people.accounts
+ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.people.account_rows
 _acting_role: ContextVar[str | None] = ContextVar("acting_role", default=None)
 
 

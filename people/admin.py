@@ -13,7 +13,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from typing_extensions import TypedDict
 
 from checkpoints import RunActiveError, act_for
-from checkpoints.people.accounts import MAX_INVITATION_DAYS, Account, InvalidAccountError, Role
+from checkpoints.people.account_rows import Account, InvalidAccountError, Role
+from checkpoints.people.accounts import MAX_INVITATION_DAYS
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from checkpoints.values.sentence import sentence

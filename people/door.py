@@ -18,14 +18,8 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from checkpoints import StoreUnavailableError
-from checkpoints.people.accounts import (
-    THE_SERVER,
-    Account,
-    Accounts,
-    InvalidAccountError,
-    Role,
-    clean_person_name,
-)
+from checkpoints.people.account_rows import Account, InvalidAccountError, Role, clean_person_name
+from checkpoints.people.accounts import THE_SERVER, Accounts
 from checkpoints.people.sessions import AccountChangedError
 from checkpoints.values.names import fold_person_name
 from people import tries

@@ -10,7 +10,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from checkpoints.people.accounts import Account, Accounts
+from checkpoints.people.account_rows import Account
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.identities import Admission, ErasedPersonError, Identities
 from checkpoints.people.sessions import AccountChangedError
 from people import tries

@@ -9,7 +9,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from checkpoints.people.accounts import InvalidAccountError
+from checkpoints.people.account_rows import InvalidAccountError
 from checkpoints.values.sentence import sentence
 
 MIN_PASSWORD_CHARS = 12

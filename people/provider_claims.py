@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checkpoints.people.accounts import Role
+from checkpoints.people.account_rows import Role
 
 Claims = Mapping[str, Any]
 MAX_TEXT_CHARS = 100

@@ -152,7 +152,7 @@ def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | 
     admins, readers = settings.proxy_admin_groups, settings.proxy_reader_groups
     if not admins and not readers:
         return None
-    from checkpoints.people.accounts import Role  # noqa: PLC0415  (for several people)
+    from checkpoints.people.account_rows import Role  # noqa: PLC0415  (for several people)
     from people.provider_claims import GroupRoles  # noqa: PLC0415  (as above)
 
     roles = GroupRoles(frozenset(admins or ()), frozenset(), frozenset(readers or ()))

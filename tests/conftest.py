@@ -17,6 +17,7 @@ from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
 from tests.quick_databases import copy_empty_database, share_statements
 from tests.rounds import Rounds, find_left_cells
+from words import SOURCE_LANGUAGE, set_language
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
 settings.load_profile("waymark")
@@ -53,6 +54,14 @@ def pytest_collection_finish() -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Two more than there are processors: servers, pages and databases are waited for, by slow tests for longer."""
     return (os.cpu_count() or 1) + (4 if "slow or long" in config.option.markexpr else 2)
+
+
+@pytest.fixture
+def german() -> Iterator[None]:
+    """The texts of the page are German in the test."""
+    set_language("de")
+    yield
+    set_language(SOURCE_LANGUAGE)
 
 
 @pytest.fixture

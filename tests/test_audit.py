@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from checkpoints import Store, act_for
-from checkpoints.people.accounts import Role
+from checkpoints.people.account_rows import Role
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.values.audit_entry import AuditKind
 from tests import test_password

@@ -21,7 +21,8 @@ from fastapi import FastAPI
 
 from app import App, create_app
 from checkpoints import Database, Store, StoreUnavailableError, act_for
-from checkpoints.people.accounts import Accounts, InvalidAccountError, Role
+from checkpoints.people.account_rows import InvalidAccountError, Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.sessions import AccountChangedError, StoredSession, StoredSessions
 from checkpoints.people.sign_in_counters import SignInCounters
 from checkpoints.values.progress import Progress

@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 
 from checkpoints import EVERYBODY, Database, Store, act_for
-from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.sign_in_counters import SignInCounters
 from checkpoints.storage import schema
 from commands.arguments import parse_arguments

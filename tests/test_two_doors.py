@@ -13,7 +13,8 @@ import pytest
 from app import App, create_app
 from checkpoints import EVERYBODY, act_for
 from checkpoints.interchange import transfer
-from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.followed_requests import FollowedRequests
 from checkpoints.values.progress import Progress
 from components.transfers import shared_requests

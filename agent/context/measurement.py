@@ -7,14 +7,13 @@ from itertools import takewhile
 
 from langchain_core.messages import AIMessage
 
+from agent.context.answer_notes import SizeNote, has_size_note
 from agent.context.recent_messages import MeasuredEnd, read_measured_end
-from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import (
     count_answer_tokens,
     estimate_content,
     estimate_stored_tokens,
     read_counted_answer,
-    read_size_note,
     sum_stored_tokens,
 )
 from agent.context.usage import context_tokens, readable_usage
@@ -22,7 +21,7 @@ from agent.context.window import Window, find_correction, find_start
 from agent.marks import MoveMark, SummaryMark
 from checkpoints import MAIN, Message, MessageNotFoundError, Store
 from checkpoints.values.limits import MAX_READ_VALUES
-from checkpoints.values.reasoning import REASONING_KEY
+from checkpoints.values.reasoning import carries_items
 
 TAIL_MESSAGES = 60
 LAST_MESSAGES = 4  # read first: after a turn and in the next one, the provider has counted its answer
@@ -86,7 +85,8 @@ def _measure_from_count(
 ) -> Context:
     """Measure a path from the provider's count of one of its last messages, the answer `tail[at]`."""
     is_sent = _sends_reasoning(tail[at], is_tool_turn=_is_tool_turn(tail[: at + 1]))
-    first, length = read_size_note(answer, "left_out") or 0, tail[-1].depth + 1
+    note = SizeNote.of(answer)
+    first, length = note.left_out if note else 0, tail[-1].depth + 1
     tokens = count_answer_tokens(answer, sends_reasoning=is_sent) + sum_stored_tokens(tail[at + 1 :], MAIN)
     if tokens <= window.max_request_tokens:
         return Context(tokens, tail[at] is tail[-1], length, first, window)
@@ -115,8 +115,7 @@ def _calls_tools(stored: Message) -> bool:
 
 def _sends_reasoning(stored: Message, *, is_tool_turn: bool) -> bool:
     """Return whether an answer's reasoning goes back to its model: it does within a turn that calls tools."""
-    kept = (stored.body["data"].get("additional_kwargs") or {}).get(REASONING_KEY)
-    return is_tool_turn and isinstance(kept, dict) and any(kept.get(name) for name in ("text_field", "fields", "blocks"))
+    return is_tool_turn and carries_items(stored.body["data"].get("additional_kwargs"))
 
 
 def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> tuple[int, int]:
@@ -202,10 +201,6 @@ def _count_stored_answer(stored: Message, *, is_tool_turn: bool) -> int | None:
     """
     data = stored.body["data"]
     usage = readable_usage(data.get("usage_metadata")) if stored.type == "ai" else None
-    if (
-        usage is None
-        or stored.run_id is None
-        or not isinstance((data.get("response_metadata") or {}).get(SIZE_NOTE_KEY), dict)
-    ):
+    if usage is None or stored.run_id is None or not has_size_note(data):
         return None
     return context_tokens(usage, sends_reasoning=_sends_reasoning(stored, is_tool_turn=is_tool_turn))

@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
+from agent.context.answer_notes import SizeNote
 from agent.context.request import UNKNOWN_RESULT_TEXT
-from agent.context.tokens import estimate_content, read_counted_answer, read_size_note
+from agent.context.tokens import estimate_content, read_counted_answer
 from agent.context.usage import readable_usage
 from checkpoints import MAIN, Message, MessageStatus
 from checkpoints.values.limits import MAX_READ_VALUES, count_values
@@ -61,7 +62,8 @@ def _find_path_correction(path: Sequence[Message]) -> int:
     for stored in reversed(path):
         answer = read_counted_answer(stored)
         if answer is not None and (usage := readable_usage(answer.usage_metadata)):
-            return usage["input_tokens"] - (read_size_note(answer, "estimated") or 0)
+            note = SizeNote.of(answer)
+            return usage["input_tokens"] - (note.estimated if note else 0)
     return 0
 
 

@@ -13,20 +13,19 @@ from typing import get_args
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from agent.context import attachments
+from agent.context.answer_notes import has_other_notes, keep_size_note
 from agent.context.numbering import NumberStyle
 from agent.context.prompts import BEGINNING_TEXT, CONTINUE_TEXT
 from agent.fence import Fence
 from agent.message_cache import cache_by_message
 from checkpoints import DamagedMessageError, Message, MessageStatus
 from checkpoints.values import files, serde
-from checkpoints.values.reasoning import REASONING_KEY, Reasoning
+from checkpoints.values.reasoning import Reasoning, drop_reasoning_entry, keep_reasoning_entry
 from checkpoints.values.sentence import sentence
 
 NOT_CARRIED_OUT_TEXT = "This call was not carried out: the run was stopped before it."
 # Of a call whose run wrote no result, as when the server was killed. Its start is on no disk, so it may have had an effect.
 UNKNOWN_RESULT_TEXT = "This call has no result: it may or may not have been carried out. Look before you call it again."
-SIZE_NOTE_KEY = "request"  # in the metadata of an answer: the size of its request (see ModelRequest)
-WITHOUT_TOOLS_KEY = "without_tools"  # in the metadata of an answer whose model takes no tools
 MAX_CALL_ID_CHARS = 40  # characters that OpenAI takes; vLLM makes 46
 _ID = re.compile(r"msg_([0-9]+)")
 _UNSENDABLE = re.compile(r"[^a-zA-Z0-9_-]")
@@ -92,23 +91,21 @@ def to_sendable(stored: Message) -> AnyMessage | None:
 
 def _rebuild_answer(answer: AIMessage, calls: list[ToolCall], identifier: str | None) -> AIMessage:
     """Return an answer for a request. It keeps its size note, which providers do not receive, and its reasoning."""
-    note = {key: value for key, value in answer.response_metadata.items() if key == SIZE_NOTE_KEY}
-    reasoning = {key: value for key, value in answer.additional_kwargs.items() if key == REASONING_KEY}
     return AIMessage(
         answer.text if answer.text.strip() else "",
-        additional_kwargs=reasoning,
+        additional_kwargs=keep_reasoning_entry(answer.additional_kwargs),
         tool_calls=calls,
         id=identifier,
         usage_metadata=answer.usage_metadata,
-        response_metadata=note,
+        response_metadata=keep_size_note(answer.response_metadata),
     )
 
 
 def _is_rebuilt(answer: AIMessage) -> bool:
     """Return whether an answer is as `_rebuild_answer` returns it, as most are: a request is completed more than once."""
-    content, notes, kwargs = answer.content, answer.response_metadata, answer.additional_kwargs
+    content = answer.content
     is_plain = isinstance(content, str) and not content.isspace() and not answer.invalid_tool_calls
-    return is_plain and notes.keys() <= {SIZE_NOTE_KEY} and kwargs.keys() <= {REASONING_KEY}
+    return is_plain and not has_other_notes(answer.response_metadata) and not drop_reasoning_entry(answer.additional_kwargs)
 
 
 def _name_calls(answer: AIMessage) -> list[tuple[str, str | None]]:

@@ -10,21 +10,14 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from agent.context import attachments
-from agent.context.request import SIZE_NOTE_KEY
+from agent.context.answer_notes import SizeNote
 from agent.context.usage import context_tokens, readable_usage
 from checkpoints import MAIN, Message
 from checkpoints.values import serde
-from checkpoints.values.limits import to_tokens
 from checkpoints.values.reasoning import Reasoning
 
 BYTES_PER_TOKEN = 4  # of UTF-8: near the truth for English, code and, unlike characters, for Chinese
 MESSAGE_TOKENS = 4  # of a message beside its text
-
-
-def read_size_note(answer: BaseMessage, name: str) -> int | None:
-    """Return a number from an answer's size note; None for an answer without one. A file may hold any value."""
-    note = answer.response_metadata.get(SIZE_NOTE_KEY)
-    return to_tokens(note.get(name)) if isinstance(note, dict) else None
 
 
 def count_answer_tokens(answer: AIMessage, *, sends_reasoning: bool = False) -> int:
@@ -65,7 +58,7 @@ def read_counted_answer(stored: Message) -> AIMessage | None:
     if stored.type != "ai" or stored.agent != MAIN or stored.run_id is None or "usage_metadata" not in stored.body["data"]:
         return None
     answer = stored.langchain
-    if not isinstance(answer, AIMessage) or read_size_note(answer, "estimated") is None:
+    if not isinstance(answer, AIMessage) or SizeNote.of(answer) is None:
         return None
     return answer if readable_usage(answer.usage_metadata) is not None else None
 

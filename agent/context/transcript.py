@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, ToolCall, ToolMessage
 
+from agent.context.prompts import CONVERSATION
 from checkpoints import Message
 from checkpoints.values import files
 from checkpoints.values.text import shorten_for_model
@@ -37,6 +38,6 @@ def encode_entry(entry: object) -> str:
     return json.dumps(entry, ensure_ascii=False).replace("<", "\\u003c")
 
 
-def wrap_entries(entries: Sequence[str], opening: str, closing: str) -> str:
+def wrap_entries(entries: Sequence[str]) -> str:
     """Return encoded entries as one JSON list between two tags."""
-    return f"{opening}\n[{', '.join(entries)}]\n{closing}"
+    return CONVERSATION.wrap(f"[{', '.join(entries)}]")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
+from agent.context.answer_notes import SizeNote
 from agent.context.request import read_position
-from agent.context.tokens import estimate_tokens, read_size_note
+from agent.context.tokens import estimate_tokens
 from agent.context.usage import readable_usage
 from agent.message_cache import cache_by_message
 
@@ -52,9 +53,9 @@ class ModelRequest:
         return max(0, self.estimated_tokens + self.correction_tokens)
 
     @property
-    def size_note(self) -> dict[str, int]:
+    def size_note(self) -> SizeNote:
         """Return the note that is kept with the answer, so that its usage can correct the next estimate."""
-        return {"estimated": self.estimated_tokens, "left_out": self.left_out_count}
+        return SizeNote(self.estimated_tokens, self.left_out_count)
 
 
 def find_window(model: BaseChatModel | None, max_tokens: int | None = None) -> Window:
@@ -136,6 +137,6 @@ def _empty_old_results(turn: Sequence[_Sized], max_tokens: int) -> list[_Sized]:
 def find_correction(path: Sequence[AnyMessage]) -> int:
     for message in reversed(path):
         usage = readable_usage(message.usage_metadata) if isinstance(message, AIMessage) else None
-        if usage is not None and (estimated := read_size_note(message, "estimated")):
-            return usage["input_tokens"] - estimated
+        if usage is not None and (note := SizeNote.of(message)) and note.estimated:
+            return usage["input_tokens"] - note.estimated
     return 0

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from agent.context.prompts import CONVERSATION, CONVERSATION_END, SUMMARY, SUMMARY_END
+from agent.context.prompts import CONVERSATION, SUMMARY
 
 DEMO_SUMMARY_LABEL = "(The demo's summary: first sentences, and those with numbers.)"
 SUMMARY_OPENING = "\n<summary>\n"  # in the note that replaces the summarised messages
@@ -18,9 +18,9 @@ _SPEAKERS = {"user": "You", "assistant": "Agent", "tool": "Tool"}
 
 def write_demo_summary(question: str) -> str:
     """Return the summary for a question of the compaction; the summary of earlier portions stays in front."""
-    before = _extract_between(question, SUMMARY, SUMMARY_END)
+    before = SUMMARY.extract(question)
     lines = json.loads(before).splitlines()[1:] if before else []
-    entries: list[dict[str, Any]] = json.loads(_extract_between(question, CONVERSATION, CONVERSATION_END) or "[]")
+    entries: list[dict[str, Any]] = json.loads(CONVERSATION.extract(question) or "[]")
     for entry in entries:
         sentences = [found.strip() for found in _SENTENCE.findall(str(entry["text"])) if _HAS_CONTENT.search(found)]
         kept = [*sentences[:1], *[each for each in sentences[1:] if re.search(r"\d", each)][:MAX_NUMBER_SENTENCES]]
@@ -28,8 +28,3 @@ def write_demo_summary(question: str) -> str:
             text = " ".join(each[:MAX_SENTENCE_CHARS] for each in kept)
             lines.append(f"- {_SPEAKERS.get(str(entry['role']), 'Note')}: {text}")
     return "\n".join([DEMO_SUMMARY_LABEL, *lines[-MAX_SUMMARY_LINES:]])
-
-
-def _extract_between(text: str, begin: str, end: str) -> str:
-    found = re.search(rf"^{begin}\n(.*?)\n{end}$", text, re.DOTALL | re.MULTILINE)
-    return found[1] if found else ""

@@ -3,7 +3,7 @@
 import json
 import re
 
-from agent.context.prompts import CONVERSATION, CONVERSATION_END
+from agent.context.prompts import CONVERSATION
 from checkpoints.values.text import find_plain_line
 
 MAX_TITLE_WORDS = 6
@@ -18,7 +18,7 @@ _OPENING = re.compile(
 
 def write_demo_title(question: str) -> str:
     """Return the title for a question about a conversation's beginning."""
-    entries = json.loads(question.removeprefix(CONVERSATION).removesuffix(CONVERSATION_END))
+    entries = json.loads(CONVERSATION.extract(question) or "")
     line = find_plain_line(str(entries[0]["text"]))
     words = _OPENING.sub("", line).rstrip(" ?!.,:;").split()[:MAX_TITLE_WORDS] or line.split()[:MAX_TITLE_WORDS]
     title = " ".join(words).rstrip(" ?!.,:;")

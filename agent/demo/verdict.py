@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from agent.context.prompts import CONVERSATION, CONVERSATION_END
+from agent.context.prompts import CONVERSATION
 
 DEMO_VERDICT_REASON = "A tool was used. (The demo judges by nothing else.)"
 MAX_VERDICT_NAME_CHARS = 60
@@ -11,10 +11,11 @@ MAX_VERDICT_NAME_CHARS = 60
 
 def write_demo_verdict(question: str) -> str | None:
     """Return the verdict for a question of the judge as JSON; None for any other text."""
-    if not (question.startswith(f"{CONVERSATION}\n") and question.endswith(CONVERSATION_END)):
+    conversation = CONVERSATION.extract(question)
+    if conversation is None or question != CONVERSATION.wrap(conversation):
         return None
     try:
-        entries: list[dict[str, Any]] = json.loads(question.removeprefix(CONVERSATION).removesuffix(CONVERSATION_END))
+        entries: list[dict[str, Any]] = json.loads(conversation)
         last_question = max((index for index, entry in enumerate(entries) if entry["role"] == "user"), default=0)
         used_tool = any(entry["role"] == "tool" for entry in entries[last_question:])
         name = " ".join(entries[last_question]["text"].split())[:MAX_VERDICT_NAME_CHARS]

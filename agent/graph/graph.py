@@ -16,11 +16,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from agent.context.answer_notes import WITHOUT_TOOLS_NOTE, is_without_tools
 from agent.context.attachments import describe_attachments, load_attachments
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.context.request import (
-    SIZE_NOTE_KEY,
-    WITHOUT_TOOLS_KEY,
     add_numbers,
     complete_tool_pairs,
     make_message_id,
@@ -188,9 +187,9 @@ class _ModelNode:
         with self.refused_files.track_refusals(model, messages):
             answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), sent, context)
         answer = _make_ids_unique(answer, context.recorder)
-        answer.response_metadata |= {"spec": model.spec, SIZE_NOTE_KEY: request.size_note}
+        answer.response_metadata |= {"spec": model.spec, **request.size_note.to_metadata()}
         if model.spec in self.without_tools:
-            answer.response_metadata[WITHOUT_TOOLS_KEY] = True
+            answer.response_metadata |= WITHOUT_TOOLS_NOTE
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
@@ -230,7 +229,7 @@ def _list_agent_tools(tools: Sequence[BaseTool], graph_tools: Sequence[BaseTool]
 def _takes_tools(messages: Sequence[BaseMessage]) -> bool:
     """Return whether tools were offered to the last answer's model. Some models call tools that nobody offered."""
     answer = next(message for message in reversed(messages) if isinstance(message, AIMessage))
-    return not answer.response_metadata.get(WITHOUT_TOOLS_KEY)
+    return not is_without_tools(answer.response_metadata)
 
 
 def _count_answer(context: RunContext) -> None:

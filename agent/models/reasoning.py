@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, AIMessageChunk, AnyMessage, BaseMessage, HumanMessage
 
 from agent.models.think_tags import SplitPiece, ThinkSplitter, split_thought
-from checkpoints.values.reasoning import REASONING_KEY, Item, Reasoning
+from checkpoints.values.reasoning import Item, Reasoning, drop_reasoning_entry
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -230,7 +230,7 @@ def _select_in_message(message: AnyMessage, source: str, *, in_loop: bool) -> An
         return message
     if reasoning.source == source and in_loop:
         return message
-    others = {key: value for key, value in message.additional_kwargs.items() if key != REASONING_KEY}
+    others = drop_reasoning_entry(message.additional_kwargs)
     if reasoning.source == source:
         others |= replace(reasoning, text="", text_field="", fields={}, blocks=()).to_kwargs()
     return message.model_copy(update={"additional_kwargs": others})
@@ -241,7 +241,7 @@ def _restore_message(message: AnyMessage) -> AnyMessage:
     reasoning = Reasoning.of(message) if isinstance(message, AIMessage) else None
     if reasoning is None:
         return message
-    others = {key: value for key, value in message.additional_kwargs.items() if key != REASONING_KEY}
+    others = drop_reasoning_entry(message.additional_kwargs)
     content = fill_blocks(message, reasoning.blocks) if reasoning.blocks else message.content
     extras = {**reasoning.extras, **({reasoning.text_field: reasoning.text} if reasoning.text_field else {})}
     return message.model_copy(update={"additional_kwargs": {**others, **extras}, "content": content})

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from agent.context.prompts import CONCLUSION_PROMPT, CONVERSATION, CONVERSATION_END
+from agent.context.prompts import CONCLUSION_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.context.usage import readable_usage
 from agent.context.window import find_window
@@ -92,4 +92,4 @@ def build_conclusion_question(messages: Sequence[Message], max_chars: int) -> st
             if entries and left < 0:
                 break
             entries.insert(0, entry)
-    return wrap_entries(entries, CONVERSATION, CONVERSATION_END)
+    return wrap_entries(entries)

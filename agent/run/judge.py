@@ -12,7 +12,7 @@ from time import time_ns
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent.context.prompts import CONVERSATION, CONVERSATION_END, JUDGE_PROMPT
+from agent.context.prompts import JUDGE_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.events import HeadMoved
 from agent.fence import clean_line
@@ -192,7 +192,7 @@ def build_judge_question(path: Sequence[Message]) -> str:
             if entries and left < 0:
                 break
             entries.insert(0, entry)
-    return wrap_entries(entries, CONVERSATION, CONVERSATION_END)
+    return wrap_entries(entries)
 
 
 def parse_verdict(text: str) -> Verdict:

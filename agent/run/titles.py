@@ -12,7 +12,7 @@ from time import time_ns
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
-from agent.context.prompts import CONVERSATION, CONVERSATION_END, TITLE_PROMPT
+from agent.context.prompts import TITLE_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.context.usage import readable_usage
 from agent.events import HeadMoved
@@ -168,7 +168,7 @@ def build_title_question(path: Sequence[Message]) -> str:
     if asked is None or not answers:
         return ""
     shown = (describe_message(each, MAX_TITLED_MESSAGE_CHARS, show_arguments=False) for each in (asked, answers[-1]))
-    return wrap_entries([encode_entry(entry) for entry in shown], CONVERSATION, CONVERSATION_END)
+    return wrap_entries([encode_entry(entry) for entry in shown])
 
 
 def clean_title(text: str) -> str:

@@ -1,8 +1,8 @@
 """Excerpts: messages or the conclusion of another branch, as a note in the current one. The model reads it as data."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from langchain_core.messages import HumanMessage
 
@@ -11,14 +11,21 @@ from agent.marks import ExcerptMark
 from agent.time_travel.moves import find_sources
 from checkpoints import MAIN, Message, MessageStatus, NewMessage, StateError
 from checkpoints.values import serde
+from checkpoints.values.place_name import PlaceKind, PlaceName
 from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_CHARS = 20_000
 MAX_EXCERPT_MESSAGES = 50
 MAX_EXCERPT_CHARS = 100_000  # of the whole note
-MAX_ORIGIN_CHARS = 120
+MAX_ORIGIN_CHARS = 120  # of the name of a branch or checkpoint
 _FENCE = Fence("excerpt from another branch")
 _HEADING = "The user brought this note here from another place of the conversation: {origin}."
+_ORIGINS: Final[dict[PlaceKind, str]] = {  # in the heading, which the model reads
+    "branch": "branch “{name}”",
+    "checkpoint": "checkpoint “{name}”",
+    "message": "another place",
+    "current": "current position",
+}
 _SPEAKERS = {"human": "User", "ai": "Assistant"}
 
 
@@ -34,7 +41,7 @@ class ExcerptRequest:
     message_ids: Sequence[str] = ()
 
 
-def build_excerpt(request: ExcerptRequest, origin: str, messages: Sequence[Message]) -> NewMessage:
+def build_excerpt(request: ExcerptRequest, origin: PlaceName, messages: Sequence[Message]) -> NewMessage:
     """Build the note from messages that only the other branch has. Raises `ExcerptRefusedError`."""
     conclusion = request.conclusion.strip()
     if not messages:
@@ -48,8 +55,9 @@ def build_excerpt(request: ExcerptRequest, origin: str, messages: Sequence[Messa
     quotes = [_quote_message(message) for message in _select_messages(messages, request.message_ids)]
     body = "\n\n".join(filter(None, [conclusion, *quotes]))
     last = messages[-1]
-    mark = ExcerptMark(clean_line(origin, MAX_ORIGIN_CHARS), last.hash, last.depth, find_sources(messages))
-    text = serde.sanitize_text(_FENCE.wrap(body, _HEADING.format(origin=mark.origin)))
+    place = PlaceName(origin.kind, clean_line(origin.name, MAX_ORIGIN_CHARS))
+    mark = ExcerptMark(place, last.hash, last.depth, find_sources(messages))
+    text = serde.sanitize_text(_FENCE.wrap(body, _make_heading(place)))
     if len(text) > MAX_EXCERPT_CHARS:
         raise ExcerptRefusedError(
             sentence("The note is longer than {limit:,} characters: select fewer messages.", limit=MAX_EXCERPT_CHARS)
@@ -77,8 +85,11 @@ def _quote_message(message: Message) -> str:
     return f"**{_SPEAKERS[message.type]}{cut_off}:**\n\n{str(message.langchain.text).strip()}"
 
 
+def _make_heading(origin: PlaceName) -> str:
+    words = origin.name if origin.kind is None else _ORIGINS[origin.kind].format(name=origin.name)
+    return _HEADING.format(origin=words)
+
+
 def extract_excerpt(text: str, mark: ExcerptMark) -> str | None:
     """Return the note's own text; None for a text that is not exactly ours: a file may hold any mark."""
-    before = f"{_HEADING.format(origin=mark.origin)}\n{_FENCE.opening}\n"
-    match = re.fullmatch(f"{re.escape(before)}(.*)\n{re.escape(_FENCE.closing)}", text, re.DOTALL)
-    return match[1] if match and _FENCE.closing not in match[1] else None
+    return _FENCE.unwrap(text, _make_heading(mark.origin))

@@ -1,9 +1,7 @@
 """The note that a goto leaves: its text in three parts, and the part that the agent wrote."""
 
-import re
-
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
-from agent.fence import escape_tags
+from agent.fence import TagPair, escape_tags
 from agent.marks import MoveMark
 from checkpoints import Message, pluralize
 from checkpoints.values.text import shorten, shorten_line
@@ -11,9 +9,10 @@ from checkpoints.values.text import shorten, shorten_line
 MAX_KEPT_QUOTE_CHARS = 200  # of a target that stays, right before the note
 MAX_ORIGINAL_CHARS = 2_000  # of a target that the note replaces
 _QUOTED_SHARE = 5  # a note quotes at most a fifth of a long target that it replaces
-_ORIGINAL = re.compile(r"<original_message_to_be_ignored>\n(.*?)\n</original_message_to_be_ignored>", re.DOTALL)
-_NOTE_TEXT = re.compile(r"<time_travel_message>\n(.*?)\n</time_travel_message>", re.DOTALL)
-_NOTE_TAGS = ("system_message", "original_message_to_be_ignored", "time_travel_message")
+_MOVE = TagPair("system_message")
+_ORIGINAL = TagPair("original_message_to_be_ignored")
+_NOTE = TagPair("time_travel_message")
+_NOTE_TAGS = (_MOVE.name, _ORIGINAL.name, _NOTE.name)
 
 
 def format_note(
@@ -32,18 +31,14 @@ def format_note(
     place = "this place" if numbers == "off" else format_number(target.depth, numbers)
     move = f"GOTO tool used: the conversation went back to {place}; {removal}."
     original = _quote_original(target, keep_target=keep_target)
-    return (
-        f"<system_message>\n{move}\n</system_message>\n"
-        f"<original_message_to_be_ignored>\n{original}\n</original_message_to_be_ignored>\n"
-        f"<time_travel_message>\n{escape_tags(note.strip(), *_NOTE_TAGS)}\n</time_travel_message>"
-    )
+    return "\n".join([_MOVE.wrap(move), _ORIGINAL.wrap(original), _NOTE.wrap(escape_tags(note.strip(), *_NOTE_TAGS))])
 
 
 def _quote_original(target: Message, *, keep_target: bool) -> str:
     """Return the beginning of the target. For a note, quote the text that it quotes, so that notes are never nested."""
     text = str(target.langchain.text)
-    if MoveMark.of(target) is not None and (match := _ORIGINAL.search(text)):
-        text = match[1]  # a note from a file was never escaped
+    if MoveMark.of(target) is not None and (quoted := _ORIGINAL.extract(text)) is not None:
+        text = quoted  # a note from a file was never escaped
     if keep_target:
         return escape_tags(shorten_line(text, MAX_KEPT_QUOTE_CHARS), *_NOTE_TAGS)
     max_chars = min(MAX_ORIGINAL_CHARS, max(MAX_KEPT_QUOTE_CHARS, len(text) // _QUOTED_SHARE))
@@ -52,5 +47,5 @@ def _quote_original(target: Message, *, keep_target: bool) -> str:
 
 def extract_note(text: str) -> str:
     """Return the agent's text in a note."""
-    match = _NOTE_TEXT.search(text)
-    return match[1] if match else text
+    note = _NOTE.extract(text)
+    return text if note is None else note

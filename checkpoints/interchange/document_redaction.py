@@ -16,7 +16,7 @@ from ..values.errors import ExportTooLargeError
 from ..values.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
 from ..values.model import MAIN, Json
 from ..values.progress import Report, count_steps, ignore_progress
-from ..values.reasoning import REASONING_KEY, Reasoning
+from ..values.reasoning import Reasoning, drop_reasoning_entry
 from ..values.sentence import sentence
 from .image_parts import is_portable, replace_parts
 from .redaction import REDACTED, Redaction
@@ -131,12 +131,12 @@ class DocumentRedaction:
 
     def _redact_reasoning(self, data: Json) -> Json:
         """Leave out what cannot be searched: a provider's items, and reasoning about results that are left out."""
-        others = {key: value for key, value in (data.get("additional_kwargs") or {}).items() if key != REASONING_KEY}
-        kept = Reasoning.of(AIMessage("", additional_kwargs=data.get("additional_kwargs") or {}))
+        kwargs = data.get("additional_kwargs") or {}
+        kept = Reasoning.of(AIMessage("", additional_kwargs=kwargs))
         if kept is None:
             return data
         reasoning = {} if self._redaction.tool_results else kept.without_items().to_kwargs()
-        return {**data, "additional_kwargs": {**others, **reasoning}}
+        return {**data, "additional_kwargs": {**drop_reasoning_entry(kwargs), **reasoning}}
 
     def _redact_split_words(self, content: Any) -> Any:
         """Redact the words that the parts of a content split: they are shown as one text."""

@@ -6,10 +6,8 @@ see `identities`.
 """
 
 import hashlib
-import unicodedata
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 import sqlalchemy as sa
 
@@ -17,28 +15,29 @@ from ..rows import audit_rows, person_rows, session_rows
 from ..rows.thread_rows import from_time, to_time
 from ..storage import schema
 from ..storage.database import retry_contended
-from ..storage.ownership import EVERYBODY, LOCAL_OWNER, act_for
+from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store, new_id
-from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
+from ..values.audit_entry import AuditKind
 from ..values.errors import StateError
-from ..values.names import clean_name, fold_person_name, make_skeleton
 from ..values.sentence import sentence
+from .account_rows import (
+    Account,
+    InvalidAccountError,
+    Role,
+    clean_person_name,
+    find_account,
+    insert_account,
+    is_free,
+    replace_role,
+    require_other_admin,
+    select_account,
+    to_account,
+)
 
-MAX_PERSON_NAME_CHARS = 80
 MAX_INVITATIONS = 200
 MAX_INVITATION_DAYS = 90
 THE_SERVER = ""  # makes the link for the first admin
 _person, _invitation = schema.person.c, schema.invitation.c
-
-
-class Role(StrEnum):
-    ADMIN = "admin"  # also invites and erases people
-    MEMBER = "member"
-    READER = "reader"  # changes nothing
-
-
-class InvalidAccountError(StateError):
-    """A name, a role or an invitation that cannot be."""
 
 
 class InvalidInvitationError(StateError):
@@ -46,16 +45,6 @@ class InvalidInvitationError(StateError):
 
     def __init__(self) -> None:
         super().__init__(sentence("This link no longer works. Ask for a new one."))
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """A person who signs in."""
-
-    name: str
-    role: Role
-    password_hash: str  # empty: a provider signs them in, and no password fits
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +68,13 @@ class Accounts:
     def list_accounts(self) -> list[Account]:
         """List the people by their names."""
         with self._store.database.begin_read() as connection:
-            return [_to_account(row) for row in connection.execute(sa.select(schema.person).order_by(_person.folded))]
+            return [to_account(row) for row in connection.execute(sa.select(schema.person).order_by(_person.folded))]
 
     @act_for(EVERYBODY)
     def find_account(self, name: str) -> Account | None:
         """Return the account of a name, in whatever case."""
         with self._store.database.begin_read() as connection:
-            return _find(connection, name)
+            return find_account(connection, name)
 
     @act_for(EVERYBODY)
     def has_admin(self) -> bool:
@@ -177,7 +166,7 @@ class Accounts:
         Return whether the former password was still this one; else nothing changes.
         """
         with self._store.database.begin_write("person") as connection:
-            account = _find(connection, name)
+            account = find_account(connection, name)
             if account is None or account.password_hash != former_hash:
                 return False
             person_rows.update_password(connection, account.name, new_hash)
@@ -228,64 +217,6 @@ class Accounts:
         if not is_free(connection, cleaned):
             raise InvalidAccountError(sentence("The name {name} is taken. Choose another.", name=cleaned))
         return cleaned
-
-
-def clean_person_name(name: str) -> str:
-    """Return a name as it is kept. Raises `InvalidAccountError`."""
-    cleaned = clean_name(unicodedata.normalize("NFKC", name))
-    is_reserved = make_skeleton(cleaned) in ("", *map(make_skeleton, (LOCAL_OWNER, THE_COMMAND_LINE)))
-    if is_reserved or len(cleaned) > MAX_PERSON_NAME_CHARS or "," in cleaned:
-        raise InvalidAccountError(sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_PERSON_NAME_CHARS))
-    return cleaned
-
-
-def is_free(connection: sa.Connection, name: str) -> bool:
-    """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
-    skeleton = make_skeleton(name)
-    looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
-    return not looks_taken and _find(connection, name) is None and not person_rows.owns_things(connection, name)
-
-
-def insert_account(connection: sa.Connection, account: Account) -> None:
-    """Insert an account whose name is free."""
-    row = {"name": account.name, "folded": fold_person_name(account.name), "role": account.role}
-    times = {"created_at": from_time(account.created_at)}
-    connection.execute(sa.insert(schema.person).values(**row, **times, password_hash=account.password_hash))
-
-
-def replace_role(connection: sa.Connection, account: Account, role: Role, now: datetime) -> None:
-    """Give a person another role. Their sessions end, a reader's shared links, and the links that were made as an admin."""
-    person_rows.update_role(connection, account.name, role)
-    session_rows.delete_sessions(connection, account.name)
-    if role != Role.ADMIN:
-        person_rows.delete_links_of(connection, account.name)
-    detail: dict[str, object] = {"former": account.role, "role": role}
-    if role == Role.READER:
-        detail["ended_links"] = person_rows.delete_shares_of(connection, account.name)
-    audit_rows.insert_entry(connection, now, AuditKind.ROLE, detail, about=account.name)
-
-
-def require_other_admin(connection: sa.Connection, account: Account) -> None:
-    """Raises `InvalidAccountError` for the last admin: nobody could invite any more."""
-    if account.role == Role.ADMIN and person_rows.count_persons(connection, Role.ADMIN) == 1:
-        raise InvalidAccountError(sentence("{name} is the only admin. Make another one first.", name=account.name))
-
-
-def select_account(connection: sa.Connection, name: str) -> Account:
-    """Raises `InvalidAccountError`."""
-    account = _find(connection, name)
-    if account is None:
-        raise InvalidAccountError(sentence("There is nobody with the name {name}.", name=clean_name(name)))
-    return account
-
-
-def _find(connection: sa.Connection, name: str) -> Account | None:
-    row = connection.execute(sa.select(schema.person).where(_person.folded == fold_person_name(name))).one_or_none()
-    return None if row is None else _to_account(row)
-
-
-def _to_account(row: sa.Row[tuple[object, ...]]) -> Account:
-    return Account(row.name, Role(row.role), row.password_hash, to_time(row.created_at))
 
 
 def _to_invitation(row: sa.Row[tuple[object, ...]]) -> Invitation:

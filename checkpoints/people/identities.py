@@ -19,7 +19,7 @@ from ..store import Store
 from ..values.audit_entry import AuditKind
 from ..values.errors import StateError
 from ..values.sentence import sentence
-from .accounts import (
+from .account_rows import (
     MAX_PERSON_NAME_CHARS,
     Account,
     InvalidAccountError,

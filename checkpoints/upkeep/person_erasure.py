@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from ..people.accounts import Account, InvalidAccountError, require_other_admin, select_account
+from ..people.account_rows import Account, InvalidAccountError, require_other_admin, select_account
 from ..rows import audit_rows, person_rows
 from ..storage import schema, sqlite
 from ..storage.database import Database

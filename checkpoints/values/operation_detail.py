@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
 
+from .place_name import PLACE_KINDS, PlaceKind
+
 LONG_SETTINGS: Final = frozenset(
     {"instructions", "extra_body"}
 )  # an operation's changes hold their texts, its detail does not
@@ -15,6 +17,7 @@ class OperationDetail:
     """Facts of one operation beside its changes, for people. Each kind sets the fields that it has, and no others."""
 
     subject: Subject | None = None  # of a rename, pin, fork, switch, delete or clear
+    place: PlaceKind | None = None  # of the origin of an excerpt: `name` is its name
     name: str = ""  # the name before the change
     new_name: str = ""
     messages: int = 0  # removed, summarised or imported
@@ -77,6 +80,7 @@ def _is_text_map(value: object) -> bool:
 
 _CHECKS: Final = {
     "subject": lambda value: value in get_args(Subject),
+    "place": lambda value: value in PLACE_KINDS,
     **dict.fromkeys(("name", "new_name", "text", "model"), _is_text),
     **dict.fromkeys(
         ("messages", "checkpoints", "branches", "kept", "depth", "tokens_before", "tokens_after", "joined"), _is_count

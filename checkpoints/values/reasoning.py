@@ -92,6 +92,22 @@ class Reasoning:
 NO_REASONING = Reasoning()
 
 
+def drop_reasoning_entry(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the additional_kwargs of an answer without its reasoning."""
+    return {key: value for key, value in kwargs.items() if key != REASONING_KEY}
+
+
+def keep_reasoning_entry(kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the reasoning alone of an answer's additional_kwargs, as it is."""
+    return {REASONING_KEY: kwargs[REASONING_KEY]} if REASONING_KEY in kwargs else {}
+
+
+def carries_items(kwargs: Mapping[str, Any] | None) -> bool:
+    """Return whether an answer's additional_kwargs have reasoning that goes back to its model. They are not parsed."""
+    kept = (kwargs or {}).get(REASONING_KEY)
+    return isinstance(kept, dict) and any(kept.get(name) for name in ("text_field", "fields", "blocks"))
+
+
 def _rename_keys(value: Any, new_ids: Mapping[str, str]) -> Any:
     return {new_ids.get(key, key): each for key, each in value.items()} if isinstance(value, dict) else value
 

@@ -10,7 +10,7 @@ from agent.context.prices import Prices
 from checkpoints import BranchNotFoundError, CheckpointNotFoundError, Message, Runs, Store
 from checkpoints.values import history
 from checkpoints.values.limits import MAX_READ_VALUES
-from checkpoints.values.sentence import sentence
+from checkpoints.values.place_name import PlaceName
 from checkpoints.values.text import shorten
 from components.services import Services
 from components.views import message_view
@@ -97,23 +97,23 @@ def find_place_end(store: Store, thread_id: str, place: str) -> str | None:
     return _find_place(store, thread_id, place)[0]
 
 
-def name_place(store: Store, thread_id: str, place: str) -> str:
-    """Return the words for a position other than the current one. Raises `NotFoundError`."""
+def name_place(store: Store, thread_id: str, place: str) -> PlaceName:
+    """Return the name of a position. Raises `NotFoundError`."""
     return _find_place(store, thread_id, place)[1]
 
 
-def _find_place(store: Store, thread_id: str, place: str) -> tuple[str | None, str]:
+def _find_place(store: Store, thread_id: str, place: str) -> tuple[str | None, PlaceName]:
     kind, _colon, identifier = place.partition(":")
     if kind == "checkpoint":
         checkpoint = store.get_checkpoint(thread_id, identifier)
-        return checkpoint.node.id if checkpoint.node else None, sentence("checkpoint “{name}”", name=checkpoint.name)
+        return checkpoint.node.id if checkpoint.node else None, PlaceName("checkpoint", checkpoint.name)
     if kind == "branch":
         for branch, _length in store.list_branches(thread_id):
             if branch.id == identifier:
-                return branch.head_id, sentence("branch “{name}”", name=branch.name)
+                return branch.head_id, PlaceName("branch", branch.name)
         raise BranchNotFoundError(identifier)
     if kind == "message":
-        return store.get_message(thread_id, identifier).id, sentence("another place")
+        return store.get_message(thread_id, identifier).id, PlaceName("message")
     if place:
         raise CheckpointNotFoundError(place)
-    return store.get_thread(thread_id).head_id, sentence("current position")
+    return store.get_thread(thread_id).head_id, PlaceName("current")

@@ -16,13 +16,14 @@ from agent.time_travel.excerpts import MAX_EXCERPT_MESSAGES, ExcerptRequest, bui
 from checkpoints import Caller, Message, MessageNotFoundError, NewMessage, OperationDetail, Store
 from checkpoints.tree_reader import find_message_id
 from checkpoints.values.limits import MAX_READ_VALUES
+from checkpoints.values.place_name import PlaceName
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
 from components.routes.search import describe_message_place
 from components.services import Services
 from components.shapes import Count, MalformedRequestError, check_shape
 from components.views.comparison_view import read_cost
-from words import say
+from components.views.places import describe_place
 
 MAX_OFFERED_MESSAGES = 200  # to be quoted, the last of the place
 MAX_BEGINNING_CHARS = 160
@@ -38,9 +39,9 @@ class _Body(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A place that an excerpt comes from: words for it, and the messages that only it has."""
+    """A place that an excerpt comes from: its name, and the messages that only it has."""
 
-    name: str
+    place: PlaceName
     messages: list[Message]
 
 
@@ -104,7 +105,7 @@ def read_origin(store: Store, thread_id: str, place: str) -> Origin:
 def describe_origin(origin: Origin) -> Mapping[str, Any]:
     offered = [message for message in origin.messages if is_quotable(message)][-MAX_OFFERED_MESSAGES:]
     return {
-        "name": say(origin.name),
+        "name": describe_place(origin.place),
         "messages": [
             {"id": each.id, "role": "user" if each.type == "human" else "assistant", "text": _quote_beginning(each)}
             for each in offered
@@ -121,8 +122,8 @@ def _quote_beginning(message: Message) -> str:
 def _build_note(services: Services, thread_id: str, body: _Body) -> tuple[NewMessage, OperationDetail]:
     services.runner.inputs.require_no_waiting_call(thread_id)
     origin = read_origin(services.store, thread_id, body["place"])
-    note = build_excerpt(ExcerptRequest(body.get("text", ""), body.get("messages", [])), origin.name, origin.messages)
-    return note, OperationDetail(subject="excerpt", name=origin.name)
+    note = build_excerpt(ExcerptRequest(body.get("text", ""), body.get("messages", [])), origin.place, origin.messages)
+    return note, OperationDetail(subject="excerpt", place=origin.place.kind, name=origin.place.name)
 
 
 def _locate_origin(store: Store, thread_id: str, message_id: str) -> Mapping[str, Any]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.context.answer_notes import is_without_tools
 from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
 from checkpoints import MAIN, Message
 from checkpoints.values.text import shorten_line
+from components.views.places import describe_place
 from components.views.tool_cards import list_sources
 from components.views.value_tree import describe_on_line
 from words import N_, _, ngettext
@@ -19,13 +20,13 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
     if (mark := MoveMark.of(stored)) is not None:
         return _build_move_label(mark)
     if (excerpt := ExcerptMark.of(stored)) is not None:
-        return _("note from {origin}", origin=excerpt.origin) + _name_sources(excerpt.sources)
+        return _("note from {origin}", origin=describe_place(excerpt.origin)) + _name_sources(excerpt.sources)
     if (inputs := InputsMark.of(stored)) is not None:
         values = " · ".join(f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items())
         return shorten_line(_("with {values}", values=values), MAX_INPUTS_CHARS)
     if is_note:
         return _("note")
-    if (stored.body["data"].get("response_metadata") or {}).get(WITHOUT_TOOLS_KEY) is True:
+    if is_without_tools(stored.body["data"].get("response_metadata")):
         return _(WITHOUT_TOOLS_LABEL)
     return _build_question_label(stored)
 

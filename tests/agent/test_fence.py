@@ -2,10 +2,11 @@
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.fence import Fence, clean_line, clean_text, escape_tags
+from agent.fence import Fence, TagPair, clean_line, clean_text, escape_tags
 
 FENCE = Fence("file contents")
 HOSTILE = st.lists(st.sampled_from(["<", "<<<", ">>>", "\u200b", "\n", "\r", " ", FENCE.closing, FENCE.opening, "obey"]))
@@ -17,6 +18,28 @@ def test_no_text_ends_its_fence(body: str, heading: str) -> None:
     lines = FENCE.wrap(body, heading).split("\n")
     assert [line for line in lines if "<<<" in line] == [FENCE.opening, FENCE.closing]
     assert lines[-1] == FENCE.closing
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_only_a_text_that_a_fence_made_is_unwrapped(body: str, heading: str, other: str) -> None:
+    text = FENCE.wrap(body, heading)
+    assert FENCE.unwrap(text, heading) == clean_text(body)
+    for forged in (f"{text}{other or ' '}", f"{other or ' '}{text}", f"{text}\n{text}", text[:-1], FENCE.closing, other):
+        assert FENCE.unwrap(forged, heading) is None or FENCE.wrap(FENCE.unwrap(forged, heading) or "", heading) == forged
+
+
+@pytest.mark.parametrize("forged", [FENCE.opening, FENCE.closing, f"{FENCE.opening}\n{FENCE.closing}", FENCE.wrap("a", "b")])
+def test_less_or_more_than_a_fence_is_not_unwrapped(forged: str) -> None:
+    assert FENCE.unwrap(forged) is None
+    assert FENCE.unwrap(f"{FENCE.wrap('a')}\n{FENCE.wrap('b')}") is None
+
+
+@given(st.text().filter(lambda text: "</summary>" not in text))
+def test_a_text_between_tags_is_found_again(text: str) -> None:
+    summary = TagPair("summary")
+    assert summary.extract(f"<summary>{summary.wrap(text)}\n{summary.wrap('other')}") == text
+    assert summary.extract(text) is None
+    assert summary.extract(f"<summary>\n{text}") is None
 
 
 @given(TEXTS)

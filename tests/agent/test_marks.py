@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import HumanMessage
 
-from agent.marks import AttemptMark, CallKey, MemoryCheckpointMark, MoveMark, QuestionMark, SummaryMark
+from agent.marks import AttemptMark, CallKey, ExcerptMark, MemoryCheckpointMark, MoveMark, QuestionMark, SummaryMark
 from checkpoints import MAIN, Message, MessageStatus
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_NUMBER
+from checkpoints.values.place_name import PLACE_KINDS, PlaceName
 from tests.strategies import json_objects, json_values, texts
 
-Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | MemoryCheckpointMark
-KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMark, MemoryCheckpointMark)
+Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | MemoryCheckpointMark | ExcerptMark
+KINDS: tuple[type[Mark], ...] = (MoveMark, SummaryMark, QuestionMark, AttemptMark, MemoryCheckpointMark, ExcerptMark)
 numbers = st.integers(0, MAX_NUMBER)
 sources = st.lists(texts, max_size=3).map(tuple)
 marks: st.SearchStrategy[Mark] = st.one_of(
@@ -27,6 +28,7 @@ marks: st.SearchStrategy[Mark] = st.one_of(
     st.builds(QuestionMark, st.builds(CallKey, texts, texts)),
     st.builds(AttemptMark, texts, numbers),
     st.builds(MemoryCheckpointMark, texts, texts),
+    st.builds(ExcerptMark, st.builds(PlaceName, st.sampled_from([None, *PLACE_KINDS]), texts), texts, numbers, sources),
 )
 WRITTEN: tuple[Mark, ...] = (
     MoveMark("rewind", 1, 2, ("a tool",), 9, 5, "m1", "m2"),
@@ -34,6 +36,7 @@ WRITTEN: tuple[Mark, ...] = (
     QuestionMark(CallKey("ben", "call_1")),
     AttemptMark("call_1", 1),
     MemoryCheckpointMark("Plan", "the plan stands"),
+    ExcerptMark(PlaceName("branch", "Plan B"), "sha256:0", 3, ("a tool",)),
 )
 
 
@@ -67,6 +70,7 @@ def test_the_keys_on_disk_are_those_of_the_first_conversations() -> None:
         {"asked": {"by": "ben", "call": "call_1"}},
         {"fork": {"call": "call_1", "number": 1}},
         {"memory_checkpoint": {"name": "Plan", "description": "the plan stands"}},
+        {"excerpt": {"origin": "Plan B", "kind": "branch", "last": "sha256:0", "depth": 3, "sources": ["a tool"]}},
     ]
     assert MoveMark.of(stored({"time_travel": {"kind": "goto", "to": 0, "removed": 1}})) == MoveMark("goto", 0, 1)
 
@@ -82,7 +86,7 @@ def test_nonsense_in_any_field_is_no_mark(mark: Mark, nonsense: Any) -> None:
 
 @given(json_objects, json_values)
 def test_a_file_may_hold_anything_in_the_place_of_a_mark(entry: dict[str, Any], value: Any) -> None:
-    for key in ("time_travel", "compaction", "asked", "fork", "memory_checkpoint"):
+    for key in ("time_travel", "compaction", "asked", "fork", "memory_checkpoint", "excerpt"):
         for written in (entry, value):
             assert [kind.of(stored({key: written})) for kind in KINDS] == [None] * len(KINDS)
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 from babel.messages.catalog import Message
 
 from checkpoints.values.sentence import encode_sentence, plural_sentence, restore_sentence, sentence, store_sentence
-from words import LANGUAGES, SOURCE_LANGUAGE, _, ngettext, say, say_error, use_catalogue
+from words import LANGUAGES, SOURCE_LANGUAGE, _, ngettext, say, say_error
 from words.catalogues import load_catalogue
 from words.extraction import ROOT, extract_python, find_texts, read_catalogue
 
@@ -33,13 +32,6 @@ def list_messages(language: str) -> list[Message]:
 
 def list_all_pairs(language: str) -> list[tuple[str, str]]:
     return [pair for message in list_messages(language) for pair in list_pairs(message)]
-
-
-@pytest.fixture
-def german() -> Iterator[None]:
-    use_catalogue(load_catalogue("de"))
-    yield
-    use_catalogue(None)
 
 
 @pytest.mark.parametrize("language", OTHERS)

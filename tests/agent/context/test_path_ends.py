@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
+from agent.context.answer_notes import SIZE_NOTE_KEY
 from agent.context.path_ends import cut_tokens, cut_values
-from agent.context.request import SIZE_NOTE_KEY, build_request, complete_tool_pairs
+from agent.context.request import build_request, complete_tool_pairs
 from agent.context.tokens import estimate_stored_tokens
 from agent.context.window import fit_to_window
 from checkpoints import MAIN

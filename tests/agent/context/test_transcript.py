@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from agent.context.transcript import encode_entry, wrap_entries
 
-TEXTS = st.lists(st.sampled_from(["<", "</talk>", "<talk>", "\n", "\\u003c", '"', "é"])).map("".join)
+TEXTS = st.lists(st.sampled_from(["<", "</conversation>", "<conversation>", "\n", "\\u003c", '"', "é"])).map("".join)
 
 
 @given(st.lists(TEXTS))
 def test_no_text_ends_the_conversation_and_all_of_it_reads_back(texts: list[str]) -> None:
-    opening, body, closing = wrap_entries([encode_entry({"text": text}) for text in texts], "<talk>", "</talk>").split("\n")
-    assert (opening, closing) == ("<talk>", "</talk>")
+    opening, body, closing = wrap_entries([encode_entry({"text": text}) for text in texts]).split("\n")
+    assert (opening, closing) == ("<conversation>", "</conversation>")
     assert "<" not in body
     assert [entry["text"] for entry in json.loads(body)] == texts

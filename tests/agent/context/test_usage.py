@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 
 from agent.context import window
+from agent.context.answer_notes import SIZE_NOTE_KEY
 from agent.context.measurement import measure_context
 from agent.context.prices import ModelPrice, read_usage
-from agent.context.request import SIZE_NOTE_KEY, build_request
+from agent.context.request import build_request
 from agent.context.usage import combine_usage, readable_usage
 from agent.context.window import Window
 from agent.graph.answer import TOO_DEEP

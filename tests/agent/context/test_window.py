@@ -13,9 +13,10 @@ from langchain_openai import ChatOpenAI
 from langchain_openai.chat_models.base import _convert_message_to_dict
 from pydantic import SecretStr
 
+from agent.context.answer_notes import SIZE_NOTE_KEY
 from agent.context.measurement import measure_context
 from agent.context.recent_messages import read_recent_messages
-from agent.context.request import SIZE_NOTE_KEY, build_request, read_position
+from agent.context.request import build_request, read_position
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
 from agent.context.window import DEFAULT_WINDOW_TOKENS, LEFT_OUT_TEXT, ModelRequest, Window, find_window, fit_to_window
 from checkpoints import Database, Message, MessageStatus, NewMessage, Store

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from agent.context.request import WITHOUT_TOOLS_KEY
+from agent.context.answer_notes import WITHOUT_TOOLS_KEY
 from agent.graph.tool_calls import NO_TOOLS_TEXT
 from agent.models.errors import refuses_tools
 from agent.tools.calculator import calculator

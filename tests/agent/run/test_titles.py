@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from agent.context.prompts import CONVERSATION, CONVERSATION_END, TITLE_PROMPT
+from agent.context.prompts import CONVERSATION, TITLE_PROMPT
 from agent.demo.model import DemoChatModel
 from agent.demo.title import write_demo_title
 from agent.events import HeadMoved
@@ -61,7 +61,7 @@ def test_the_first_answer_gives_the_conversation_a_title_that_undo_takes_back() 
         system, question = request["messages"]
         assert system == {"role": "system", "content": TITLE_PROMPT}
         first, *entries, last = question["content"].splitlines()
-        assert (first, last) == (CONVERSATION, CONVERSATION_END)
+        assert (first, last) == ("<conversation>", "</conversation>")
         assert [each["role"] for each in json.loads("".join(entries))] == ["user", "assistant"]
         assert MAX_TITLE_TOKENS in (request.get("max_tokens"), request.get("max_completion_tokens"))
         chat.store.undo(chat.thread_id)
@@ -148,7 +148,7 @@ def test_the_demo_gives_titles_without_a_model() -> None:
     ],
 )
 def test_a_demo_title_leaves_out_the_words_that_begin_any_question(asked: str, shown: str) -> None:
-    assert write_demo_title(f"{CONVERSATION}\n{json.dumps([{'text': asked}])}\n{CONVERSATION_END}") == shown
+    assert write_demo_title(CONVERSATION.wrap(json.dumps([{"text": asked}]))) == shown
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from itertools import count
 import pytest
 
 from checkpoints import EVERYBODY, Runs, RunState, Store, act_for
-from checkpoints.people.accounts import Accounts, InvalidAccountError, InvalidInvitationError, Role
+from checkpoints.people.account_rows import InvalidAccountError, Role
+from checkpoints.people.accounts import Accounts, InvalidInvitationError
 from checkpoints.people.sessions import AccountChangedError, SessionLimits, StoredSession, StoredSessions
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage import schema

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from checkpoints import ConflictError, Store, act_for
-from checkpoints.people.accounts import Accounts, InvalidAccountError, Role
+from checkpoints.people.account_rows import InvalidAccountError, Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure

@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from checkpoints import Store
-from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.identities import CODE_CHARS, ErasedPersonError, Identities, hash_identity
 from checkpoints.people.sessions import SessionLimits, StoredSession, StoredSessions
 from checkpoints.upkeep.person_erasure import erase_person

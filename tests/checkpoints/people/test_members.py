@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from checkpoints import EVERYBODY, Caller, NewMessage, Runs, RunState, Store, ThreadNotFoundError, act_for
-from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.rows import member_rows, usage_rows

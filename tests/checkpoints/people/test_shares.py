@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from checkpoints import CheckpointNotFoundError, Store, ThreadNotFoundError, act_for
 from checkpoints.interchange.redaction import Redaction
-from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.shares import NewShare, Shares
 from checkpoints.storage import schema

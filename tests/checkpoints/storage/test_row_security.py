@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import EVERYBODY, Database, Store, StoreUnavailableError, ThreadNotFoundError, act_for
-from checkpoints.people.accounts import Accounts, Role
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.rows import usage_rows
 from checkpoints.rows.value_rows import Value, insert_values

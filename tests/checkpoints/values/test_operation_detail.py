@@ -13,6 +13,7 @@ from tests.checkpoints.conversations import dump, talked
 from tests.checkpoints.test_atomicity import EVERY, World
 
 ROOT = Path(__file__).parents[3]
+WINGS = ("checkpoints", "agent", "components")
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -38,7 +39,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def test_no_sentence_is_put_into_a_detail() -> None:
-    calls = [call for wing in ("checkpoints", "agent") for path in (ROOT / wing).rglob("*.py") for call in _details(path)]
+    calls = [call for wing in WINGS for path in (ROOT / wing).rglob("*.py") for call in _details(path)]
     assert len(calls) > 15
     for call in calls:
         for keyword in call.keywords:
@@ -63,6 +64,8 @@ def test_a_detail_is_read_back_as_it_was_written(store: Store) -> None:
     assert (found.kind, found.detail, made.detail) == (OperationKind.RESTORE, expected, expected)
 
 
-@pytest.mark.parametrize("stored", [None, [], "x", {"messages": -1, "depth": True, "subject": [], "settings": {"a": 1}}])
+@pytest.mark.parametrize(
+    "stored", [None, [], "x", {"messages": -1, "depth": True, "place": "away", "subject": [], "settings": {"a": 1}}]
+)
 def test_a_damaged_detail_is_an_empty_one(stored: object) -> None:
     assert OperationDetail.from_json(stored) == OperationDetail()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -9,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from langchain_core.messages import AIMessage
 
-from checkpoints import Database, NewMessage, RunState, Store
+from checkpoints import Database, NewMessage, OperationDetail, RunState, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import serde
 from components.routes import errors, excerpts
@@ -80,8 +81,29 @@ def test_a_note_is_added_once_says_its_origin_and_is_undone() -> None:
         assert last is not None
         assert (describe_notice(last) or {})["text"] == "A note from branch “main” was added"
         assert build_log([last], {})[0]["text"] == "Brought a note from branch “main”"
+        before = replace(last, detail=OperationDetail(subject="excerpt", name="branch “main”"))  # of an earlier version
+        assert build_log([before], {}) == build_log([last], {})
         store.undo(thread_id)
         assert len(store.list_messages(thread_id)) == 4
+
+    play(story)
+
+
+def test_a_note_is_named_in_the_language_of_its_reader(german: None) -> None:
+    async def story(services: Services, ask: Ask, thread_id: str, place: str) -> None:
+        store = services.store
+        assert (await ask(f"excerpts?place={place}")).json()["name"] == "Zweig „main“"
+        elsewhere = next(branch.head_id for branch, _ in store.list_branches(thread_id) if place.endswith(branch.id))
+        other = f"message:{elsewhere}"
+        for each, words in ((place, "Zweig „main“"), (other, "andere Stelle")):
+            reply = await ask("excerpts", {"place": each, "request_id": each, "text": "Red."})
+            assert (reply.status_code, words) == (200, words)
+            view = describe_messages(store.list_messages(thread_id))[-1]
+            assert view["label"] == f"Notiz aus {words}"
+            assert (view["excerpt"] or {})["origin"] == words
+            last = store.get_last_operation(thread_id)
+            assert last is not None
+            assert words in build_log([last], {})[0]["text"]
 
     play(story)
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
+from agent.context.answer_notes import SIZE_NOTE_KEY
 from agent.context.measurement import measure_path_growth as grown
 from agent.context.numbering import DEFAULT_NUMBERS
-from agent.context.request import SIZE_NOTE_KEY
 from agent.context.tokens import estimate_stored_tokens
 from agent.demo.model import DemoChatModel
 from agent.graph.state import Limits

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from agent.marks import ExcerptMark
 from checkpoints import Draft, NewMessage, Rerun, RerunStep, Run, RunState
+from checkpoints.values.place_name import PlaceName
 from components.routes import errors, reruns
 from components.services import Services
 from components.views.rerun_view import describe_rerun
@@ -44,7 +45,7 @@ def play(story: Callable[[Services, str, Ask], Awaitable[None]]) -> None:
 def test_the_questions_are_offered_without_notes() -> None:
     async def story(services: Services, thread_id: str, ask: Ask) -> None:
         note = new("A note.")[0]
-        note.body["data"]["additional_kwargs"] = ExcerptMark("there", "sha256:0", 1, ()).to_kwargs()
+        note.body["data"]["additional_kwargs"] = ExcerptMark(PlaceName("branch", "there"), "sha256:0", 1, ()).to_kwargs()
         services.store.append(thread_id, [NewMessage(note.body)])
         offered = (await ask()).json()
         assert [each["text"] for each in offered["questions"]] == ["Which one?", "Sure?"]

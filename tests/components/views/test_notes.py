@@ -14,6 +14,7 @@ from agent.time_travel.notes import format_note
 from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import serde
+from checkpoints.values.place_name import PlaceName
 from components.panels import import_preview
 from components.routes import replaced_messages, search
 from components.views import list_rows, message_view, notes
@@ -46,7 +47,7 @@ def test_a_note_is_quoted_by_its_own_text_in_a_hit_and_in_a_preview() -> None:
     move = NewMessage(
         serde.to_body(HumanMessage(format_note(path[1], 1, "**Walrus** moved"), additional_kwargs=mark.to_kwargs()))
     )
-    excerpt = build_excerpt(ExcerptRequest("Walrus **brought**"), "branch B", path)
+    excerpt = build_excerpt(ExcerptRequest("Walrus **brought**"), PlaceName("branch", "B"), path)
     summary = build_note(select_passage(path, SummaryScope()), "- the **walrus**").build_message()
     store.append(thread_id, [summary, move, excerpt])
     while store.index_portion():
