@@ -26,6 +26,8 @@ LATE = "    return {'messages': [AIMessage('late')]}"
         ("async def node(state):\n    return state['nothing']", "theirs.py, line 19: KeyError: 'nothing'."),
         ("def node(state):\n    sys.exit(3)", "theirs.py, line 19: SystemExit: 3."),
         ("async def node(state):\n    raise KeyboardInterrupt", "theirs.py, line 19: KeyboardInterrupt."),
+        ("def node(state):\n    next(iter([]))", "theirs.py, line 19: StopIteration."),
+        ("async def node(state):\n    next(iter([]))", "theirs.py, line 19: StopIteration."),
         ("async def node(state):\n    raise asyncio.CancelledError", "Node 'node' raised asyncio.CancelledError."),
         (
             "from pydantic import BaseModel\nclass Seat(BaseModel):\n    row: int\ndef node(state):\n    Seat(row='x')",
