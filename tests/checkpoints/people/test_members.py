@@ -1,14 +1,16 @@
 """Members of a conversation: an editor works in it, a reader follows it, and nobody else learns that it exists."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from checkpoints import EVERYBODY, Caller, NewMessage, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
 from checkpoints.people.accounts import Accounts, Role
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
+from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
 from checkpoints.rows import member_rows, usage_rows
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
@@ -237,6 +239,30 @@ def test_the_tokens_of_a_run_are_of_who_asked(house: House) -> None:
     for person, used in (("bob", (10, 1)), ("ann", (0, 0))):
         with act_for(person), house.store.database.begin_read() as connection:
             assert usage_rows.count_use(connection, person, now) == used
+
+
+def test_an_answer_takes_room_of_the_owner_whoever_asks(house: House) -> None:
+    rerun = Rerun(house.store.new_id(), house.thread, "", {}, (house.ann.message,))
+
+    def ask(person: str) -> None:
+        house.store.meter = PersonMeter(house.store.database)  # that has measured nobody
+        house.store.meter.limits = PersonLimits(storage_bytes=1_000_000)
+        with act_for(person):
+            house.runs.end_run(house.runs.begin_run(house.thread, new("a question")[0]), RunState.DONE)
+            again = house.runs.begin_rerun(replace(rerun, id=house.store.new_id()), new("x")[0], after=None, name="again")
+            house.runs.end_run(again, RunState.DONE)
+
+    with act_for("bob"):
+        house.store.append(house.store.create_thread().id, new("x" * 1_000_000))
+    ask("bob")  # in a conversation of hers, who has room
+    with act_for("ann"):
+        house.store.append(house.store.create_thread().id, new("x" * 1_000_000))
+    with pytest.raises(LimitReachedError, match="ann, who owns this conversation, has no room left"):
+        ask("bob")
+    with pytest.raises(LimitReachedError, match="1 MB of the 1 MB that you may store"):
+        ask("ann")
+    with act_for("bob"), pytest.raises(LimitReachedError, match="you may store"):
+        house.runs.begin_run(None, new("a question")[0])  # in a conversation of his own
 
 
 def test_a_fork_of_a_member_is_theirs(house: House) -> None:
