@@ -1,10 +1,12 @@
 """Members of a conversation: an editor works in it, a reader follows it, and nobody else learns that it exists."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
 from checkpoints.people.accounts import Accounts, Role
@@ -12,6 +14,7 @@ from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
 from checkpoints.rows import member_rows, usage_rows
+from checkpoints.rows.member_rows import Member
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
 from checkpoints.storage import schema
@@ -342,6 +345,59 @@ def test_members_are_named_once_and_are_people(house: House) -> None:
         house.store.append(house.thread, new("from carol"))
     kinds = [entry.kind for entry in AuditLog(house.store).list_entries(limit=10) if entry.kind.startswith("member")]
     assert kinds == ["member-role", "member-removed", "member", "member", "member"]
+
+
+def test_two_who_let_somebody_in_at_once_pass_no_bound(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one comes when the first has looked the name up."""
+    monkeypatch.setattr("checkpoints.people.members.MAX_SHARED_THREADS", 1)
+    find_person = Members._find_person
+
+    def find_and_lose(members: Members, name: str) -> str:
+        found = find_person(members, name)
+        monkeypatch.setattr(Members, "_find_person", find_person)
+        with act_for("dora"):
+            house.members.add_member(house.dora.thread, name, ThreadRole.READER)
+        return found
+
+    monkeypatch.setattr(Members, "_find_person", find_and_lose)
+    with act_for("ann"), pytest.raises(InvalidMemberError, match="eve is in as many conversations"):
+        house.members.add_member(house.thread, "eve", ThreadRole.READER)
+    with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+        assert member_rows.count_shared(connection, "eve") == 1
+
+
+@pytest.mark.slow
+def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(ordinary_store)
+    insert_member = member_rows.insert_member
+    others: list[Future[Member]] = []
+
+    def insert_beside(connection: sa.Connection, thread_id: str, member: Member) -> None:
+        if not others:
+            others.append(pool.submit(let_in, "fay"))
+            _wait_for_lock_or_end(connection, others[0])
+        insert_member(connection, thread_id, member)
+
+    def let_in(name: str) -> Member:
+        with act_for("ann"):
+            return house.members.add_member(house.thread, name, ThreadRole.READER)
+
+    monkeypatch.setattr("checkpoints.people.members.MAX_MEMBERS_OF_THREAD", 3)
+    monkeypatch.setattr(member_rows, "insert_member", insert_beside)
+    with ThreadPoolExecutor(1) as pool:
+        assert let_in("eve").person == "eve"
+        with pytest.raises(InvalidMemberError, match="at most 3 people"):
+            others[0].result()
+    with act_for("ann"):
+        assert [each.person for each in house.members.list_members(house.thread)] == ["bob", "carol", "eve"]
+
+
+def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Member]) -> None:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
+        connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
 
 
 def test_one_person_has_no_members(memory_store: Store) -> None:
