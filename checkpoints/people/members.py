@@ -11,9 +11,9 @@ from ..storage import schema
 from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for, find_role, pass_checks, require_owner
 from ..store import Store
-from ..values.audit_entry import ERASED_PREFIX, AuditKind
+from ..values.audit_entry import AuditKind
 from ..values.errors import InvalidMemberError
-from ..values.limits import MAX_LABEL_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
+from ..values.limits import MAX_MEMBER_NAME_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
 from ..values.model import Thread, ThreadRole
 from ..values.names import clean_name
 from ..values.sentence import sentence
@@ -118,8 +118,9 @@ class Members:
     def _find_person(self, name: str) -> str:
         """Return the name of a person as their account has it. Where none has an account, a proxy names the people."""
         cleaned = clean_name(name)
-        if not cleaned or len(cleaned) > MAX_LABEL_CHARS or cleaned.startswith(ERASED_PREFIX):
-            raise InvalidMemberError(sentence("Name a person."))
+        if not cleaned or len(name) > MAX_MEMBER_NAME_CHARS or "," in cleaned:  # longer than any, or of an erased person
+            text = sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_MEMBER_NAME_CHARS)
+            raise InvalidMemberError(text)
         with self._store.database.begin_read() as connection:
             has_accounts = connection.execute(sa.select(schema.person.c.name).limit(1)).first() is not None
             known = connection.scalar(

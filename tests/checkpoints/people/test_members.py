@@ -3,6 +3,7 @@
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +23,9 @@ from checkpoints.tags import Tags
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values import serde
 from checkpoints.values.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, StateError
+from checkpoints.values.limits import MAX_MEMBER_NAME_CHARS
 from checkpoints.values.model import ListPlace, ThreadRole
+from server import trusted_proxy
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
 from tests.checkpoints.test_ownership import LAST, METHODS, call
@@ -333,7 +336,7 @@ def test_nobody_but_a_member_is_removed(house: House) -> None:
 
 def test_members_are_named_once_and_are_people(house: House) -> None:
     with act_for("ann"):
-        for name in ("bob", "ann", "  ", "erased,01234567"):
+        for name in ("bob", "ann", "  ", "erased,01234567", "x" * 1_000):
             with pytest.raises(InvalidMemberError):
                 house.members.add_member(house.thread, name, ThreadRole.READER)
         house.members.change_role(house.thread, "carol", ThreadRole.EDITOR)
@@ -438,3 +441,9 @@ def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(m
 def _find_numbers(store: Store) -> set[str]:
     """The numbers that replace names in the audit log."""
     return {entry.about for entry in AuditLog(store).list_entries(limit=50) if entry.about.startswith("erased,")}
+
+
+def test_a_name_is_as_long_as_one_that_a_proxy_gives() -> None:
+    field = Path("assets/modules/dialogs/share-people.lazy.mjs").read_text()
+    assert trusted_proxy.MAX_PERSON_CHARS == MAX_MEMBER_NAME_CHARS
+    assert f'name: "person", className: "form-control", required: true, maxLength: {MAX_MEMBER_NAME_CHARS}' in field
