@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,11 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, CheckpointManager, Database, Run, StateError
+from checkpoints import Caller, CheckpointManager, Database, Run, StateError, Store, act_for
 from checkpoints.interchange import reading, transfer, waymark
+from checkpoints.people.members import Members
 from checkpoints.values import files, limits, serde
+from checkpoints.values.model import ThreadRole
 from components.page import read_panels
 from components.page_state import PageLocation
 from components.replies import to_json
@@ -141,6 +143,15 @@ async def attach_image(talk: Conversation, _: str, size: int) -> object:
 async def attach_text(talk: Conversation, letter: str, size: int) -> object:
     text = letter.encode() * (size // len(letter.encode()))
     return await attach(talk, ("long.txt", text.ljust(size)))
+
+
+async def let_somebody_in(_: Conversation, letter: str, size: int) -> object:
+    """Let somebody into a conversation of several people: in the one of the others, nobody is told apart."""
+    store = Store(Database.in_memory())
+    store.database.separate_owners()
+    with closing(store.database), act_for("ann"):
+        name = f"a{letter * (size - 2)}z"
+        return Members(store).add_member(store.create_thread().id, name, ThreadRole.EDITOR)
 
 
 async def tag(talk: Conversation, _: str, size: int) -> object:
@@ -296,6 +307,7 @@ DOORS = {
     "pixels": Door(limits.MAX_PIXELS, attach_image, shown_limit=limits.MAX_PIXELS // 10**6),
     "a text file": Door(limits.MAX_TEXT_FILE_BYTES, attach_text, shown_limit=limits.MAX_TEXT_FILE_BYTES // 10**6),
     "tags": Door(limits.MAX_TAGS_OF_THREAD, tag),
+    "a person": Door(limits.MAX_MEMBER_NAME_CHARS, let_somebody_in),
     "instructions": Door(
         limits.MAX_INSTRUCTIONS_CHARS, change_settings("instructions", lambda letter, size: f"a{letter * (size - 2)}z")
     ),

@@ -13,7 +13,7 @@ from ..storage import schema
 from ..storage.ownership import LOCAL_OWNER
 from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
 from ..values.errors import StateError
-from ..values.names import clean_name, make_skeleton
+from ..values.names import clean_name, fold_person_name, make_skeleton
 from ..values.sentence import sentence
 
 MAX_PERSON_NAME_CHARS = 80
