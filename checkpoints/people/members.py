@@ -129,7 +129,11 @@ class Members:
             person = known or cleaned
             if member_rows.count_shared(connection, person) >= MAX_SHARED_THREADS:
                 raise InvalidMemberError(
-                    sentence("{name} is in as many conversations of others as one can be.", name=person)
+                    sentence(
+                        "{name} is in {limit:,} conversations of others already, as many as one can be.",
+                        name=person,
+                        limit=MAX_SHARED_THREADS,
+                    )
                 )
         return person
 
