@@ -134,7 +134,12 @@ class Members:
         with pass_checks(connection):
             count = member_rows.count_shared(connection, person)
         if count >= MAX_SHARED_THREADS:
-            raise InvalidMemberError(sentence("{name} is in as many conversations of others as one can be.", name=person))
+            text = sentence(
+                "{name} is in {limit:,} conversations of others already, as many as one can be.",
+                name=person,
+                limit=MAX_SHARED_THREADS,
+            )
+            raise InvalidMemberError(text)
 
     def _record(self, connection: sa.Connection, kind: AuditKind, detail: dict[str, object], person: str) -> None:
         audit_rows.insert_entry(connection, self._store.now(), kind, detail, about=person)

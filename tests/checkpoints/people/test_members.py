@@ -9,14 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-<<<<<<< HEAD
-from checkpoints import EVERYBODY, Caller, NewMessage, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints.people import members
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
-=======
-from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
-from checkpoints.people.accounts import Accounts, Role
->>>>>>> wt/people
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
@@ -146,6 +142,24 @@ def test_an_editor_changes_all_but_what_is_the_owners_alone(house: House) -> Non
 def test_an_editor_is_told_what_only_the_owner_may(house: House, change: Any) -> None:
     with act_for("bob"), pytest.raises(OwnerOnlyError):
         change(house)
+
+
+@pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [("MAX_MEMBERS_OF_THREAD", "at most {} people"), ("MAX_SHARED_THREADS", "is in {} conversations of others already")],
+)
+def test_members_have_limits_that_hold_at_their_edges(
+    house: House, limit: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with act_for("dora"):
+        house.members.add_member(house.dora.thread, "eve", ThreadRole.READER)
+    count = 2 if limit == "MAX_MEMBERS_OF_THREAD" else 1  # bob and carol; the conversation of Dora
+    with act_for("ann"):
+        monkeypatch.setattr(members, limit, count)
+        with pytest.raises(InvalidMemberError, match=sentence.format(count)):
+            house.members.add_member(house.thread, "eve", ThreadRole.READER)
+        monkeypatch.setattr(members, limit, count + 1)
+        assert house.members.add_member(house.thread, "eve", ThreadRole.READER).person == "eve"
 
 
 def test_an_undo_of_a_member_does_not_reach_into_the_owners_list(house: House) -> None:
