@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.models.replaceable import ReplaceableModels
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.building import build_runner
+from agent.run.building import RunnerParts, build_runner
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner
@@ -78,12 +78,12 @@ def build_services(parts: Parts) -> Services:
 
 def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool, wire: "PostgresqlWire | None") -> Runner:
     settings = parts.settings
-    return build_runner(
-        parts.store,
-        runs,
-        hub,
-        DeferredGraph(parts.loader, blocking),
-        parts.models,
+    runner_parts = RunnerParts(
+        store=parts.store,
+        runs=runs,
+        hub=hub,
+        graph=DeferredGraph(parts.loader, blocking),
+        catalog=parts.models,
         blocking=blocking,
         limits=factory.build_limits(settings),
         tracer=parts.tracer,
@@ -96,6 +96,7 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
         wire=wire,
         workers=parts.workers,
     )
+    return build_runner(runner_parts)
 
 
 def _build_followers(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool) -> list[RunFollower]:
