@@ -9,6 +9,7 @@ from agent.models.replaceable import ReplaceableModels
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.building import RunnerParts, build_runner
+from agent.run.follow_up import FollowUpParts
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner
@@ -101,10 +102,13 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
 
 def _build_followers(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool) -> list[RunFollower]:
     """Return the parts that act after the ends of runs."""
-    settings, shared = parts.settings, (parts.store, runs, hub, parts.models, blocking, parts.tracer)
+    settings = parts.settings
+    shared = FollowUpParts(
+        store=parts.store, runs=runs, hub=hub, catalog=parts.models, blocking=blocking, tracer=parts.tracer
+    )
     followers: list[RunFollower] = []
     if settings.titles == "on":
-        followers.append(TitleWriter(*shared, settings.titles_model))
+        followers.append(TitleWriter(shared, settings.titles_model))
     if settings.judge == "on":
-        followers.append(Judge(*shared))
+        followers.append(Judge(shared))
     return followers

@@ -25,6 +25,7 @@ from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.building import RunnerParts, build_runner
 from agent.run.drivers import GuestRuns
+from agent.run.follow_up import FollowUpParts
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner
@@ -186,11 +187,12 @@ async def running(
     told = [] if heard is None else [heard.append]
     moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents or {}, "numbers": numbers}
     offer = models or Only(model)
+    shared = FollowUpParts(store=store, runs=runs, hub=hub, catalog=offer, blocking=blocking, tracer=tracer)
     followers: list[RunFollower] = []
     if judge is not None:
-        followers.append(Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge))
+        followers.append(Judge(shared, max_seconds=judge))
     if titles is not None:
-        followers.append(TitleWriter(store, runs, hub, offer, blocking, tracer, titles_model, max_seconds=titles))
+        followers.append(TitleWriter(shared, titles_model, max_seconds=titles))
     moving |= {"followers": followers, "guests": guests(store, hub) if guests else None}
     moving |= {"workers": workers, "wire": wire(hub) if wire else None}
     moving |= {"blocking": blocking, "limits": kept, "tracer": tracer}
