@@ -77,7 +77,7 @@ class FollowUp:
                 await work(run)
         except Exception as error:  # noqa: BLE001  the outer edge: a provider's library may raise anything
             name = type(error).__qualname__
-            _log.warning("%s run %s (%s): %s", self._kind.failure, run.id, name, _explain_failure(error))
+            _log.warning("%s run %s (%s): %s", self._kind.failure, run.id, name, _word_failure(error))
 
     async def ask(self, run: Run, model: ChosenModel, question: str) -> AIMessage:
         """Ask a model, and trace the call."""
@@ -103,7 +103,7 @@ class FollowUp:
         return answer
 
 
-def _explain_failure(error: Exception) -> str:
+def _word_failure(error: Exception) -> str:
     try:
         return str(error) if isinstance(error, StateError | AnswerCutOff) else describe_model_error(error)
     except BaseException as broken:  # noqa: BLE001  the error path itself: the log must name the failure all the same
