@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +20,7 @@ from agent.events import MessageAdded, RunFinished
 from agent.graph.graph import build_graph
 from agent.graph.state import Limits
 from agent.run.blocking import BlockingPool
-from agent.run.building import build_runner
+from agent.run.building import RunnerParts, build_runner
 from agent.run.hub import RunHub
 from agent.run.runner import Runner
 from agent.settings import ModelCatalog
@@ -111,20 +110,18 @@ def _open_chat(catalog: ModelCatalog, tools: Sequence[BaseTool], write: WriteLin
     database, moves = Database.in_memory(), list[TimeTravelEvent]()
     store, hub = Store(database), RunHub()
     with ThreadPoolExecutor(2) as pool, asyncio.Runner() as loop:
-        listeners: list[Callable[[TimeTravelEvent], None]] = [moves.append]
-        runs, graph = Runs(store), build_graph(tools)
-        make_runner = partial(
-            build_runner,
-            store,
-            runs,
-            hub,
-            graph,
-            catalog,
+        parts = RunnerParts(
+            store=store,
+            runs=Runs(store),
+            hub=hub,
+            graph=build_graph(tools),
+            catalog=catalog,
             blocking=BlockingPool(pool),
             limits=Limits(),
             default_policy="allow",
+            on_time_travel=[moves.append],
         )
-        chat = TerminalChat(store, hub, make_runner(on_time_travel=listeners), loop, write, moves)
+        chat = TerminalChat(store, hub, build_runner(parts), loop, write, moves)
         chat.reset()
         try:
             yield chat

@@ -99,12 +99,12 @@ def erase(arguments: Arguments, settings: Settings) -> int:
 
 def _plan_erasure(database: Database, arguments: Arguments) -> ErasePlan | str:
     if arguments.person is not None:
-        return _describe_person(plan_person_erasure(database, arguments.person))
+        return _describe_person_erasure(plan_person_erasure(database, arguments.person))
     with ProgressLine(sys.stderr) as line:
         return erasure.plan_erasure(database, arguments.thread, keep_undo=not arguments.forget_undo, report=line.show)
 
 
-def _describe_person(erasure: PersonErasure) -> str:
+def _describe_person_erasure(erasure: PersonErasure) -> str:
     counts = [
         f"{pluralize(len(erasure.threads.threads), 'conversation')} with {pluralize(erasure.threads.messages, 'message')}"
     ]

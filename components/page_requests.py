@@ -3,7 +3,6 @@
 They are not callbacks of Dash, whose renderer takes tens of milliseconds before it sends one, and as long again to apply it.
 """
 
-import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +23,7 @@ from components.panels import outage, toast
 from components.properties import Properties, collect_properties, set_properties
 from components.replies import to_json
 from components.services import Services
-from components.shapes import MalformedRequestError, check_shape
+from components.shapes import MalformedRequestError, parse_body
 from components.views.message_window import MessageWindow
 from words import _
 
@@ -53,11 +52,7 @@ class PageRequest:
     @classmethod
     async def read(cls, request: Request) -> Self:
         """Raises `MalformedRequestError`."""
-        try:
-            body = json.loads(await request.body())
-        except (ValueError, RecursionError):
-            raise MalformedRequestError("body") from None
-        fields: _Body = check_shape(_Body, body, "body")
+        fields = parse_body(_Body, await request.body())
         thread_id, update = page_state.parse_thread_id(fields["pathname"]), fields.get("update")
         list_seen = _parse_time(fields.get("list_seen"))
         return cls(fields.get("action"), thread_id, update or page_state.PageUpdate(), fields.get("window"), list_seen)

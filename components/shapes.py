@@ -3,16 +3,18 @@
 A shape is a type: of a typed dictionary, or of a callback's parameter. Keys that it does not name are dropped.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import Parameter, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from checkpoints.values.limits import MAX_TOKENS
 
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+T = TypeVar("T")
 _UNUSED_NAMES = ("_", "__")  # of parameters
 
 
@@ -27,6 +29,16 @@ def check_shape(shape: Any, value: Any, name: str) -> Any:
     except ValidationError as error:
         place = error.errors(include_url=False, include_input=False, include_context=False)[0]["loc"]
         raise MalformedRequestError(place[0] if place else name) from None
+
+
+def parse_body(shape: type[T], body: bytes) -> T:
+    """Return the JSON body of a request in a shape. Raises `MalformedRequestError`."""
+    try:
+        given: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise MalformedRequestError("body") from None
+    checked: T = check_shape(shape, given, "body")
+    return checked
 
 
 def check_arguments(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[Any]]:

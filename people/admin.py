@@ -19,10 +19,9 @@ from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from checkpoints.values.sentence import sentence
 from components.services import Services
-from components.shapes import Count, check_shape
+from components.shapes import Count, parse_body
 from components.transfers.long_requests import RequestCancelledError, get_report
 from people.door import PasswordDoor, create_token
-from people.forms import read_json
 from server.session.sessions import Session
 from words import _, ngettext, say
 
@@ -59,7 +58,7 @@ class _Erased(TypedDict):
 
 
 @dataclass(frozen=True)
-class People:
+class PeopleAdmin:
     """The door, and the parts that an admin's requests need."""
 
     door: "PasswordDoor | OidcDoor"
@@ -140,7 +139,7 @@ class People:
 _Answer = Callable[[Session, Any], Awaitable[dict[str, Any]]]
 
 
-def add_routes(server: FastAPI, people: People) -> None:
+def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
     for_admins = partial(_serve_admins, server, people)
 
     async def describe(_session: Session, _fields: Any) -> dict[str, Any]:
@@ -177,14 +176,14 @@ def add_routes(server: FastAPI, people: People) -> None:
     for_admins(f"{PEOPLE_PATH}/erase", erase, _Erased)
 
 
-def _serve_admins(server: FastAPI, people: People, path: str, answer: _Answer, shape: Any) -> None:
+def _serve_admins(server: FastAPI, people: PeopleAdmin, path: str, answer: _Answer, shape: Any) -> None:
     """Answer requests of admins to a path with what `answer` returns for their fields, and the people as they are then."""
 
     async def answer_request(request: Request) -> Response:
         session: Session = request.state.session
         if session.role != Role.ADMIN:
             return PlainTextResponse(HTTPStatus.NOT_FOUND.phrase + "\n", HTTPStatus.NOT_FOUND)
-        fields = check_shape(shape, read_json(await request.body()), "body")
+        fields = parse_body(shape, await request.body())
         try:
             more = await answer(session, fields)
         except (InvalidAccountError, RunActiveError, RequestCancelledError) as error:

@@ -1,16 +1,12 @@
 """The forms of the pages before the sign-in: their fields, and where a browser goes on afterwards."""
 
-import json
 import re
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import parse_qs, quote
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Scope
-
-from components.shapes import MalformedRequestError
 
 MAX_FIELDS = 10
 _OWN_ADDRESS = re.compile(r"/(t/[\w%.~:@!$&'()*+,;=/-]*)?(\?[\w%.~:@!$&'()*+,;=/?-]*)?", re.ASCII)
@@ -23,14 +19,6 @@ async def read_form(request: Request) -> dict[str, str]:
     except ValueError:
         raise HTTPException(HTTPStatus.BAD_REQUEST) from None
     return {name: values[0] for name, values in found.items()}
-
-
-def read_json(body: bytes) -> Any:
-    """Raises `MalformedRequestError`."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
 
 
 def clean_next_path(address: str) -> str:

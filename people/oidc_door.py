@@ -19,7 +19,7 @@ from people.authentication_request import MAX_SECONDS, AuthenticationRequest
 from people.forms import clean_next_path, read_next_path
 from people.oidc_pages import OidcPages
 from people.provider import Provider
-from people.provider_claims import Claims, GroupRoles, describe_person, read_groups
+from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
 from people.sessions import PersonSessions
 from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError, UnreachableError
 from people.tries import Counter, TryLimits
@@ -147,13 +147,13 @@ class OidcDoor(SessionDoor):
     async def _admit(self, claims: Claims) -> Account:
         """Return the account of a person, which their first sign-in makes."""
         issuer, subject = self.provider.issuer, str(claims["sub"])
-        role = self._roles.find_role(read_groups(claims, self._groups_claims))
+        role = self._roles.choose_role(read_groups(claims, self._groups_claims))
         if role is None:  # what they have open is from a better time
             await self._run_blocking(self._identities.end_sessions, issuer, subject)
             raise SignInError(NO_GROUP, "somebody in no group")
         try:
             admit = self._identities.admit
-            found: Admission = await self._run_blocking(admit, issuer, subject, describe_person(claims), role)
+            found: Admission = await self._run_blocking(admit, issuer, subject, read_person_name(claims), role)
         except ErasedPersonError as error:
             raise SignInError(say(error), "an erased person") from None
         if found.is_new or found.has_new_role:

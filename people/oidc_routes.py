@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from people import admin
-from people.admin import PEOPLE_PATH, People
+from people.admin import PEOPLE_PATH, PeopleAdmin
 from people.forms import clean_next_path, read_form
 from people.oidc_door import CALLBACK_PATH, OidcDoor
 from server.session.session_door import SIGN_IN_PATH
@@ -19,7 +19,7 @@ PREFIXES = (f"{PEOPLE_PATH}/",)
 MAX_FORM_BYTES = 10_000
 
 
-def add_routes(server: FastAPI, people: People) -> None:
+def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
     door = people.door
     assert isinstance(door, OidcDoor)
 

@@ -18,7 +18,7 @@ class GroupRoles:
     members: frozenset[str]
     readers: frozenset[str]
 
-    def find_role(self, groups: frozenset[str]) -> Role | None:
+    def choose_role(self, groups: frozenset[str]) -> Role | None:
         """Return the role of somebody in these groups; None for somebody who may not come in."""
         roles = ((Role.ADMIN, self.admins), (Role.MEMBER, self.members), (Role.READER, self.readers))
         return next((role for role, own in roles if own & groups), None)
@@ -35,7 +35,7 @@ def read_groups(claims: Claims, names: Sequence[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def describe_person(claims: Claims) -> str:
+def read_person_name(claims: Claims) -> str:
     """Return a name to show: "Ann Smith (ann@example.org)". Nothing is found by it."""
     address = "email" if claims.get("email_verified") is True else "preferred_username"
     name, handle = (_read_text(claims, key) for key in ("name", address))

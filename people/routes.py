@@ -10,11 +10,11 @@ from typing_extensions import TypedDict
 
 from checkpoints import StoreUnavailableError
 from checkpoints.people.accounts import InvalidInvitationError
-from components.shapes import check_shape
+from components.shapes import parse_body
 from people import admin
-from people.admin import PEOPLE_PATH, People
+from people.admin import PEOPLE_PATH, PeopleAdmin
 from people.door import JOIN_PATH, PasswordDoor
-from people.forms import clean_next_path, read_form, read_json
+from people.forms import clean_next_path, read_form
 from server.session.session_door import SIGN_IN_PATH
 from server.session.sign_in import read_token
 from words import _, say
@@ -31,7 +31,7 @@ class _Passwords(TypedDict):
     new: str
 
 
-def add_routes(server: FastAPI, people: People) -> None:
+def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
     door = people.door
     assert isinstance(door, PasswordDoor)
 
@@ -72,7 +72,7 @@ def add_routes(server: FastAPI, people: People) -> None:
 def _add_password_route(server: FastAPI, door: PasswordDoor) -> None:
     @server.post(PASSWORD_PATH)
     async def change_password(request: Request) -> Response:
-        fields: _Passwords = check_shape(_Passwords, read_json(await request.body()), "body")
+        fields = parse_body(_Passwords, await request.body())
         problem = await door.change_password(request.scope, request.state.session, fields["former"], fields["new"])
         return JSONResponse({"problem": problem or None})
 

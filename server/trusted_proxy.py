@@ -36,7 +36,7 @@ class TrustedProxy:
     person_header: str
     reserved_names: frozenset[str] = frozenset()
     groups_header: str = DEFAULT_GROUPS_HEADER
-    find_role: Callable[[frozenset[str]], str] | None = None  # of who is in these groups; None: nobody has a role
+    choose_role: Callable[[frozenset[str]], str] | None = None  # of who is in these groups; None: nobody has a role
 
     @property
     def header_names(self) -> frozenset[bytes]:
@@ -56,8 +56,8 @@ class TrustedProxy:
         if person is None or person in self.reserved_names:
             return build_text(HTTPStatus.UNAUTHORIZED, _(_NOBODY))
         scope.setdefault("state", {})["person"] = person
-        if self.find_role is not None:
-            scope["state"]["role"] = self.find_role(_parse_groups(groups))
+        if self.choose_role is not None:
+            scope["state"]["role"] = self.choose_role(_parse_groups(groups))
         is_page = scope["type"] == "http" and scope["method"] == "GET"
         if is_page and scope["path"] == SIGN_IN_PATH:  # the page goes there when the proxy has signed it out
             return build_refresh("/")

@@ -18,7 +18,7 @@ from server.static_files import load_page_files
 from startup import factory
 
 if TYPE_CHECKING:
-    from people.admin import People
+    from people.admin import PeopleAdmin
     from people.door import PasswordDoor
     from people.oidc_door import OidcDoor
 
@@ -36,14 +36,14 @@ def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Ca
     )
 
 
-def build_people(settings: Settings, address: str, services: Services) -> "People | None":
+def build_people(settings: Settings, address: str, services: Services) -> "PeopleAdmin | None":
     """Return the way in of people; only then are the libraries for it imported."""
     if settings.auth not in ("password", "oidc"):
         return None
-    from people.admin import People  # noqa: PLC0415
+    from people.admin import PeopleAdmin  # noqa: PLC0415
 
     build = _build_oidc_door if settings.auth == "oidc" else _build_password_door
-    return People(build(settings, address, services), services)
+    return PeopleAdmin(build(settings, address, services), services)
 
 
 def _build_password_door(settings: Settings, address: str, services: Services) -> "PasswordDoor":

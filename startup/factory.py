@@ -143,7 +143,7 @@ def build_proxy(settings: Settings) -> TrustedProxy | None:
         settings.proxy_user_header,
         reserved_names=frozenset({LOCAL_OWNER}),
         groups_header=settings.proxy_groups_header,
-        find_role=_build_proxy_roles(settings),
+        choose_role=_build_proxy_roles(settings),
     )
 
 
@@ -156,7 +156,7 @@ def _build_proxy_roles(settings: Settings) -> Callable[[frozenset[str]], str] | 
     from people.provider_claims import GroupRoles  # noqa: PLC0415  (as above)
 
     roles = GroupRoles(frozenset(admins or ()), frozenset(), frozenset(readers or ()))
-    return lambda groups: roles.find_role(groups) or Role.MEMBER
+    return lambda groups: roles.choose_role(groups) or Role.MEMBER
 
 
 def build_tracer(settings: Settings) -> Tracer:

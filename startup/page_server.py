@@ -60,7 +60,7 @@ from server.trusted_proxy import TrustedProxy
 from words import get_language
 
 if TYPE_CHECKING:
-    from people.admin import People
+    from people.admin import PeopleAdmin
     from server.metrics import Metrics
 
 MAX_PAGE_REQUEST_BYTES = 2 * 6 * MAX_MESSAGE_CHARS + 100_000  # a message and a text that fills the composer, all in escapes
@@ -137,7 +137,7 @@ class WayIn:
     """How people come in: by a sign-in of ours or a proxy's, from which networks, and under which public address."""
 
     sign_in: SessionDoor | None
-    people: "People | None"
+    people: "PeopleAdmin | None"
     proxy: TrustedProxy | None
     networks: Sequence[Network]
     public_url: str | None
@@ -179,7 +179,7 @@ def _add_layers(server: FastAPI, dash: Dash, services: Services, read_address: C
     return ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
 
 
-def _add_people(server: FastAPI, people: "People", allowed: AllowedRoutes) -> AllowedRoutes:
+def _add_people(server: FastAPI, people: "PeopleAdmin", allowed: AllowedRoutes) -> AllowedRoutes:
     """Serve the sign-in with a password, or at a provider, and return the routes with its own."""
     if people.has_passwords:
         from people.routes import MAX_FORM_BYTES, PATHS, PREFIXES, PUBLIC_PATHS, add_routes  # noqa: PLC0415  imports argon2

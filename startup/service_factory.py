@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from agent.models.replaceable import ReplaceableModels
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.building import build_runner
+from agent.run.building import RunnerParts, build_runner
+from agent.run.follow_up import FollowUpParts
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner
@@ -78,12 +79,12 @@ def build_services(parts: Parts) -> Services:
 
 def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool, wire: "PostgresqlWire | None") -> Runner:
     settings = parts.settings
-    return build_runner(
-        parts.store,
-        runs,
-        hub,
-        DeferredGraph(parts.loader, blocking),
-        parts.models,
+    runner_parts = RunnerParts(
+        store=parts.store,
+        runs=runs,
+        hub=hub,
+        graph=DeferredGraph(parts.loader, blocking),
+        catalog=parts.models,
         blocking=blocking,
         limits=factory.build_limits(settings),
         tracer=parts.tracer,
@@ -96,14 +97,18 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
         wire=wire,
         workers=parts.workers,
     )
+    return build_runner(runner_parts)
 
 
 def _build_followers(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool) -> list[RunFollower]:
     """Return the parts that act after the ends of runs."""
-    settings, shared = parts.settings, (parts.store, runs, hub, parts.models, blocking, parts.tracer)
+    settings = parts.settings
+    shared = FollowUpParts(
+        store=parts.store, runs=runs, hub=hub, catalog=parts.models, blocking=blocking, tracer=parts.tracer
+    )
     followers: list[RunFollower] = []
     if settings.titles == "on":
-        followers.append(TitleWriter(*shared, settings.titles_model))
+        followers.append(TitleWriter(shared, settings.titles_model))
     if settings.judge == "on":
-        followers.append(Judge(*shared))
+        followers.append(Judge(shared))
     return followers

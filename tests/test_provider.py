@@ -17,7 +17,7 @@ from joserfc import jwt
 from people import provider
 from people.authentication_request import AuthenticationRequest
 from people.provider import Client, Provider
-from people.provider_claims import Claims, GroupRoles, describe_person, read_groups
+from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
 from people.sign_in_errors import OUTDATED, REPORTED, UNREACHABLE, UNVERIFIED, SignInError
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, hang, make_key, make_rsa_key, reply_with
 
@@ -307,7 +307,7 @@ GROUPS: list[tuple[object, str | None]] = [
 @pytest.mark.parametrize(("groups", "role"), GROUPS)
 def test_the_first_role_of_somebodys_groups_counts(groups: object, role: str | None) -> None:
     roles = GroupRoles(frozenset({"bosses"}), frozenset({"staff", "crew"}), frozenset({"guests"}))
-    assert roles.find_role(read_groups({"groups": groups}, ["groups"])) == role
+    assert roles.choose_role(read_groups({"groups": groups}, ["groups"])) == role
 
 
 @pytest.mark.parametrize(("verified", "found"), [(True, {"a@b.example"}), (False, set()), ("true", set()), (None, set())])
@@ -329,7 +329,7 @@ def test_an_address_of_mail_is_a_group_only_if_it_is_verified(verified: object, 
     ],
 )
 def test_a_person_is_shown_by_name_and_an_address_that_is_theirs(claims: JSON, name: str) -> None:
-    assert describe_person(claims) == name
+    assert read_person_name(claims) == name
 
 
 @pytest.mark.parametrize("next_path", ["/", "/t/1?x=2.5", "/t/a%20b"])

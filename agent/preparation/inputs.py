@@ -43,6 +43,7 @@ class RunInputs:
 
     def __init__(
         self,
+        *,
         store: Store,
         runs: Runs,
         catalog: ModelCatalog,

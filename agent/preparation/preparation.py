@@ -58,7 +58,7 @@ class PreparedRun:
         return build_request(self.system_text, self.path, continue_answer=continues, convert=self.convert)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPreparer:
     """Begins runs on disk."""
 

@@ -60,7 +60,7 @@ class ActiveRun:
             self.stopping.set_result(None)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ActiveRuns:
     """Starts the work of runs and writes their ends."""
 

@@ -1,6 +1,7 @@
 """Building the runner: the parts of runs, joined."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
@@ -34,76 +35,168 @@ if TYPE_CHECKING:
     from checkpoints.workers import Workers
 
 
-def build_runner(
-    store: Store,
-    runs: Runs,
-    hub: RunHub,
-    graph: AgentGraph,
-    catalog: ModelCatalog,
-    *,
-    blocking: BlockingPool,
-    limits: Limits,
-    tracer: Tracer = NO_TRACING,
-    default_policy: Policy = "off",
-    numbers: NumberStyle = DEFAULT_NUMBERS,
-    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = (),
-    followers: Sequence[RunFollower] = (),
-    agents: Agents | None = None,
-    guests: GuestRuns | None = None,
-    wire: Wire | None = None,
-    workers: "Workers | None" = None,
-) -> Runner:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerParts:
+    """Everything that a runner is built from."""
+
+    store: Store
+    runs: Runs
+    hub: RunHub
+    graph: AgentGraph
+    catalog: ModelCatalog
+    blocking: BlockingPool
+    limits: Limits
+    tracer: Tracer = NO_TRACING
+    default_policy: Policy = "off"
+    numbers: NumberStyle = DEFAULT_NUMBERS
+    on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = ()
+    followers: Sequence[RunFollower] = ()
+    agents: Agents = field(default_factory=dict)
+    guests: GuestRuns | None = None
+    wire: Wire | None = None  # None: all pages are at this process
+    workers: "Workers | None" = None  # None: no other process drives runs
+
+
+def build_runner(parts: RunnerParts) -> Runner:
     """Build a runner and join its parts."""
     bound_argument_parsing()
-    sub_agents = agents or {}
-    inputs = RunInputs(store, runs, catalog, limits, tracer, sub_agents, numbers)
-    drafts = Drafts(runs, blocking, limits.draft_seconds, hub.publish)
-    candidates = CandidateDriver(runs, hub, graph, catalog, inputs, blocking, drafts)
-    time_travel = TimeTravelBuilder(store, runs, inputs, MoveAnnouncer(tracer, on_time_travel), default_policy, numbers)
-    driver = RunDriver(
-        store, runs, hub, graph, catalog, inputs, limits, sub_agents, time_travel, blocking, drafts, candidates
+    store, runs, catalog, blocking, limits = parts.store, parts.runs, parts.catalog, parts.blocking, parts.limits
+    inputs = _build_inputs(parts)
+    drafts = Drafts(runs=runs, blocking=blocking, interval_seconds=limits.draft_seconds, publish=parts.hub.publish)
+    candidates = _build_candidates(parts, inputs, drafts)
+    followers = list(parts.followers)
+    active_runs = _build_active_runs(parts, _build_drivers(parts, inputs, drafts, candidates), followers)
+    wire = parts.wire or LocalWire(parts.hub)
+    watchdog = RunWatchdog(
+        runs=runs, wire=wire, active_runs=active_runs, blocking=blocking, check_seconds=limits.watch_seconds
     )
-    drivers = Drivers(driver, guests, drafts, time_travel)
-    all_followers = list(followers)
-    active_runs = ActiveRuns(runs, hub, drivers, blocking, all_followers, limits.stop_seconds, limits.watch_seconds)
-    wire = wire or LocalWire(hub)
-    watchdog = RunWatchdog(runs, wire, active_runs, blocking, limits.watch_seconds)
-    starter = RunStarter(RunPreparer(store, runs, inputs, tracer, limits), active_runs, watchdog, blocking)
-    reruns = Reruns(store, runs, catalog, inputs, starter, active_runs, hub, blocking)
-    all_followers.append(reruns)  # it starts runs itself
-    conclusions = ConclusionWriter(store, catalog, blocking, limits)
+    preparer = RunPreparer(store=store, runs=runs, inputs=inputs, tracer=parts.tracer, limits=limits)
+    starter = RunStarter(preparer=preparer, active_runs=active_runs, watchdog=watchdog, blocking=blocking)
+    reruns = _build_reruns(parts, inputs, starter)
+    followers.append(reruns)  # it starts runs itself
     runner = Runner(
-        store,
-        catalog,
-        inputs,
-        starter,
-        reruns,
-        active_runs,
-        watchdog,
-        blocking,
-        all_followers,
-        default_policy,
-        conclusions,
-        guests,
-        candidates,
+        store=store,
+        catalog=catalog,
+        inputs=inputs,
+        starter=starter,
+        reruns=reruns,
+        active_runs=active_runs,
+        watchdog=watchdog,
+        blocking=blocking,
+        followers=followers,
+        default_policy=parts.default_policy,
+        conclusions=ConclusionWriter(store=store, catalog=catalog, blocking=blocking, limits=limits),
+        guests=parts.guests,
+        candidates=candidates,
     )
-    if workers is not None:
-        _add_worker(runner, workers, runs, wire, limits)
+    if parts.workers is not None:
+        _add_worker(runner, parts, wire, parts.workers)
     return runner
 
 
-def _add_worker(runner: Runner, workers: "Workers", runs: Runs, wire: Wire, limits: Limits) -> None:
+def _build_inputs(parts: RunnerParts) -> RunInputs:
+    return RunInputs(
+        store=parts.store,
+        runs=parts.runs,
+        catalog=parts.catalog,
+        limits=parts.limits,
+        tracer=parts.tracer,
+        agents=parts.agents,
+        numbers=parts.numbers,
+    )
+
+
+def _build_candidates(parts: RunnerParts, inputs: RunInputs, drafts: Drafts) -> CandidateDriver:
+    return CandidateDriver(
+        runs=parts.runs,
+        hub=parts.hub,
+        graph=parts.graph,
+        catalog=parts.catalog,
+        inputs=inputs,
+        blocking=parts.blocking,
+        drafts=drafts,
+    )
+
+
+def _build_drivers(parts: RunnerParts, inputs: RunInputs, drafts: Drafts, candidates: CandidateDriver) -> Drivers:
+    time_travel = TimeTravelBuilder(
+        store=parts.store,
+        runs=parts.runs,
+        inputs=inputs,
+        announcer=MoveAnnouncer(parts.tracer, parts.on_time_travel),
+        default_policy=parts.default_policy,
+        numbers=parts.numbers,
+    )
+    driver = RunDriver(
+        store=parts.store,
+        runs=parts.runs,
+        hub=parts.hub,
+        graph=parts.graph,
+        catalog=parts.catalog,
+        inputs=inputs,
+        limits=parts.limits,
+        agents=parts.agents,
+        time_travel=time_travel,
+        blocking=parts.blocking,
+        drafts=drafts,
+        candidates=candidates,
+    )
+    return Drivers(built_in=driver, guests=parts.guests, drafts=drafts, time_travel=time_travel)
+
+
+def _build_active_runs(parts: RunnerParts, drivers: Drivers, followers: Sequence[RunFollower]) -> ActiveRuns:
+    return ActiveRuns(
+        runs=parts.runs,
+        hub=parts.hub,
+        driver=drivers,
+        blocking=parts.blocking,
+        followers=followers,
+        stop_seconds=parts.limits.stop_seconds,
+        retry_seconds=parts.limits.watch_seconds,
+    )
+
+
+def _build_reruns(parts: RunnerParts, inputs: RunInputs, starter: RunStarter) -> Reruns:
+    return Reruns(
+        store=parts.store,
+        runs=parts.runs,
+        catalog=parts.catalog,
+        inputs=inputs,
+        starter=starter,
+        active_runs=starter.active_runs,
+        hub=parts.hub,
+        blocking=parts.blocking,
+    )
+
+
+def _add_worker(runner: Runner, parts: RunnerParts, wire: Wire, workers: "Workers") -> None:
     """Let a runner act as one process among several."""
     from agent.run.taking import RunTaker  # noqa: PLC0415  (for several processes)
     from agent.run.worker import RunWorker  # noqa: PLC0415  (as above)
 
-    active_runs, watchdog, reruns = runner.active_runs, runner.watchdog, runner.reruns
-    followers, blocking = runner.followers, runner.blocking
     taker = RunTaker(
-        runner.store, runs, runner.inputs, runner.starter.preparer, active_runs, watchdog, reruns, followers, wire, blocking
+        store=runner.store,
+        runs=parts.runs,
+        inputs=runner.inputs,
+        preparer=runner.starter.preparer,
+        active_runs=runner.active_runs,
+        watchdog=runner.watchdog,
+        reruns=runner.reruns,
+        followers=runner.followers,
+        wire=wire,
+        blocking=runner.blocking,
     )
     worker = RunWorker(
-        workers, runs, wire, active_runs, watchdog, reruns, runner.candidates, taker, blocking, limits.shutdown_seconds
+        workers=workers,
+        runs=parts.runs,
+        wire=wire,
+        active_runs=runner.active_runs,
+        watchdog=runner.watchdog,
+        reruns=runner.reruns,
+        candidates=runner.candidates,
+        taker=taker,
+        blocking=runner.blocking,
+        shutdown_seconds=parts.limits.shutdown_seconds,
     )
     runner.worker = runner.starter.fleet = worker
-    active_runs.max_runs, active_runs.confirm_hold = workers.max_runs, worker.confirm_hold
+    runner.active_runs.max_runs, runner.active_runs.confirm_hold = workers.max_runs, worker.confirm_hold

@@ -136,7 +136,7 @@ class _RunCandidates:
         return all(task.done() for task in self.tasks.values())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class CandidateDriver:
     """Drives the candidates of runs."""
 

@@ -37,7 +37,7 @@ class DraftedConclusion:
     usage: dict[str, object]  # as LangChain counts it; empty where the provider reported none
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ConclusionWriter:
     """Asks the conversation's model for the conclusion of a branch."""
 

@@ -19,6 +19,7 @@ class Drafts:
 
     def __init__(
         self,
+        *,
         runs: Runs,
         blocking: BlockingPool,
         interval_seconds: float,

@@ -32,7 +32,7 @@ from agent.tools.decisions import make_refusal
 from checkpoints import MAIN, Run, Runs, Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunDriver:
     """The parts that the work of every run uses."""
 

@@ -64,7 +64,7 @@ class NoGraphsError(StateError):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Drivers:
     """Chooses the driver of each run by its conversation."""
 

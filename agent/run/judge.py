@@ -1,34 +1,19 @@
-"""The judge: after a run it asks a model whether the conversation has reached a milestone, and saves a checkpoint if so.
+"""The judge: after a run it asks a model whether the conversation has reached a milestone, and saves a checkpoint if so."""
 
-It works in the background: nothing waits for it, it blocks no change of a person, and its failure is one line in the log.
-"""
-
-import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import time_ns
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent.context.prompts import JUDGE_PROMPT
 from agent.context.transcript import describe_message, encode_entry, wrap_entries
 from agent.events import HeadMoved
 from agent.fence import clean_line
-from agent.graph.answer import AnswerCutOff, collect_answer
-from agent.graph.state import Limits
-from agent.models.errors import describe_model_error
-from agent.models.parameters import read_parameters
-from agent.run.background import BackgroundTasks
-from agent.run.blocking import BlockingPool
-from agent.run.hub import RunHub
-from agent.run.outcome import locate_error
-from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
-from agent.tracing.events import JUDGE_PROMPT_NAME, Judged, ModelAnswered
-from agent.tracing.protocol import NO_TRACING, Tracer
+from agent.run.follow_up import FollowUp, FollowUpKind, FollowUpParts
+from agent.settings import ChosenModel, ThreadSettings
+from agent.tracing.events import JUDGE_PROMPT_NAME, Judged
 from agent.tracing.run_trace import record_safely
-from checkpoints import MAIN, Checkpoint, Message, Run, Runs, StateError, Store
+from checkpoints import MAIN, Checkpoint, Message, Run, StateError
 
 MAX_VERDICT_SECONDS = 60.0  # for one verdict: nothing waits for it, and a local model may have other work first
 # Messages between any checkpoint and the next milestone: a list of every turn would show none.
@@ -41,7 +26,14 @@ MAX_VERDICT_CHARS = 100_000  # with the thoughts of models that think aloud firs
 MAX_MILESTONE_NAME_CHARS = 80
 MAX_REASON_CHARS = 300
 
-_log = logging.getLogger(__name__)
+_KIND = FollowUpKind(
+    name="judge",
+    prompt_name=JUDGE_PROMPT_NAME,
+    prompt=JUDGE_PROMPT,
+    event=Judged,
+    max_answer_chars=MAX_VERDICT_CHARS,
+    failure="the judge said nothing of",
+)
 
 
 class Verdict(BaseModel):
@@ -54,7 +46,7 @@ class Verdict(BaseModel):
     suggested_name: str = ""
 
 
-class UnreadableVerdictError(ValueError):
+class UnreadableVerdictError(StateError, ValueError):
     def __init__(self) -> None:
         super().__init__("The answer was no verdict.")  # not the answer itself: the log holds nothing of conversations
 
@@ -63,7 +55,6 @@ class UnreadableVerdictError(ValueError):
 class _Candidate:
     """A state to judge: the message that it ends with, the question about it, and the model to ask."""
 
-    run: Run
     message_id: str
     question: str
     model: ChosenModel
@@ -75,100 +66,48 @@ class Judge:
     It asks the thread's own model, so that no conversation reaches a provider that has not seen it before.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        runs: Runs,
-        hub: RunHub,
-        catalog: ModelCatalog,
-        blocking: BlockingPool,
-        tracer: Tracer = NO_TRACING,
-        max_seconds: float = MAX_VERDICT_SECONDS,
-    ) -> None:
-        self._store = store
-        self._runs = runs
-        self._hub = hub
-        self._catalog = catalog
-        self._blocking = blocking
-        self._tracer = tracer
-        self._max_seconds = max_seconds
-        self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=MAX_VERDICT_CHARS)
-        self._tasks = BackgroundTasks()
-        tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT)  # so that the operator's text is loaded when it is first needed
+    def __init__(self, parts: FollowUpParts, max_seconds: float = MAX_VERDICT_SECONDS) -> None:
+        self._parts = parts
+        self._follow_up = FollowUp(_KIND, parts.tracer, max_seconds)
 
     def consider(self, run: Run) -> None:
         """Judge the state after a run, in the background. Skip it while another state of the thread is judged."""
-        self._tasks.start(run.thread_id, lambda: self._judge_safely(run), f"judge {run.id}")
+        self._follow_up.start(run, self._judge_run)
 
     async def close(self) -> None:
         """Cancel all judging."""
-        await self._tasks.close()
-
-    async def _judge_safely(self, run: Run) -> None:
-        try:
-            async with asyncio.timeout(self._max_seconds):
-                await self._judge_run(run)
-        except Exception as error:  # noqa: BLE001  # the judge's outer edge: a provider's library may raise anything
-            name = type(error).__qualname__
-            _log.warning("the judge said nothing of run %s (%s): %s", run.id, name, _describe_failure(error))
+        await self._follow_up.close()
 
     async def _judge_run(self, run: Run) -> None:
-        candidate = await self._blocking.run(self._load_candidate, run)
+        parts = self._parts
+        candidate = await parts.blocking.run(self._load_candidate, run)
         if candidate is None:
             return
-        verdict = await self._ask_verdict(candidate)
+        answer = await self._follow_up.ask(run, candidate.model, candidate.question)
+        verdict = parse_verdict(str(answer.text))
         if verdict.should_save:
             name, reason = (
                 clean_line(verdict.suggested_name, MAX_MILESTONE_NAME_CHARS),
                 clean_line(verdict.reason, MAX_REASON_CHARS),
             )
-            receipt = await self._blocking.run(self._runs.save_milestone, run, candidate.message_id, name, reason)
+            receipt = await parts.blocking.run(parts.runs.save_milestone, run, candidate.message_id, name, reason)
             if receipt is not None:
-                self._hub.publish(run.thread_id, HeadMoved(receipt.version))
-                record_safely(self._tracer, receipt.operation)
+                parts.hub.publish(run.thread_id, HeadMoved(receipt.version))
+                record_safely(parts.tracer, receipt.operation)
 
     def _load_candidate(self, run: Run) -> _Candidate | None:
         """Load the state after the run; None where it has left the path, or is too close to another checkpoint."""
-        with self._store.database.begin_read():
-            thread = self._store.get_thread(run.thread_id)
-            path = self._store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
-            checkpoints = self._store.list_checkpoints(thread.id)
+        store = self._parts.store
+        with store.database.begin_read():
+            thread = store.get_thread(run.thread_id)
+            path = store.list_messages(thread.id, last=MAX_JUDGED_MESSAGES)
+            checkpoints = store.list_checkpoints(thread.id)
         # The next run may have begun: its messages are no part of this state.
         last = next((index for index in reversed(range(len(path))) if path[index].run_id == run.id), None)
         if last is None or not is_due(path[last].depth + 1, checkpoints):
             return None
-        model = ThreadSettings.from_thread(thread).resolve_helper_model(self._catalog)
-        return _Candidate(run, path[last].id, build_judge_question(path[: last + 1]), model)
-
-    async def _ask_verdict(self, candidate: _Candidate) -> Verdict:
-        prompt, began = self._tracer.find_prompt(JUDGE_PROMPT_NAME, JUDGE_PROMPT), time_ns()
-        messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(candidate.question)]
-        answer, error = AIMessage(""), "There was no answer."
-        try:
-            answer, error = await collect_answer(candidate.model.chat, messages, self._limits), ""
-        finally:
-            call = ModelAnswered(
-                run_id=candidate.run.id,
-                model=candidate.model.spec,
-                prompt=prompt,
-                messages=messages,
-                answer=answer,
-                began_ns=began,
-                first_token_ns=None,
-                ended_ns=time_ns(),
-                error=error or None,
-                parameters=read_parameters(candidate.model.chat),
-            )
-            record_safely(self._tracer, Judged(candidate.run.thread_id, call))
-        return parse_verdict(str(answer.text))
-
-
-def _describe_failure(error: Exception) -> str:
-    try:
-        is_sentence = isinstance(error, StateError | UnreadableVerdictError | AnswerCutOff)
-        return str(error) if is_sentence else describe_model_error(error)
-    except BaseException as broken:  # noqa: BLE001  the error path itself: the log must name the failure all the same
-        return f"it could not be described: {locate_error(broken)}"
+        model = ThreadSettings.from_thread(thread).resolve_helper_model(self._parts.catalog)
+        return _Candidate(path[last].id, build_judge_question(path[: last + 1]), model)
 
 
 def is_due(message_count: int, checkpoints: Sequence[Checkpoint]) -> bool:

@@ -73,7 +73,7 @@ def _copy_question(message: Message) -> NewMessage:
     return replace_text(message, str(message.intact.langchain.text))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Reruns:
     """Begins reruns, and asks each next question when a run of them is done."""
 

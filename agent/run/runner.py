@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agent.run.worker import RunWorker
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Runner:
     """Begins and stops runs."""
 

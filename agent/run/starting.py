@@ -29,7 +29,7 @@ class Fleet(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RunStarter:
     """Begins runs on disk, and starts their work."""
 

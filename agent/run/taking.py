@@ -46,7 +46,7 @@ class _TakenRun:
     end: RunState = RunState.INTERRUPTED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunTaker:
     """Takes runs of other processes."""
 

@@ -12,7 +12,7 @@ from agent.time_travel.policy import Policy
 from checkpoints import Run, Runs, Store
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeTravelBuilder:
     """The parts that the moves of every run use."""
 

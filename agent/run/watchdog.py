@@ -17,13 +17,13 @@ class RunWatchdog:
     """Watches while runs are active. Orphans are left when the database does not take a run's end, or its task is lost."""
 
     def __init__(
-        self, runs: Runs, wire: Wire, active_runs: ActiveRuns, blocking: BlockingPool, watch_seconds: float
+        self, *, runs: Runs, wire: Wire, active_runs: ActiveRuns, blocking: BlockingPool, check_seconds: float
     ) -> None:
         self._runs = runs
         self._wire = wire
         self._active_runs = active_runs
         self._blocking = blocking
-        self._watch_seconds = watch_seconds
+        self._check_seconds = check_seconds
         self._task: asyncio.Task[None] | None = None
 
     def ensure_watching(self) -> None:
@@ -69,7 +69,7 @@ class RunWatchdog:
     async def _watch_runs(self) -> None:
         """Release orphans every few seconds, until nothing runs any more."""
         while True:
-            await asyncio.sleep(self._watch_seconds)
+            await asyncio.sleep(self._check_seconds)
             try:
                 await self.release_orphans()
             # Also a stray cancellation: the database may be well again the next time.

@@ -43,7 +43,7 @@ class _Findings:
     free: Sequence[DrivenRun]  # of no live process
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RunWorker:
     """Stops what other processes want stopped, lets go of what they took, and takes what waits or a dead one left."""
 

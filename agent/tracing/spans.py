@@ -1,7 +1,4 @@
-"""Spans of OpenTelemetry for a run's events, with Langfuse's attributes.
-
-The module uses no global provider, no instrumentation and no context of another tracer.
-"""
+"""Spans of OpenTelemetry for a run's events, with Langfuse's attributes."""
 
 import json
 from collections.abc import Sequence
@@ -12,12 +9,8 @@ from langchain_core.messages import AnyMessage
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langfuse import LangfuseOtelSpanAttributes as Attribute
-from opentelemetry.context import Context
-from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_ON
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, set_span_in_context
+from opentelemetry.sdk.trace.export import SpanExporter
+from opentelemetry.trace import Span
 from opentelemetry.util.types import AttributeValue
 
 from agent.context.prices import Prices
@@ -52,11 +45,10 @@ from agent.tracing.events import (
     ToolCarriedOut,
     TraceLabels,
 )
-from agent.tracing.span_ids import SeededIds, derive_span_id, derive_trace_id
+from agent.tracing.span_writer import SpanWriter, Step
 from checkpoints import MAIN, Operation, RunState
 from checkpoints.values import serde
 
-EXPORT_INTERVAL_SECONDS = 1.0
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
 
 
@@ -77,20 +69,12 @@ class SpanRecorder:
         self._labels = make_label_attributes(labels)
         self._prices = prices
         self._tool_definitions: dict[str, tuple[BaseTool, dict[str, Any]]] = {}  # by name; making one takes long
-        self._ids = SeededIds()
-        self._provider = TracerProvider(
-            sampler=ALWAYS_ON,
-            resource=Resource({"service.name": "waymark"}),
-            shutdown_on_exit=False,  # it would wait half a minute for a server that hangs
-            id_generator=self._ids,
-        )
-        self._provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=EXPORT_INTERVAL_SECONDS * 1000))
-        self._tracer = self._provider.get_tracer("waymark")
+        self._writer = SpanWriter(exporter)
         self._runs: dict[str, _RunSpan] = {}
 
     def close(self) -> None:
         """Send the remaining spans. The server determines how long it takes."""
-        self._provider.shutdown()
+        self._writer.close()
 
     def record(self, event: SpanEvent) -> None:
         match event:
@@ -155,10 +139,7 @@ class SpanRecorder:
             Attribute.OBSERVATION_INPUT: self._mask_text(event.reason),
             **make_metadata(about | {"sources": names or None}, of="observation"),
         }
-        context = set_span_in_context(run.span, Context())
-        self._tracer.start_span(event.kind, context=context, start_time=event.timestamp_ns, attributes=attributes).end(
-            event.timestamp_ns
-        )
+        self._writer.add_moment(run.span, event.kind, event.timestamp_ns, attributes)
 
     def _add_operation(self, operation: Operation) -> None:
         made_at = round(operation.created_at.timestamp() * 1e9)
@@ -185,9 +166,8 @@ class SpanRecorder:
         *,
         trace_name: str = "",
     ) -> Span:
-        self._ids.next_trace = derive_trace_id(seed)
         everything = self._labels | make_common_attributes(thread_id, trace_name or name, kind) | dict(attributes)
-        return self._tracer.start_span(name, context=Context(), start_time=timestamp_ns, attributes=everything)
+        return self._writer.start_root(seed, name, timestamp_ns, everything)
 
     def _add_child(
         self,
@@ -201,14 +181,9 @@ class SpanRecorder:
     ) -> None:
         """Add a span below the step with the id `within`, or below the run where that is empty."""
         run = self._runs[event.run_id]
-        parent = run.span
-        if within:  # its own span does not exist yet: it is made when the step has ended
-            trace_id, parent_id = run.span.get_span_context().trace_id, derive_span_id(event.run_id, within)
-            parent = NonRecordingSpan(SpanContext(trace_id, parent_id, is_remote=False, trace_flags=TraceFlags(1)))
-        self._ids.next_span = derive_span_id(event.run_id, step_id) if step_id else 0
-        context = set_span_in_context(parent, Context())
         everything = self._labels | make_common_attributes(run.thread_id, run.trace_name, kind) | dict(attributes)
-        self._tracer.start_span(name, context=context, start_time=event.began_ns, attributes=everything).end(event.ended_ns)
+        step = Step(event.run_id, name, event.began_ns, event.ended_ns, within, step_id)
+        self._writer.add_step(run.span, step, everything)
 
     def _describe_generation(self, event: ModelAnswered) -> dict[str, AttributeValue]:
         answer = event.answer

@@ -55,10 +55,10 @@ def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
     is_of_proxy = not services.has_own_door
     address = services.sign_out_url if is_of_proxy else None
     own = (is_of_proxy, is_of_proxy, not services.has_passwords, role != ADMIN or is_of_proxy)
-    return False, _describe_person(role), address or "", address is None, *own
+    return False, _describe_role(role), address or "", address is None, *own
 
 
-def _describe_person(role: str | None) -> str:
+def _describe_role(role: str | None) -> str:
     if role == READER:
         return _("Signed in as {name} (read-only)", name=get_acting_owner())
     return _("Signed in as {name}", name=get_acting_owner())

@@ -1,6 +1,5 @@
 """Excerpts: the draft of a branch's conclusion, the note with it and with quoted messages, and the place of its origin."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Required
@@ -21,9 +20,9 @@ from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
 from components.routes.search import describe_message_place
 from components.services import Services
-from components.shapes import Count, MalformedRequestError, check_shape
+from components.shapes import Count, MalformedRequestError, parse_body
 from components.views.comparison_view import read_cost
-from components.views.places import describe_place
+from components.views.places import describe_place_name
 
 MAX_OFFERED_MESSAGES = 200  # to be quoted, the last of the place
 MAX_BEGINNING_CHARS = 160
@@ -81,12 +80,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 async def _read_body(request: Request) -> _Body:
     """Raises `MalformedRequestError`."""
-    try:
-        given = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
-    body: _Body = check_shape(_Body, given, "body")
-    return body
+    return parse_body(_Body, await request.body())
 
 
 def _require_op(body: _Body) -> str:
@@ -105,7 +99,7 @@ def read_origin(store: Store, thread_id: str, place: str) -> Origin:
 def describe_origin(origin: Origin) -> Mapping[str, Any]:
     offered = [message for message in origin.messages if is_quotable(message)][-MAX_OFFERED_MESSAGES:]
     return {
-        "name": describe_place(origin.place),
+        "name": describe_place_name(origin.place),
         "messages": [
             {"id": each.id, "role": "user" if each.type == "human" else "assistant", "text": _quote_beginning(each)}
             for each in offered

@@ -1,6 +1,5 @@
 """The people whom the owner of a conversation has let in: their list, letting in, another role, letting out, and leaving."""
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -16,7 +15,7 @@ from checkpoints.people.members import Members
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.model import ThreadRole
 from components.services import Services
-from components.shapes import MalformedRequestError, check_shape
+from components.shapes import parse_body
 from components.views.audit_sentences import describe_person
 
 MAX_STOP_SECONDS = 5.0
@@ -29,29 +28,29 @@ class _Person(TypedDict):
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    people = People(services)
+    requests = MemberRequests(services)
 
     @server.get("/api/threads/{thread_id:path}/members")
     async def list_members(thread_id: str) -> Response:
-        return JSONResponse(await services.read_snapshot(people.describe, thread_id))
+        return JSONResponse(await services.read_snapshot(requests.describe, thread_id))
 
     def serve(path: str, change: Callable[[str, _Person], Awaitable[None]]) -> None:
         @server.post(f"/api/threads/{{thread_id:path}}/members{path}", name=f"members{path}")
         async def change_members(thread_id: str, request: Request) -> Response:
-            await change(thread_id, _parse_person(await request.body()))
-            return JSONResponse(await services.read_snapshot(people.describe, thread_id))
+            await change(thread_id, _parse_member(await request.body()))
+            return JSONResponse(await services.read_snapshot(requests.describe, thread_id))
 
-    serve("", people.add)
-    serve("/role", people.change_role)
-    serve("/remove", people.remove)
+    serve("", requests.add)
+    serve("/role", requests.change_role)
+    serve("/remove", requests.remove)
 
     @server.post("/api/threads/{thread_id:path}/members/leave")
     async def leave(thread_id: str) -> Response:
-        await people.leave(thread_id)
+        await requests.leave(thread_id)
         return JSONResponse({})
 
 
-class People:
+class MemberRequests:
     """The members of conversations, as requests change them. A person without the right to write loses their answer."""
 
     def __init__(self, services: Services) -> None:
@@ -108,11 +107,6 @@ class People:
         self._services.hub.publish(thread.id, MembersChanged(thread.version))
 
 
-def _parse_person(body: bytes) -> _Person:
+def _parse_member(body: bytes) -> _Person:
     """Raises `MalformedRequestError`."""
-    try:
-        given: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
-    fields: _Person = check_shape(_Person, given, "body")
-    return fields
+    return parse_body(_Person, body)

@@ -1,7 +1,5 @@
 """The form that connects a model, and its submission. A key goes in and never comes out."""
 
-import json
-
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
@@ -10,7 +8,7 @@ from checkpoints.values.audit_entry import AuditKind
 from components import auditing
 from components.model_connector import ConnectionForm, ConnectionRefusedError
 from components.services import Services
-from components.shapes import MalformedRequestError, check_shape
+from components.shapes import parse_body
 from words import say
 
 CONNECTIONS_PATH = "/api/model-connections"
@@ -34,11 +32,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     @server.post(CONNECTIONS_PATH)
     async def connect(request: Request) -> Response:
         """Answer with the model after it has answered, or with the reason why not. The guard has checked the request."""
-        try:
-            body = json.loads(await request.body())
-        except (ValueError, RecursionError):
-            raise MalformedRequestError("body") from None
-        fields: _Body = check_shape(_Body, body, "body")
+        fields = parse_body(_Body, await request.body())
         try:
             model = await connector.connect(fields["provider"], fields["values"])
         except ConnectionRefusedError as refusal:

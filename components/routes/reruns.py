@@ -1,6 +1,5 @@
 """Reruns: the questions that a place offers to be asked again, and the beginning of a rerun."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Required
 
@@ -15,7 +14,7 @@ from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import find_place_end
 from components.services import Services
-from components.shapes import MalformedRequestError, check_shape
+from components.shapes import MalformedRequestError, parse_body
 from words import N_, _
 
 MAX_BEGINNING_CHARS = 80  # of a question in the list
@@ -52,11 +51,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 async def _read_body(request: Request) -> _Body:
     """Raises `MalformedRequestError`."""
-    try:
-        given = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
-    body: _Body = check_shape(_Body, given, "body")
+    body = parse_body(_Body, await request.body())
     if not body["request_id"]:
         raise MalformedRequestError("request_id")
     return body

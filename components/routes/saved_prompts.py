@@ -1,7 +1,6 @@
 """The library of prompts: its list, and saving and deleting one. Each answer has the list as it is now."""
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI
 from pydantic import Field
@@ -13,7 +12,7 @@ from checkpoints.saved_prompts import SavedPrompt, SavedPrompts
 from checkpoints.values.limits import MAX_SAVED_PROMPTS
 from checkpoints.values.text import shorten
 from components.services import Services
-from components.shapes import MalformedRequestError, check_shape
+from components.shapes import parse_body
 
 PROMPTS_PATH = "/api/prompts"
 MAX_EXCERPT_CHARS = 120
@@ -57,12 +56,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 def parse_prompt(body: bytes) -> PromptFields:
     """Raises `MalformedRequestError`."""
-    try:
-        given: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
-    fields: PromptFields = check_shape(PromptFields, given, "body")
-    return fields
+    return parse_body(PromptFields, body)
 
 
 def describe_prompt(prompt: SavedPrompt) -> dict[str, str]:

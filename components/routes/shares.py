@@ -1,6 +1,5 @@
 """The links under which strangers read a conversation: their list, making one, and ending one."""
 
-import json
 import secrets
 from typing import Annotated, Any, NotRequired
 
@@ -14,7 +13,7 @@ from checkpoints.interchange.redaction import Redaction
 from checkpoints.people.shares import NewShare, Share, Shares
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from components.services import Services
-from components.shapes import Count, MalformedRequestError, check_shape
+from components.shapes import Count, parse_body
 
 Id = Annotated[str, Field(max_length=MAX_LABEL_CHARS)]
 
@@ -54,11 +53,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 def _parse_link(thread_id: str, body: bytes) -> NewShare:
     """Raises `MalformedRequestError`, and `InvalidRedactionError`."""
-    try:
-        given: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
-    fields: _NewLink = check_shape(_NewLink, given, "body")
+    fields = parse_body(_NewLink, body)
     words = tuple(line.strip() for line in fields.get("redact", "").splitlines() if line.strip())
     results, attached = fields.get("leave_out", False), fields.get("leave_out_files", False)
     redaction = Redaction(results, words, attached) if words or results or attached else None

@@ -1,6 +1,5 @@
 """The tags of all conversations: their list, and the changes of one. Each answer has the list as it is now."""
 
-import json
 from typing import Any
 
 from fastapi import FastAPI
@@ -11,7 +10,7 @@ from typing_extensions import TypedDict
 from checkpoints.tags import Tags
 from checkpoints.values.tag import Tag
 from components.services import Services
-from components.shapes import MalformedRequestError, check_shape
+from components.shapes import parse_body
 
 TAGS_PATH = "/api/tags"
 
@@ -51,11 +50,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 def parse_name(body: bytes) -> str:
     """Raises `MalformedRequestError`."""
-    try:
-        given: Any = json.loads(body)
-    except (ValueError, RecursionError):
-        raise MalformedRequestError("body") from None
-    return str(check_shape(TagName, given, "body")["name"])
+    return parse_body(TagName, body)["name"]
 
 
 def describe_tag(tag: Tag) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from agent.context.answer_notes import is_without_tools
 from agent.marks import ExcerptMark, InputsMark, MoveMark, QuestionMark
 from checkpoints import MAIN, Message
 from checkpoints.values.text import shorten_line
-from components.views.places import describe_place
+from components.views.places import describe_place_name
 from components.views.tool_cards import list_sources
 from components.views.value_tree import describe_on_line
 from words import N_, _, ngettext
@@ -20,7 +20,7 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
     if (mark := MoveMark.of(stored)) is not None:
         return _build_move_label(mark)
     if (excerpt := ExcerptMark.of(stored)) is not None:
-        return _("note from {origin}", origin=describe_place(excerpt.origin)) + _name_sources(excerpt.sources)
+        return _("note from {origin}", origin=describe_place_name(excerpt.origin)) + _name_sources(excerpt.sources)
     if (inputs := InputsMark.of(stored)) is not None:
         values = " · ".join(f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items())
         return shorten_line(_("with {values}", values=values), MAX_INPUTS_CHARS)

@@ -10,7 +10,7 @@ from agent.time_travel.notes import extract_note
 from checkpoints import Message, NewMessage
 from checkpoints.search.result import NoteText
 from checkpoints.values import serde
-from components.views.places import describe_place
+from components.views.places import describe_place_name
 from components.views.tool_cards import list_sources
 
 
@@ -41,7 +41,7 @@ def describe_excerpt(stored: Message, text: str) -> tuple[ExcerptView, str] | No
     if mark is None or stored.type != "human":
         return None
     address = f"/api/threads/{quote(stored.thread_id)}/excerpts/{quote(stored.id)}/place"
-    return {"origin": describe_place(mark.origin), "address": address}, extract_excerpt(text, mark) or text
+    return {"origin": describe_place_name(mark.origin), "address": address}, extract_excerpt(text, mark) or text
 
 
 def describe_summary(stored: Message) -> SummaryView | None:

@@ -8,7 +8,7 @@ from typing import Final, NotRequired, TypedDict
 
 from checkpoints import LONG_SETTINGS, Operation, OperationDetail, OperationKind, Removal
 from checkpoints.values.place_name import PlaceName
-from components.views.places import describe_place
+from components.views.places import describe_place_name
 from components.views.sentences import choose_sentences
 from words import N_, _, ngettext
 
@@ -101,7 +101,7 @@ def describe_subject(detail: OperationDetail) -> str:
     """Return the thing that an operation is about, by its kind and its names."""
     subject = detail.subject or ""
     if detail.place is not None:
-        return describe_place(PlaceName(detail.place, detail.name))
+        return describe_place_name(PlaceName(detail.place, detail.name))
     if subject == "branches":
         return ngettext("{count:,} branch", "{count:,} branches", detail.branches)
     if detail.new_name and subject in _RENAMED_SUBJECTS:

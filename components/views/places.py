@@ -13,6 +13,6 @@ _WORDS: Final[dict[PlaceKind, str]] = {
 }
 
 
-def describe_place(place: PlaceName) -> str:
+def describe_place_name(place: PlaceName) -> str:
     """Return the words for a position; of an older version, those that it kept."""
     return place.name if place.kind is None else _(_WORDS[place.kind], name=place.name)

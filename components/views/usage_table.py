@@ -19,7 +19,7 @@ def describe_usage(found: PeopleUsage, prices: Prices) -> list[dict[str, Any]]:
         for days in PERIODS:
             if row.day > found.today - days:
                 of_owner[days] += usage
-    people = [_describe_person(found, owner, periods) for owner, periods in sums.items()]
+    people = [_describe_usage_of(found, owner, periods) for owner, periods in sums.items()]
     return sorted(people, key=lambda each: (-each["periods"][-1]["input"] - each["periods"][-1]["output"], each["name"]))
 
 
@@ -27,7 +27,7 @@ def _start_sums() -> dict[int, Usage]:
     return dict.fromkeys(PERIODS, Usage())
 
 
-def _describe_person(found: PeopleUsage, owner: str, periods: Mapping[int, Usage]) -> dict[str, Any]:
+def _describe_usage_of(found: PeopleUsage, owner: str, periods: Mapping[int, Usage]) -> dict[str, Any]:
     return {
         "name": owner,
         "conversations": found.threads.get(owner, 0),

@@ -23,8 +23,9 @@ from agent.models.keys import ProviderKeys
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
-from agent.run.building import build_runner
+from agent.run.building import RunnerParts, build_runner
 from agent.run.drivers import GuestRuns
+from agent.run.follow_up import FollowUpParts
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
 from agent.run.runner import Runner
@@ -184,16 +185,18 @@ async def running(
     graph = build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers)
     kept = replace(LIMITS, **limits)
     told = [] if heard is None else [heard.append]
-    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents, "numbers": numbers}
+    moving: Any = {"default_policy": time_travel, "on_time_travel": told, "agents": agents or {}, "numbers": numbers}
     offer = models or Only(model)
+    shared = FollowUpParts(store=store, runs=runs, hub=hub, catalog=offer, blocking=blocking, tracer=tracer)
     followers: list[RunFollower] = []
     if judge is not None:
-        followers.append(Judge(store, runs, hub, offer, blocking, tracer, max_seconds=judge))
+        followers.append(Judge(shared, max_seconds=judge))
     if titles is not None:
-        followers.append(TitleWriter(store, runs, hub, offer, blocking, tracer, titles_model, max_seconds=titles))
+        followers.append(TitleWriter(shared, titles_model, max_seconds=titles))
     moving |= {"followers": followers, "guests": guests(store, hub) if guests else None}
     moving |= {"workers": workers, "wire": wire(hub) if wire else None}
-    runner = build_runner(store, runs, hub, graph, offer, blocking=blocking, limits=kept, tracer=tracer, **moving)
+    moving |= {"blocking": blocking, "limits": kept, "tracer": tracer}
+    runner = build_runner(RunnerParts(store=store, runs=runs, hub=hub, graph=graph, catalog=offer, **moving))
     runner.open()
     thread_id = thread_id or store.create_thread().id
     events: list[Event] = []

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from langchain_core.tools import BaseTool
 
-import agent.run.judge
+import agent.run.follow_up
 import agent.run.outcome
 from agent.events import RunFinished, WorkEnded
 from agent.preparation.compaction import SummaryScope
@@ -315,7 +315,7 @@ def test_a_judge_that_cannot_describe_its_failure_logs_that(
         await chat.until(lambda: f"of run {run.id} (OpenAIInvalidRequestError)" in caplog.text)
         await check_next_message(chat, cast)
 
-    monkeypatch.setattr(agent.run.judge, "describe_model_error", lambda _: raising(RuntimeError("defect"))())
+    monkeypatch.setattr(agent.run.follow_up, "describe_model_error", lambda _: raising(RuntimeError("defect"))())
     play(story, {"main": [Call("act", {}), Say("So."), MODEL_FAULTS["error"]]}, judge=60)
     assert "could not be described: RuntimeError at " in caplog.text
 

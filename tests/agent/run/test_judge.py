@@ -120,7 +120,7 @@ def test_a_judge_that_fails_is_a_line_in_the_log_and_nothing_else(answer: Any, c
         assert chat.said()[-1] == ("ai", "done", "It is 42.")
 
     play(story, *SUM, answer, answer, answer, judge=1.5)
-    assert len([each for each in caplog.records if each.name == "agent.run.judge"]) == 1
+    assert len([each for each in caplog.records if each.name == "agent.run.follow_up"]) == 1
     assert "I would" not in caplog.text
 
 

@@ -11,10 +11,11 @@ from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
 
 NONE = cast("Any", None)
+UNUSED = ("inputs", "preparer", "active_runs", "watchdog", "reruns", "followers", "wire", "blocking")
 
 
 def find_actor(store: Store, run_id: str, thread_id: str) -> tuple[str, bool]:
-    taker = RunTaker(store, Runs(store), NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE)
+    taker = RunTaker(store=store, runs=Runs(store), **dict.fromkeys(UNUSED, NONE))
     with act_for(EVERYBODY):  # as the worker does
         return taker._find_actor(run_id, thread_id)
 

@@ -26,7 +26,15 @@ TALK = (
 
 
 def inputs(store: Store) -> RunInputs:
-    return RunInputs(store, Runs(store), Only(FakeListChatModel(responses=[])), Limits(), NO_TRACING, {}, "msg")
+    return RunInputs(
+        store=store,
+        runs=Runs(store),
+        catalog=Only(FakeListChatModel(responses=[])),
+        limits=Limits(),
+        tracer=NO_TRACING,
+        agents={},
+        numbers="msg",
+    )
 
 
 def test_a_move_that_waits_names_what_the_agent_had_read(store: Store) -> None:

@@ -24,7 +24,15 @@ LONG = "A sentence that is long enough to be worth a summary. " * 20
 
 
 def build_inputs(store: Store) -> RunInputs:
-    return RunInputs(store, Runs(store), Only(DemoChatModel()), Limits(), NO_TRACING, {}, DEFAULT_NUMBERS)
+    return RunInputs(
+        store=store,
+        runs=Runs(store),
+        catalog=Only(DemoChatModel()),
+        limits=Limits(),
+        tracer=NO_TRACING,
+        agents={},
+        numbers=DEFAULT_NUMBERS,
+    )
 
 
 def measure(store: Store, thread_id: str) -> growth.GrowthView:

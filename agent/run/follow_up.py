@@ -1,0 +1,110 @@
+"""Follow-up work of a model: after a run it is asked about what the run has written.
+
+Nothing waits for it, it blocks no change of a person, each call is traced, and a failure is one line in the log.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import time_ns
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+
+from agent.graph.answer import AnswerCutOff, collect_answer
+from agent.graph.state import Limits
+from agent.models.errors import describe_model_error
+from agent.models.parameters import read_parameters
+from agent.run.background import BackgroundTasks
+from agent.run.blocking import BlockingPool
+from agent.run.hub import RunHub
+from agent.run.outcome import locate_error
+from agent.settings import ChosenModel, ModelCatalog
+from agent.tracing.events import Judged, ModelAnswered, TitleAsked
+from agent.tracing.protocol import NO_TRACING, Tracer
+from agent.tracing.run_trace import record_safely
+from checkpoints import Run, Runs, StateError, Store
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpParts:
+    """The parts that every follower with a question to a model uses."""
+
+    store: Store
+    runs: Runs
+    hub: RunHub
+    catalog: ModelCatalog
+    blocking: BlockingPool
+    tracer: Tracer = NO_TRACING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FollowUpKind:
+    """One kind of follow-up work."""
+
+    name: str
+    prompt_name: str
+    prompt: str
+    event: type[Judged] | type[TitleAsked]  # for the trace
+    max_answer_chars: int
+    failure: str  # for the log, before the words “run ID”
+
+
+class FollowUp:
+    """The work of one kind, for one thread at a time."""
+
+    def __init__(self, kind: FollowUpKind, tracer: Tracer, max_seconds: float) -> None:
+        self._kind = kind
+        self._tracer = tracer
+        self._max_seconds = max_seconds
+        self._limits = Limits(idle_seconds=max_seconds, max_answer_chars=kind.max_answer_chars)
+        self._tasks = BackgroundTasks()
+        tracer.find_prompt(kind.prompt_name, kind.prompt)  # so that the operator's text is loaded when it is first needed
+
+    def start(self, run: Run, work: Callable[[Run], Awaitable[None]]) -> None:
+        """Do work after a run, in the background. Skip it while the same kind is at work in the thread."""
+        self._tasks.start(run.thread_id, lambda: self._work_safely(run, work), f"{self._kind.name} {run.id}")
+
+    async def close(self) -> None:
+        """Cancel all work."""
+        await self._tasks.close()
+
+    async def _work_safely(self, run: Run, work: Callable[[Run], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                await work(run)
+        except Exception as error:  # noqa: BLE001  the outer edge: a provider's library may raise anything
+            name = type(error).__qualname__
+            _log.warning("%s run %s (%s): %s", self._kind.failure, run.id, name, _word_failure(error))
+
+    async def ask(self, run: Run, model: ChosenModel, question: str) -> AIMessage:
+        """Ask a model, and trace the call."""
+        prompt, began = self._tracer.find_prompt(self._kind.prompt_name, self._kind.prompt), time_ns()
+        messages: list[AnyMessage] = [SystemMessage(prompt.text), HumanMessage(question)]
+        answer, error = AIMessage(""), "There was no answer."
+        try:
+            answer, error = await collect_answer(model.chat, messages, self._limits), ""
+        finally:
+            call = ModelAnswered(
+                run_id=run.id,
+                model=model.spec,
+                prompt=prompt,
+                messages=messages,
+                answer=answer,
+                began_ns=began,
+                first_token_ns=None,
+                ended_ns=time_ns(),
+                error=error or None,
+                parameters=read_parameters(model.chat),
+            )
+            record_safely(self._tracer, self._kind.event(run.thread_id, call))
+        return answer
+
+
+def _word_failure(error: Exception) -> str:
+    try:
+        return str(error) if isinstance(error, StateError | AnswerCutOff) else describe_model_error(error)
+    except BaseException as broken:  # noqa: BLE001  the error path itself: the log must name the failure all the same
+        return f"it could not be described: {locate_error(broken)}"

@@ -1,0 +1,36 @@
+"""The sizes of modules and functions in Python. Those of the browser's modules are checked in test_modules.py."""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MAX_MODULE_LINES = 300
+MAX_FUNCTION_LINES = 40
+# docs/architecture.md says why.
+LONG_MODULES = {"checkpoints/store.py", "checkpoints/values/errors.py", "checkpoints/storage/schema.py"}
+
+
+def _list_modules() -> list[Path]:
+    packages = [path.parent for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests"]
+    within = (path for package in packages for path in package.rglob("*.py") if path.parent.name != "versions")
+    return sorted([*ROOT.glob("*.py"), *within])
+
+
+def test_only_three_modules_are_long() -> None:
+    modules = _list_modules()
+    assert len(modules) > 500
+    sizes = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in modules}
+    assert {name for name, size in sizes.items() if size > MAX_MODULE_LINES} == LONG_MODULES
+    architecture = (ROOT / "docs" / "architecture.md").read_text()
+    assert [name for name in LONG_MODULES if name not in architecture] == []
+
+
+def test_no_function_is_long() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name} {size}"
+        for path in _list_modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (size := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION_LINES
+    ]
+    assert long == []
