@@ -4,8 +4,9 @@
  * 2. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
  *    Leaves the page when its session has ended, and nothing unsent in the browser.
  * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
- * 4. Puts stand-ins on window.waymark. Whichever is first, Dash or our modules, a stand-in waits for the module and then
- *    renders the real component.
+ * 4. Receives the modules (assets/waymark.mjs), whenever they come.
+ * 5. Puts stand-ins on window.waymark and among Dash's clientside callbacks. Whichever is first, Dash or our modules, a
+ *    stand-in waits for the module and then renders the real component, or calls the real callback.
  */
 /* 1. */
 (function () {
@@ -39,7 +40,7 @@
 /* 2. */
 (function () {
   "use strict";
-  var waymark = (window.waymark = { clientside: {}, isLeaving: false });
+  var waymark = (window.waymark = { isLeaving: false });
   waymark.leaveSession = function (isWanted) {
     waymark.isLeaving = true; // no socket is opened any more
     var forgetTexts = function () {
@@ -106,31 +107,44 @@
     };
   });
 
-  var panels = ["Threads", "Transcript", "Composer", "History"];
-  panels.concat(["Log", "Settings", "OutageBanner", "Icon", "ImportButton", "PaneButton", "BranchChip", "Slot"]).forEach(function (name) {
-    waymark[name] = function (props) {
+  waymark.whenReady = function (use) {
+    return waymark.parts ? use(waymark.parts) : ready.then(use);
+  };
+})();
+
+/* 5. */
+(function () {
+  "use strict";
+  var waymark = window.waymark;
+
+  function buildComponent(name) {
+    return function (props) {
       var state = React.useState(false);
       // Not in the first render, even if the module is there: Dash shows no change of another component (a toast, for
       // example) that an effect makes before that component listens. A layout effect costs no frame.
       React.useLayoutEffect(function () {
-        var show = function () {
-          state[1](true);
-        };
-        if (waymark.parts) show();
-        else ready.then(show);
+        waymark.whenReady(() => state[1](true));
       }, []);
       return state[0] ? React.createElement(waymark.parts[name], props) : null;
     };
-  });
+  }
 
-  ["cycleTheme", "focusInDialog", "navigate", "closeDialog", "confirmRestore", "requestLog", "readPanels", "showUpdateToast"].forEach(function (name) {
-    waymark.clientside[name] = function () {
-      var values = arguments;
-      if (waymark.parts) return waymark.parts.clientside[name].apply(null, values);
-      return ready.then(function (parts) {
-        return parts.clientside[name].apply(null, values);
-      });
-    };
-  });
-  window.dash_clientside = Object.assign(window.dash_clientside || {}, { waymark: waymark.clientside });
+  function buildCallback(name) {
+    return (...values) => waymark.whenReady((parts) => parts.clientside[name](...values));
+  }
+
+  /** Return an object like `target`, in which each name that fits the pattern is a stand-in: assets/waymark.mjs has the list. */
+  function addStandIns(target, pattern, build) {
+    var standIns = {};
+    return new Proxy(target, {
+      get: (_, name) => {
+        if (name in target || typeof name !== "string" || !pattern.test(name)) return target[name];
+        return (standIns[name] ??= build(name)); // the same each time: React takes another function for another component
+      },
+    });
+  }
+
+  window.waymark = addStandIns(waymark, /^[A-Z]/, buildComponent);
+  var clientside = { waymark: addStandIns({}, /^[a-z]/, buildCallback) };
+  window.dash_clientside = Object.assign(window.dash_clientside || {}, clientside);
 })();

@@ -34,18 +34,20 @@ import { OutageBanner } from "./modules/page/outage.mjs";
 import { watchPlaceOfAddress } from "./modules/page/place-links.mjs";
 import { watchUndo } from "./modules/page/undoing.mjs";
 import { ImportButton } from "./modules/page/upload.mjs";
-import { Settings } from "./modules/settings/settings.mjs";
+import { SettingsButton } from "./modules/settings/settings.mjs";
 import { Threads } from "./modules/threads/threads.mjs";
 import { History } from "./modules/history/history.mjs";
 import { Transcript } from "./modules/transcript/transcript.mjs";
 import { watchUsage } from "./modules/dialogs/usage.mjs";
 
-const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, confirmRestore, requestLog, readPanels, showUpdateToast };
+// The list of what Dash calls: components of components/widgets.py, and clientside callbacks. The stand-ins follow from it.
 const conversation = { Transcript, Composer };
 const others = { Threads, History };
-const forwarders = Object.fromEntries(Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]));
+const parts = { Log, SettingsButton, OutageBanner, Icon, ImportButton, PaneButton, BranchChip, Slot };
+const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, confirmRestore, requestLog, readPanels, showUpdateToast };
+const forwarders = Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]);
 
-window.waymark.provide({ ...forwarders, Log, Settings, OutageBanner, Icon, ImportButton, PaneButton, BranchChip, Slot, clientside });
+window.waymark.provide({ ...Object.fromEntries(forwarders), ...parts, clientside });
 watchSystemTheme();
 watchPanes();
 watchPaneEdges();

@@ -22,6 +22,12 @@ class _Widget(Component):
     _valid_wildcard_attributes: list[str] = []  # noqa: RUF012
     available_wildcard_properties: list[str] = []  # noqa: RUF012
 
+    _type: str
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._type = cls.__name__  # its name in the list of assets/waymark.mjs
+
     def __init__(self, **props: Any) -> None:
         self._prop_names = ["children", "id", "data", "action", "reply", "name"]
         self.available_properties = self._prop_names
@@ -29,59 +35,51 @@ class _Widget(Component):
 
 
 class Threads(_Widget):
-    _type = "Threads"
+    """The list of conversations."""
 
 
 class Transcript(_Widget):
-    _type = "Transcript"
+    """The conversation: its messages, and the answer in progress."""
 
 
 class Composer(_Widget):
-    _type = "Composer"
+    """The message field, and all that belongs to a message before it is sent."""
 
 
 class History(_Widget):
-    _type = "History"
+    """The graph of the conversation's places."""
 
 
 class Log(_Widget):
-    _type = "Log"
+    """The log of what was done."""
 
 
 class SettingsButton(_Widget):
-    _type = "Settings"
+    """The button that opens the settings of the conversation."""
 
 
 class ImportButton(_Widget):
-    _type = "ImportButton"
+    """The button that chooses a file and uploads it."""
 
 
 class PaneButton(_Widget):
     """The button that shows and hides a side pane, by its name: threads or history."""
 
-    _type = "PaneButton"
-
 
 class BranchChip(_Widget):
     """The branch beside the title."""
 
-    _type = "BranchChip"
-
 
 class OutageBanner(_Widget):
-    _type = "OutageBanner"
+    """The banner while the database or the server is away."""
 
 
 class Icon(_Widget):
     """One icon by its name in Bootstrap Icons."""
 
-    _type = "Icon"
-
 
 class Slot(_Widget):
     """The place of components in the first HTML (assets/index.html), by its name there."""
-
-    _type = "Slot"
 
     def __init__(self, children: list[Component], *, name: str) -> None:
         super().__init__(children=children, name=name)

@@ -6,7 +6,7 @@ On a slow network each press is a double click. Without a network a press says t
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Request, expect
 
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.waymark import Page
@@ -45,6 +45,10 @@ class Network:
 
     def __init__(self, page: Page, name: str) -> None:
         self._page, self.is_away = page, name == AWAY
+        self._open: set[Request] = set()
+        page.tab.on("request", self._begin)
+        page.tab.on("requestfinished", self._end)
+        page.tab.on("requestfailed", self._end)
         if self.is_away:
             page.expect_lost_server()
             page.expected.append("ERR_INTERNET_DISCONNECTED|fetch dynamically")
@@ -52,15 +56,24 @@ class Network:
             session = page.tab.context.new_cdp_session(page.tab)
             session.send("Network.emulateNetworkConditions", {"offline": False, **NETWORKS[name]})
 
+    def _begin(self, request: Request) -> None:
+        self._open.add(request)
+
+    def _end(self, request: Request) -> None:
+        self._open.discard(request)
+
     def leave(self) -> None:
-        """Go away, if the network is one that does."""
+        """Go away, if the network is one that does, after every reply: no other request is lost than those that follow."""
+        while self.is_away and self._open:
+            self._page.tab.wait_for_timeout(20)
         self._page.tab.context.set_offline(self.is_away)
 
     def come_back(self) -> None:
         self._page.tab.context.set_offline(False)
 
     def press(self, button: Locator, again: Locator | None = None) -> None:
-        """Press twice; or in vain, and, after the network is back, once more."""
+        """Press what is there twice; or in vain, and, after the network is back, once more."""
+        button.wait_for()  # without a network it would never come
         if not self.is_away:
             button.dblclick()
             return

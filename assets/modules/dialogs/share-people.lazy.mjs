@@ -1,9 +1,8 @@
 /** The people whom a conversation is shared with: their names and roles, adding, removing, and leaving. */
-import { useOneAtATime } from "../lib/one-at-a-time.lazy.mjs";
-import { send } from "../lib/send.mjs";
+import { useServerList } from "../lib/server-list.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useId, useState } = window.React;
+const { createElement: h, useId } = window.React;
 
 const UNREADABLE_TEXT = _("The people cannot be read or changed right now.");
 const ROLES = { owner: _("owner"), editor: _("may change it"), reader: _("may read it") };
@@ -16,17 +15,9 @@ const ROLES = { owner: _("owner"), editor: _("may change it"), reader: _("may re
 
 /** Read the people of a conversation, and change them. @param {string} thread @param {() => void} onLeft @returns {People} */
 export function usePeople(thread, onLeft) {
-  const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const request = async (path, fields) => {
-    const address = `/api/threads/${encodeURIComponent(thread)}/members${path}`;
-    const { reply, problem: refusal } = await send(address, { body: fields, failureText: UNREADABLE_TEXT });
-    setProblem(refusal);
-    if (reply && path !== "/leave") setFound(reply);
-    return refusal === null;
-  };
-  const change = useOneAtATime(request);
-  useEffect(() => void request(""), []);
+  const address = `/api/threads/${encodeURIComponent(thread)}/members`;
+  const { found, problem, change: send } = useServerList(address, UNREADABLE_TEXT);
+  const change = async (path, fields) => Boolean((await send(path, fields))?.reply);
   const leave = async () => (await change("/leave", {})) && onLeft();
   return { role: found?.role ?? null, owner: found?.owner ?? "", members: found?.members ?? [], hasPeople: Boolean(found?.has_people), problem, change, leave };
 }

@@ -2,13 +2,12 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
-import { useOneAtATime } from "../lib/one-at-a-time.lazy.mjs";
-import { send } from "../lib/send.mjs";
+import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { SharedPeople, usePeople } from "./share-people.lazy.mjs";
 
-const { createElement: h, useEffect, useId, useState } = window.React;
+const { createElement: h, useId, useState } = window.React;
 
 const UNREADABLE_TEXT = _("The links cannot be read or changed right now.");
 const DAYS = [1, 7, 30, 90];
@@ -53,18 +52,15 @@ function LinkDialog({ thread, checkpoint, onClose, children }) {
   );
 }
 
-/** Read the links of a conversation, make one, and end one. */
+/** Read the links of a conversation, make one, and end one. `token` is that of the link that was made last. */
 function useLinks(thread) {
-  const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const request = async (path, options) => {
-    const outcome = await send(`/api/threads/${encodeURIComponent(thread)}/shares${path}`, { ...options, failureText: UNREADABLE_TEXT });
-    setProblem(outcome.problem);
-    if (outcome.reply) setFound(outcome.reply);
+  const [token, setToken] = useState(null);
+  const { found, problem, change: send } = useServerList(`/api/threads/${encodeURIComponent(thread)}/shares`, UNREADABLE_TEXT);
+  const change = async (path, fields) => {
+    const outcome = await send(path, fields);
+    if (outcome?.reply) setToken(outcome.reply.token ?? null);
   };
-  useEffect(() => void request(""), []);
-  const change = (path, fields) => request(path, { body: fields });
-  return { links: found?.links, hasNames: found?.has_names, token: found?.token, problem, change: useOneAtATime(change) };
+  return { links: found?.links, hasNames: found?.has_names, token, problem, change };
 }
 
 /** @param {{hasNames: boolean, onMake: (fields: object) => void}} props */

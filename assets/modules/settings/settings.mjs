@@ -43,7 +43,7 @@ export function useKeptChoice(thread) {
 }
 
 /** @param {{id: string, data?: object, reply?: object, setProps: Function}} props */
-export function Settings(props) {
+export function SettingsButton(props) {
   const act = useActions(props);
   const [opening, setOpening] = useState(null);
   const open = () => {
