@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from agent.guests.delegated_work import read_body
 from checkpoints import NewMessage
+from checkpoints.graph_states.channel_values import unwrap_value
 
 
 class AddedMessages:
@@ -44,6 +44,5 @@ class AddedMessages:
         return message.id not in self._seen_ids if message.id else place >= self._seen_count
 
     def _list_messages(self, values: Mapping[str, Any]) -> list[BaseMessage]:
-        value = values.get(self._channel)
-        given = value.value if isinstance(value, _DeltaSnapshot) else value
+        given = unwrap_value(values.get(self._channel))
         return [each for each in given if isinstance(each, BaseMessage)] if isinstance(given, list) else []

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from agent.guests.message_channel import list_messages
 from agent.marks import CallKey, QuestionMark
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, NewMessage, Store
+from checkpoints.graph_states.channel_values import unwrap_value
 from checkpoints.values import serde
 from checkpoints.values.limits import describe_excess
 
@@ -67,7 +67,7 @@ class DelegatedWork:
         work = self._find_work(namespace)
         if work is None:
             return []
-        plain = {name: each.value if isinstance(each, _DeltaSnapshot) else each for name, each in values.items()}
+        plain = {name: unwrap_value(each) for name, each in values.items()}
         found, work.pending = list_messages(plain) or work.pending, []
         fresh = [each for each in found if isinstance(each, BaseMessage) and each.id not in work.seen_ids]
         work.seen_ids.update(each.id for each in fresh if each.id)

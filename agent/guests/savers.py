@@ -1,5 +1,7 @@
 """The savers of the guests' states: one for each name of a channel that holds the conversation's messages."""
 
+import threading
+
 from agent.guests.definitions import MESSAGES_CHANNEL
 from agent.guests.message_channel import MessagesChannel
 from checkpoints import Store
@@ -13,6 +15,7 @@ class Savers:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._lock = threading.Lock()  # each graph is opened on a thread of its own
         self._savers: dict[str, WaymarkSaver] = {}
         self.usual = self._find_saver(MESSAGES_CHANNEL)
 
@@ -21,4 +24,7 @@ class Savers:
         return self._find_saver(channel.name if channel and channel.is_input else _NO_CHANNEL)
 
     def _find_saver(self, name: str) -> WaymarkSaver:
-        return self._savers.setdefault(name, WaymarkSaver(self._store, messages=name, takes_unfit_messages=False))
+        with self._lock:
+            if name not in self._savers:
+                self._savers[name] = WaymarkSaver(self._store, messages=name, takes_unfit_messages=False)
+            return self._savers[name]

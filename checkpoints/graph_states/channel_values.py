@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ..rows import value_rows
 from ..rows.value_rows import Value
@@ -12,6 +13,11 @@ from ..values.graph_state import Reference, join_runs, read_kind
 
 _MAX_INLINE_CHARS = 64
 _MAX_WHOLE_LIST_BYTES = 256  # a row takes more than a small item
+
+
+def unwrap_value(value: Any) -> Any:
+    """Return the value of a DeltaChannel's snapshot; any other value as it is."""
+    return value.value if isinstance(value, _DeltaSnapshot) else value
 
 
 def name_value(connection: sa.Connection, serde: SerializerProtocol, old: Reference, value: Any) -> Reference:

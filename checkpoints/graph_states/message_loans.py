@@ -6,32 +6,18 @@ new one. Each question to all messages is a loop in C.
 """
 
 import threading
-from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from itertools import chain
-from operator import attrgetter, is_
-from sys import getrefcount
-from typing import Any
+from collections.abc import Sequence
+from itertools import chain, count
+from operator import is_
 
 from langchain_core.messages import BaseMessage
 
-from .message_copies import ATOMS, count_equal, duplicate_message
+from .copied_parts import CopiedParts
+from .message_copies import count_equal, duplicate_message
 
 _MAX_LOANS = 2  # of a conversation: its program may keep the result of the last run
 _MAX_LENT_MESSAGES = 20_000  # of all conversations
-_CONTENTS: tuple[Callable[[BaseMessage], Any], ...] = tuple(
-    map(attrgetter, ("__dict__", "__pydantic_extra__", "__pydantic_fields_set__"))
-)
-_NEVER = None  # among the parts of a message that is copied anew each time: everything refers to it
-
-
-def _count_references(objects: Sequence[object]) -> list[int]:
-    return list(map(getrefcount, objects))
-
-
-_IN_ONE_LIST = _count_references([object()])[0]
-_IN_TWO_PLACES = _IN_ONE_LIST + 1
 
 
 def count_leading(these: Sequence[object], those: Sequence[object]) -> int:
@@ -42,83 +28,59 @@ def count_leading(these: Sequence[object], those: Sequence[object]) -> int:
 
 
 class Loan:
-    """Copies of the first messages of a path, with all objects in them that can change."""
+    """Copies of the first messages of a path."""
 
     def __init__(self) -> None:
+        self.number: int | None = None  # of the run or reader that has the copies
         self._originals: list[BaseMessage] = []
-        self._copies: list[BaseMessage] = []
-        self._parts: list[object] = []
-        self._ends: list[int] = []  # of each copy's parts
-        self._contents: tuple[list[Any], ...] = ([], [], [])  # of the originals, as `_CONTENTS` reads them
+        self._parts = CopiedParts()
 
     def __len__(self) -> int:
-        return len(self._copies)
+        return len(self._originals)
 
     def cut_to(self, messages: Sequence[BaseMessage]) -> None:
         """Forget the copies of other messages than these."""
         length = count_leading(self._originals, messages)
-        columns: list[list[Any]] = [self._originals, self._copies, self._ends, *self._contents]
-        for column in columns:
-            del column[length:]
-        del self._parts[self._ends[-1] if self._ends else 0 :]
+        if length < len(self):
+            del self._originals[length:]
+            self._parts.cut_to(length)
 
     def find_unusable(self) -> set[int]:
-        """Return the copies that somebody refers to, or that have changed."""
-        found = set(_find_others(_count_references(self._copies), _IN_ONE_LIST))
-        found.update(bisect_right(self._ends, part) for part in _find_others(_count_references(self._parts), _IN_TWO_PLACES))
-        for read, expected in zip(_CONTENTS, self._contents, strict=True):
-            if (contents := list(map(read, self._copies))) != expected:
-                found.update(place for place, content in enumerate(contents) if content != expected[place])
-        return found
+        """Return the copies that somebody refers to, or that have changed, or of which that cannot be said."""
+        return self._parts.find_held() | self._parts.find_changed() | self._parts.opaque
 
     def hand_out(self, messages: Sequence[BaseMessage], unusable: set[int]) -> list[BaseMessage]:
         """Return copies of all these messages, which begin with those that this loan is of. The unusable ones are new."""
         for place in unusable:
-            self._copies[place] = duplicate_message(self._originals[place])
-            start = self._ends[place - 1] if place else 0
-            self._parts[start : self._ends[place]] = _list_mutables(self._copies[place])
+            self._parts.replace(place, duplicate_message(self._originals[place]))
         for message in messages[len(self) :]:
             self._originals.append(message)
-            for read, expected in zip(_CONTENTS, self._contents, strict=True):
-                expected.append(read(message))
-            self._copies.append(duplicate_message(message))
-            self._parts += _list_mutables(self._copies[-1])
-            self._ends.append(len(self._parts))
-        return list(self._copies)
+            self._parts.append(duplicate_message(message))
+        return list(self._parts.copies)
 
-    def compare_copies(self, known: Sequence[BaseMessage], values: Sequence[object]) -> tuple[int, int]:
-        """Return how many of the values are copies of these messages, and how many of the first of them have not changed."""
-        if not values or not self._copies or values[0] is not self._copies[0]:
+    def is_of(self, values: Sequence[object]) -> bool:
+        """Return whether the values begin with a copy of this loan."""
+        return bool(values and self._parts.copies and values[0] is self._parts.copies[0])
+
+    def compare_copies(
+        self, known: Sequence[BaseMessage], values: Sequence[object], untouched: int | None = None
+    ) -> tuple[int, int]:
+        """Return how many of the values are copies of these messages, and how many of the first of them have not changed.
+
+        Copies that were lent as `untouched` are not looked into.
+        """
+        if not self.is_of(values):
             return 0, 0
-        length = min(count_leading(self._originals, known), count_leading(self._copies, values))
-        copies = self._copies[:length]
-        columns = zip(_CONTENTS[:2], self._contents, strict=False)
-        if all(list(map(read, copies)) == expected[:length] for read, expected in columns):
+        copies = self._parts.copies
+        length = min(count_leading(self._originals, known), count_leading(copies, values))
+        if self.number is not None and self.number == untouched:
             return length, length
-        return length, count_equal(self._originals, copies)
-
-
-def _find_others(counts: Sequence[int], usual: int) -> list[int]:
-    if counts == [usual] * len(counts):
-        return []
-    return [place for place, count in enumerate(counts) if count != usual]
-
-
-def _list_mutables(message: BaseMessage) -> list[object]:
-    """Return all objects in a message that can change. Its structure decides their number."""
-    extra = message.__pydantic_extra__
-    holders: list[Any] = [message.__dict__, *([] if extra is None else [extra])]
-    parts: list[object] = [message.__pydantic_fields_set__, *holders]
-    if message.__pydantic_private__ is not None:
-        parts.append(_NEVER)
-    for holder in holders:  # it grows on the way
-        for value in holder.values() if type(holder) is dict else holder:
-            if type(value) is dict or type(value) is list:
-                holders.append(value)
-                parts.append(value)
-            elif type(value) not in ATOMS:
-                parts.append(_NEVER)
-    return parts
+        if self._parts.has_changed():
+            return length, count_equal(self._originals, copies[:length])
+        for place in sorted(self._parts.opaque):
+            if place < length and not count_equal(self._originals[place : place + 1], copies[place : place + 1]):
+                return length, place
+        return length, length
 
 
 class MessageLoans:
@@ -126,6 +88,7 @@ class MessageLoans:
 
     def __init__(self) -> None:
         self._loans: OrderedDict[str, list[Loan]] = OrderedDict()
+        self._numbers = count(1)
         self._lock = threading.Lock()
 
     def lend(self, thread_id: str, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
@@ -134,15 +97,26 @@ class MessageLoans:
             loans = self._loans.setdefault(thread_id, [])
             self._loans.move_to_end(thread_id)
             loan, unusable = _choose_loan(loans, messages)
+            loan.number = next(self._numbers)
             lent = loan.hand_out(messages, unusable)
             loans.append(loan)  # the one that was lent last is asked last
             self._forget_oldest()
         return lent
 
-    def count_equal(self, thread_id: str, known: Sequence[BaseMessage], values: Sequence[object]) -> int:
-        """Count the first values that are messages equal to the known ones in all fields."""
+    def find_number(self, thread_id: str, lent: Sequence[object]) -> int | None:
+        """Return the number of the loan that these messages are of."""
         with self._lock:
-            found = [loan.compare_copies(known, values) for loan in self._loans.get(thread_id, [])]
+            return next((loan.number for loan in self._loans.get(thread_id, []) if loan.is_of(lent)), None)
+
+    def count_equal(
+        self, thread_id: str, known: Sequence[BaseMessage], values: Sequence[object], untouched: int | None = None
+    ) -> int:
+        """Count the first values that are messages equal to the known ones in all fields.
+
+        Nobody has changed the messages that were lent with the number `untouched`.
+        """
+        with self._lock:
+            found = [loan.compare_copies(known, values, untouched) for loan in self._loans.get(thread_id, [])]
         length, unchanged = max(found, default=(0, 0))
         return unchanged if unchanged < length else length + count_equal(known[length:], values[length:])
 

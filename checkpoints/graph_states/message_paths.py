@@ -104,13 +104,20 @@ def read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[li
 
 
 def place_messages(
-    change: Transaction, old: MessagePath, value: Sequence[object], run_id: str, loans: MessageLoans
+    change: Transaction,
+    old: MessagePath,
+    value: Sequence[object],
+    run_id: str,
+    loans: MessageLoans,
+    *,
+    untouched: int | None = None,
 ) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
-    Raises `UnfitMessageError` for a message that JSON cannot carry exactly, or no export.
+    Nobody has changed the messages that were lent with the number `untouched`. Raises `UnfitMessageError` for a message
+    that JSON cannot carry exactly, or no export.
     """
-    shared = loans.count_equal(change.thread.id, old.messages, value)
+    shared = loans.count_equal(change.thread.id, old.messages, value, untouched)
     messages = [each for each in value[shared:] if _is_storable(each)]
     if shared + len(messages) < len(value):
         raise UnfitMessageError(sentence("is of no class of LangChain's own"))

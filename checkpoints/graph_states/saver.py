@@ -30,11 +30,11 @@ from ..store import Store
 from ..values.errors import UnfitMessageError
 from ..values.graph_state import list_paths, read_kind, unwrap_snapshot
 from . import state_copies, state_removal
-from .channel_values import list_numbers
+from .channel_values import list_numbers, unwrap_value
 from .message_paths import KnownPaths
 from .state_lists import StateQuery
 from .state_puts import OF_ATTEMPT, READ_AS_LATEST, StatePut, StateWriter, check_attempt
-from .state_reads import StateReader, mark_latest, select_latest_state, select_listed_state, select_standing_state
+from .state_reads import StateReader, note_reading, select_latest_state, select_listed_state, select_standing_state
 from .unseen_messages import read_unseen_messages
 
 Tuples = Iterator[CheckpointTuple]
@@ -129,7 +129,9 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
                 return None
             self._writer.applied.forget_step(StateKey(state.thread_id, state.namespace, state.checkpoint_id))
             (found,) = self._reader.make_tuples(connection, [state])
-        return mark_latest(found, is_latest=not get_checkpoint_id(config))
+        lent = unwrap_value(found.checkpoint["channel_values"].get(self._messages))
+        lent_as = self._paths.loans.find_number(state.thread_id, lent) if isinstance(lent, list) else None
+        return note_reading(found, is_latest=not get_checkpoint_id(config), lent_as=lent_as)
 
     def read_pending_writes(self, thread_id: str) -> Sequence[PendingWrite]:
         """Return what tasks have written since the state where a conversation stands. No channel is read for it."""

@@ -23,13 +23,14 @@ from ..values.model import UNTITLED, Json, Node
 from ..values.names import clean_name
 from ..values.operation import Caller, Operation, OperationKind
 from .applied_steps import AppliedStep, AppliedSteps
-from .channel_values import list_numbers, name_value
+from .channel_values import list_numbers, name_value, unwrap_value
 from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
 from .unseen_messages import check_unseen
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
 OF_ATTEMPT = "__waymark_attempt__"  # in a config: the run and its attempt, where several processes drive runs
+LENT_AS = "__waymark_lent__"  # in a config: the number of the loan of messages that the run has
 READ_AS_LATEST = "__waymark_latest__"  # in a config: the id of the state where the run began, if nobody chose it by its id
 
 
@@ -45,6 +46,7 @@ class StatePut:
     begun_at: str | None  # the id of the state where the conversation stood when the run began
     is_resumed: bool  # a subgraph's: the graph's own step had been interrupted before
     attempt: tuple[str, int] | None = None  # of a run of Waymark: its id, and the attempt that writes
+    lent_as: int | None = None  # the number of the loan of messages that the run has
 
     @classmethod
     def parse(
@@ -55,7 +57,8 @@ class StatePut:
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))
         begun_at, attempt = at.get(READ_AS_LATEST), at.get(OF_ATTEMPT)
-        return cls(key, at.get("checkpoint_id"), checkpoint, merged, new_versions, begun_at, is_resumed, attempt)
+        parent_id, lent_as = at.get("checkpoint_id"), at.get(LENT_AS)
+        return cls(key, parent_id, checkpoint, merged, new_versions, begun_at, is_resumed, attempt, lent_as)
 
     @property
     def is_root(self) -> bool:
@@ -64,6 +67,12 @@ class StatePut:
     @property
     def is_first_input(self) -> bool:
         return self.parent_id is None and (self.metadata.get("source"), self.metadata.get("step")) == ("input", -1)
+
+    def takes_input(self, parent: StoredState | None) -> bool:
+        """Return whether the step has only put an input into the channels: no node has run."""
+        if parent is None or parent.body["metadata"].get("source") != "input" or self.metadata.get("source") != "loop":
+            return False
+        return bool(self.metadata.get("step") == parent.body["metadata"].get("step", 0) + 1)
 
     def choose_run_id(self, parent: StoredState | None) -> str:
         """Return the id of the run: without one in the metadata, that of its first state."""
@@ -143,12 +152,12 @@ class StateWriter:
         values, path = {}, None
         has_messages = put.is_root and self._channel in put.checkpoint["channel_values"]
         if has_messages and not _is_unchanged(put, parent, self._channel):
-            path = self._place_path(change, put, old.get(self._channel), run_id)
+            path = self._place_path(change, put, parent, run_id)
         for channel, value in put.checkpoint["channel_values"].items():
             if _is_unchanged(put, parent, channel):
                 values[channel] = old[channel]
                 continue
-            content = value.value if isinstance(value, _DeltaSnapshot) else value
+            content = unwrap_value(value)
             if channel == self._channel and path is not None:
                 reference: Reference = ["m", path.end.id if path.end else None, path.length]
             else:
@@ -180,16 +189,16 @@ class StateWriter:
         if taken is not None and INPUT_CHANNEL not in values and put.metadata.get("source") == "loop":
             value_rows.delete_values(connection, list_numbers(taken))
 
-    def _place_path(self, change: Transaction, put: StatePut, old: Reference, run_id: str) -> MessagePath | None:
+    def _place_path(self, change: Transaction, put: StatePut, parent: StoredState | None, run_id: str) -> MessagePath | None:
         """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""
-        value = put.checkpoint["channel_values"][self._channel]
-        content = value.value if isinstance(value, _DeltaSnapshot) else value
+        content = unwrap_value(put.checkpoint["channel_values"][self._channel])
         if not isinstance(content, list):
             return None
-        paths = [*list_paths({self._channel: old})]
+        paths = [*list_paths({self._channel: parent.body["values"].get(self._channel)})] if parent else []
+        untouched = put.lent_as if put.takes_input(parent) else None
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         try:
-            return place_messages(change, known, content, run_id, self._paths.loans)
+            return place_messages(change, known, content, run_id, self._paths.loans, untouched=untouched)
         except UnfitMessageError:
             if self._takes_unfit_messages:
                 return None

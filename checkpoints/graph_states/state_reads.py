@@ -20,7 +20,7 @@ from ..values.model import Json
 from .channel_values import list_numbers, read_value
 from .message_copies import duplicate_message
 from .message_paths import KnownPaths
-from .state_puts import READ_AS_LATEST
+from .state_puts import LENT_AS, READ_AS_LATEST
 
 _state, _thread = schema.state.c, schema.thread.c
 _PORTION = 50
@@ -206,7 +206,11 @@ def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
     return {"configurable": at}
 
 
-def mark_latest(found: CheckpointTuple, *, is_latest: bool) -> CheckpointTuple:
-    """Note in the config whether the state was asked for as the latest: LangGraph hands it back with what it writes."""
+def note_reading(found: CheckpointTuple, *, is_latest: bool, lent_as: int | None) -> CheckpointTuple:
+    """Note in the config how a state was read: LangGraph hands it back with what it writes.
+
+    That is whether it was asked for as the latest, and the number of the loan of its messages.
+    """
     at = found.config["configurable"]
-    return found._replace(config={"configurable": {**at, READ_AS_LATEST: at["checkpoint_id"] if is_latest else None}})
+    noted = {READ_AS_LATEST: at["checkpoint_id"] if is_latest else None, LENT_AS: lent_as}
+    return found._replace(config={"configurable": at | noted})

@@ -9,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from langchain_core.messages import BaseMessage
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from ..rows import thread_rows
 from ..rows.state_rows import StoredState
@@ -18,6 +17,7 @@ from ..values.errors import UnseenMessagesError
 from ..values.graph_state import INPUT_CHANNEL
 from ..values.history import Path
 from ..values.model import Json, Node
+from .channel_values import unwrap_value
 from .message_paths import read_messages
 
 
@@ -55,5 +55,5 @@ def _read_field(given: Any, name: str) -> Any:
 
 
 def _list_messages(value: Any) -> Sequence[Any]:
-    content = value.value if isinstance(value, _DeltaSnapshot) else value
+    content = unwrap_value(value)
     return content if isinstance(content, list) else [] if content is None else [content]

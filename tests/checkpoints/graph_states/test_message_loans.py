@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.graph import START, StateGraph
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver, message_loans
+from checkpoints.graph_states.copied_parts import CopiedParts
 from checkpoints.graph_states.message_loans import MessageLoans
-from tests.checkpoints.graph_states.graphs import ask, make_graph, read_channels
+from tests.checkpoints.graph_states.graphs import Channels, answer, ask, make_config, make_graph, read_channels
 from tests.rounds import given_examples
 
 PARTS: dict[str, Callable[[Any], Any]] = {
@@ -177,3 +179,89 @@ def test_whatever_is_kept_and_changed_everybody_has_messages_of_their_own(steps:
         elif action == "cut":
             messages = messages[: max(1, len(messages) - which)]
         assert deepcopy(messages) == messages
+
+
+def test_a_copy_whose_class_was_changed_is_made_anew() -> None:
+    loans, messages = MessageLoans(), make_messages()
+    object.__setattr__(loans.lend("t", messages)[0], "__class__", AIMessage)
+    assert loans.lend("t", messages) == messages
+
+
+def replace_attributes(message: Any) -> None:
+    """Put equal attributes in place of a message's, and change one of them."""
+    object.__setattr__(message, "__dict__", deepcopy(message.__dict__))
+    message.tool_calls[0]["args"]["at"].append(2)
+
+
+RENAMES: dict[str, Callable[[Any], object]] = {
+    "a key": lambda message: message.tool_calls[0].update(names=message.tool_calls[0].pop("name")),
+    "the last key": lambda message: message.tool_calls[0].update(kind=message.tool_calls[0].pop("type")),
+    "an item of the list before": lambda message: message.invalid_tool_calls.append(message.tool_calls.pop()),
+    "all attributes": replace_attributes,
+}
+
+
+@pytest.mark.parametrize("rename", RENAMES)
+def test_what_is_moved_within_a_message_is_a_change(rename: str) -> None:
+    loans, messages = MessageLoans(), make_messages()
+    lent = loans.lend("t", messages)
+    assert loans.count_equal("t", messages, lent) == 3
+    RENAMES[rename](lent[1])
+    assert loans.count_equal("t", messages, lent) == 1
+    del lent
+    assert loans.lend("t", messages) == messages
+
+
+def test_a_message_with_a_value_of_another_kind_is_compared_by_itself() -> None:
+    loans, messages = MessageLoans(), [*make_messages(), HumanMessage("four", additional_kwargs={"x": {1}})]
+    lent = loans.lend("t", messages)
+    assert loans.count_equal("t", messages, lent) == 4
+    lent[3].additional_kwargs["x"].add(2)
+    assert loans.count_equal("t", messages, lent) == 3
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every look into all copies."""
+    looks: list[str] = []
+    has_changed = CopiedParts.has_changed
+
+    def note_look(parts: CopiedParts) -> bool:
+        looks.append("")
+        return has_changed(parts)
+
+    monkeypatch.setattr(CopiedParts, "has_changed", note_look)
+    return looks
+
+
+def test_a_step_that_only_takes_an_input_looks_into_no_message(memory_store: Store, looks: list[str]) -> None:
+    graph = make_graph(WaymarkSaver(memory_store))
+    for question, count in {"one": 0, "two": 1, "three": 2, "tool": 3}.items():  # as it begins, and after each node
+        looks.clear()
+        ask(graph, "t", question)
+        assert len(looks) == count
+
+
+def test_messages_that_their_reader_changed_and_hands_over_as_an_input_are_stored(store: Store) -> None:
+    saver = WaymarkSaver(store)
+    graph = make_graph(saver)
+    ask(graph, "t", "one")
+    read = read_channels(graph, "t")["messages"]
+    read[0].additional_kwargs["mine"] = True
+    graph.invoke({"messages": [*read, HumanMessage("two")]}, make_config("t"), interrupt_before=["answer"])
+    assert saver.store.list_messages("t")[0].langchain.additional_kwargs == {"mine": True}
+
+
+def test_what_a_router_changes_in_place_is_stored_with_the_first_message_after_it(store: Store) -> None:
+    def route(state: Channels) -> str:
+        state["messages"][0].additional_kwargs["routed"] = len(state["messages"])
+        return "answer"
+
+    saver = WaymarkSaver(store)
+    builder = StateGraph(Channels)
+    builder.add_node("answer", answer)
+    builder.add_conditional_edges(START, route, ["answer"])
+    graph = builder.compile(checkpointer=saver)
+    ask(graph, "t", "one")
+    ask(graph, "t", "two")
+    assert saver.store.list_messages("t")[0].langchain.additional_kwargs == {"routed": 3}
