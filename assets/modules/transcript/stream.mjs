@@ -29,6 +29,7 @@ export function useStream(thread, data) {
   const [live, bubbleRef] = useWriter(LiveText);
   const [reasoning, cardRef] = useWriter(LiveReasoning);
   const texts = useMemo(() => new CandidateTexts(), []);
+  const noteRun = useOutdatedReplies(data);
   latest.current = data;
 
   useLayoutEffect(() => {
@@ -43,6 +44,7 @@ export function useStream(thread, data) {
       if (frame.kind === "hello" || frame.kind === "late") setLate(frame.kind === "late" || frame.late === true);
       showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
+      noteRun(frame);
     };
     const onGone = () => {
       expectThread(null);
@@ -55,7 +57,7 @@ export function useStream(thread, data) {
       texts.stop();
       close();
     };
-  }, [thread, live, reasoning, texts]);
+  }, [thread, live, reasoning, texts, noteRun]);
 
   return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
@@ -166,4 +168,18 @@ function createRefresher(thread, latest) {
     clearTimeout(changeTimer);
   };
   return { onFrame, stop };
+}
+
+/** Ask for the panels anew where a reply from before the end of a run comes after it, and reports it as running. */
+function useOutdatedReplies(data) {
+  const runs = useRef({ current: null, ended: null });
+  useLayoutEffect(() => {
+    if (runs.current.ended === null || data.run?.state !== "running" || data.run.id !== runs.current.ended) return;
+    runs.current.ended = null; // once
+    refreshPanels();
+  }, [data]);
+  return useCallback(({ kind, run }) => {
+    if (kind === "end") runs.current.ended = runs.current.current;
+    if (kind === "start" || (kind === "hello" && run)) runs.current = { current: kind === "start" ? run : run.id, ended: null };
+  }, []);
 }

@@ -157,7 +157,7 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
       h(PrintNote, { data }),
       data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), _("Earlier messages")),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { messages, marks: data.marks, later: data.later || several !== null, isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
+      h(MessageRows, { data, messages, later: data.later || several !== null, isAtRest: !showLive && several === null && !hasEndedBadly(run), isFollowed, editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? _("Summarising…") : null }),
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
@@ -171,13 +171,19 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   );
 }
 
+/** A line where a graph has ended without a message. */
+function SilentNote({ data, last }) {
+  const isSilent = data.is_graph && !data.later && data.questions.length === 0 && last?.role === "user";
+  return isSilent && h("p", { className: "silent" }, _("There is no answer of the graph here."));
+}
+
 /** Send a suggestion of the start page, which begins a conversation. */
 function suggest(text, operation, thread, act) {
   expectThread(operation);
   act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, operation);
 }
 
-function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPlace, announce }) {
+function MessageRows({ data, messages, later, isAtRest, isFollowed, editing, act, stayInPlace, announce }) {
   const onAct = useCallback((type, fields) => {
     if (type === "choose") stayInPlace();
     act(type, fields);
@@ -187,7 +193,7 @@ function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPla
     h(
       Fragment,
       { key: message.siblings[0] ?? message.id }, // alternatives share one element, so that the focus stays in it
-      marks[message.id] && h(Marks, { marks: marks[message.id] }),
+      data.marks[message.id] && h(Marks, { marks: data.marks[message.id] }),
       h(Message, {
         ...{ message, announce, act: onAct, onEdit: editing.open },
         editing: editing.draft?.id === message.id ? editing : null,
@@ -196,5 +202,5 @@ function MessageRows({ messages, marks, later, isAtRest, editing, act, stayInPla
         isUnanswered: isAtRest && !later && message.role === "user" && place === messages.length - 1,
       }),
     );
-  return h(Fragment, null, messages.map(row));
+  return h(Fragment, null, messages.map(row), isAtRest && !isFollowed && h(SilentNote, { data, last: messages.at(-1) }));
 }
