@@ -18,6 +18,7 @@ class Access:
 
     owner: str
     roles: dict[str, ThreadRole] = field(default_factory=dict)  # by the id of the conversation
+    owners: dict[str, str] = field(default_factory=dict)  # of those conversations
     is_open: bool = False
 
 

@@ -284,7 +284,7 @@ def test_a_fork_of_a_member_is_theirs(house: House) -> None:
 def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: House) -> None:
     with act_for("bob"), house.store.database.begin_write() as connection:
         connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
-        [number] = insert_values(connection, [Value.of("json", b'"of bob"')])
+        [number] = insert_values(connection, [Value.of("json", b'"of bob"')], house.thread)
     for person in ("ann", "carol"):
         with act_for(person), house.store.database.begin_read() as connection:
             connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
