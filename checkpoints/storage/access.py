@@ -28,6 +28,13 @@ def find_access(connection: sa.Connection) -> Access | None:
     return found
 
 
+def forget_member_role(connection: sa.Connection, thread_id: str) -> None:
+    """Let the next statement about a conversation of somebody else look up the role again."""
+    access = find_access(connection)
+    if access is not None and access.roles.get(thread_id) is not ThreadRole.OWNER:
+        access.roles.pop(thread_id, None)
+
+
 def exempt_query(query: Q) -> Q:
     """Exempt a query that names no owner: its rows tell nothing of anybody, or its caller checks them."""
     return query.execution_options(**{UNCHECKED: True})

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Run, Runs, RunState, Store, ThreadNotFoundError, act_for
 from checkpoints.people.accounts import Accounts, Role
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
-from checkpoints.rows import member_rows, usage_rows
+from checkpoints.rows import member_rows, thread_rows, usage_rows
 from checkpoints.rows.member_rows import Member
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
@@ -397,7 +397,26 @@ def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
         assert [each.person for each in house.members.list_members(house.thread)] == ["bob", "carol", "eve"]
 
 
-def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Member]) -> None:
+@pytest.mark.slow
+def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordinary_store: Store) -> None:
+    house = House(ordinary_store)
+
+    def ask() -> Run:
+        with act_for("bob"):
+            return house.runs.begin_run(house.thread, new("a question of bob")[0])
+
+    with ThreadPoolExecutor(1) as pool, act_for("ann"):
+        with house.store.database.begin_write() as connection:
+            thread_rows.load_thread(connection, house.thread)
+            member_rows.delete_member(connection, house.thread, "bob")
+            asked = pool.submit(ask)
+            _wait_for_lock_or_end(connection, asked)
+        with pytest.raises(ThreadNotFoundError):
+            asked.result()
+        assert house.runs.list_running_threads() == set()
+
+
+def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Any]) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
         connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
