@@ -6,9 +6,8 @@ uvicorn's own protocol collects a head of any size, and waits without end for a 
 import asyncio
 import socket
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 import httptools
@@ -23,7 +22,7 @@ MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, 
 MAX_BODY_SECONDS = 120.0  # from there to the end of its body: an import of 10 MB over a slow line
 MAX_UNREAD_SECONDS = 30.0  # in which a client takes MIN_READ_BYTES of an answer that waits for it, or the rest
 MIN_READ_BYTES = 10_000
-MAX_PROXY_HEADERS = 4  # of a handshake: two are right
+MAX_PROXY_HEADERS = 4  # of a handshake: three are right
 MAX_PROXY_HEADER_BYTES = 4_000
 _TOO_MANY_SOCKETS = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _SOCKET_HEADERS = (b"host", b"origin", b"user-agent", b"accept-language", b"upgrade", b"connection")
@@ -128,9 +127,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """Wait for the handshake's turn, and read nothing meanwhile."""
         self._clear_deadline()
+        named = _select_proxy_headers(self.scope["headers"], self._proxy_headers)
+        if len(named) > MAX_PROXY_HEADERS or any(len(value) > MAX_PROXY_HEADER_BYTES for _, value in named):
+            self._refuse()  # half of its groups would be another role
+            return
         self.transport.pause_reading()
         headers = list(_select_socket_headers(self.scope["headers"]))
-        named = list(_select_proxy_headers(self.scope["headers"], self._proxy_headers))
         self.scope["headers"] = headers + named
         self._handshakes.add(
             b"".join(value for name, value in headers if name == b"cookie") + b"".join(value for _, value in named), self
@@ -223,10 +225,9 @@ def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[t
             yield name, value
 
 
-def _select_proxy_headers(headers: Iterable[tuple[bytes, bytes]], names: frozenset[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def _select_proxy_headers(headers: Iterable[tuple[bytes, bytes]], names: frozenset[bytes]) -> list[tuple[bytes, bytes]]:
     """Select the headers that name a person, and those that others read as them: more than one of each is refused."""
-    found = ((name, value[:MAX_PROXY_HEADER_BYTES]) for name, value in headers if name.replace(b"_", b"-") in names)
-    return islice(found, MAX_PROXY_HEADERS)
+    return [(name, value) for name, value in headers if name.replace(b"_", b"-") in names]
 
 
 def _close_without_handshake(transport: asyncio.Transport) -> None:

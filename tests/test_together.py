@@ -126,6 +126,43 @@ def test_who_loses_the_right_to_write_loses_their_answer(serve: Any, path: str) 
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("path", ["remove", "role", "leave"])
+def test_an_answer_that_begins_while_its_person_is_let_out_is_stopped(
+    serve: Any, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins when the route has looked for one, and before the change."""
+
+    async def story() -> None:
+        async with serve(demo_seconds_per_token=5) as office:
+            store, thread = office.app.services.store, office.fill("ann").thread
+            let_in(office, thread, bob=ThreadRole.EDITOR)
+            with act_for("ann"):
+                version = store.get_thread(thread).version
+            stop_answer, begun = People._stop_answer, list[bool]()
+
+            async def look_too_early(people: People, thread_id: str, person: str) -> None:
+                await stop_answer(people, thread_id, person)
+                if not begun:
+                    begun.append((await send(office, "bob", thread, "a question of bob", version))["ok"])
+
+            monkeypatch.setattr(People, "_stop_answer", look_too_early)
+            page = follow(office, "bob", thread)
+            await wait_for_followers(office, 1)
+            fields = {"person": "bob", "role": "reader"} if path != "leave" else {}
+            await post(office, "bob" if path == "leave" else "ann", f"/api/threads/{thread}/members/{path}", fields)
+            assert begun == [True]
+            with act_for("ann"):
+                run = office.app.services.runs.get_latest_run(thread)
+            assert run
+            assert (run.person, run.state, office.app.services.hub.find_live_run(thread)) == ("bob", RunState.STOPPED, None)
+            if path == "role":
+                page.cancel()
+            else:
+                assert (await page)[-1]["code"] == 4404
+
+    asyncio.run(story())
+
+
 def test_an_answer_of_who_is_let_out_meanwhile_releases_the_conversation(serve: Any) -> None:
     async def story() -> None:
         async with serve(demo_seconds_per_token=0.02) as office:

@@ -2,11 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from agent.events import AnswerEvent, CandidateProgress
 from agent.run.hub import RunHub
-from checkpoints import Candidate, CandidateEnd, CandidateKey, Message, NewMessage, Run, RunEnd, Runs
+from checkpoints import (
+    EVERYBODY,
+    Candidate,
+    CandidateEnd,
+    CandidateKey,
+    Message,
+    NewMessage,
+    Run,
+    RunEnd,
+    Runs,
+    ThreadNotFoundError,
+    act_for,
+)
+from checkpoints.values.errors import ReadOnlyError
 
 
 class AnswerWriter(Protocol):
@@ -45,7 +59,8 @@ class RunWriter:
     def write_end(
         self, end: RunEnd, last_messages: Sequence[NewMessage] = (), candidates: Sequence[CandidateEnd] = ()
     ) -> int:
-        return self.runs.end_run(
+        end_run = partial(
+            self.runs.end_run,
             self.run,
             end.state,
             error=end.error,
@@ -54,6 +69,11 @@ class RunWriter:
             last_messages=last_messages,
             candidates=candidates,
         )
+        try:
+            return end_run()
+        except (ThreadNotFoundError, ReadOnlyError):
+            with act_for(EVERYBODY):  # who asked was let out meanwhile, and the conversation is to be released
+                return end_run()
 
     def publish_event(self, event: AnswerEvent) -> None:
         self.hub.publish(self.run.thread_id, event)

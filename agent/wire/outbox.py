@@ -100,16 +100,19 @@ class Outbox:
         if list(parts) not in self._requests:
             self._requests.append(list(parts))
 
-    def take(self) -> list[Item]:
-        """Return all items, and begin anew. The states of runs come after their events."""
+    def list_items(self) -> list[Item]:
+        """Return all items. The states of runs come after their events."""
         groups = [group.encode() for group in self._groups]
         states = [state for each in self._asked.items() if (state := self._encode_state(*each)) is not None]
-        items = [*self._requests, *groups, *states]
-        self.clear()
-        return items
+        return [*self._requests, *groups, *states]
 
     def clear(self) -> None:
-        self._groups, self._open, self._asked, self._requests, self._char_count = [], {}, {}, [], 0
+        self.drop_events()
+        self._requests = []
+
+    def drop_events(self) -> None:
+        """Drop the events and the states of runs, and keep the requests."""
+        self._groups, self._open, self._asked, self._char_count = [], {}, {}, 0
 
     def _add(self, thread_id: str, event: Event, progress: _Progress | None) -> None:
         group = self._open.get(thread_id)

@@ -1,12 +1,14 @@
 """The pump: it sends what the runs of this process publish, for all of them at once and at the pace of the frames."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from agent.events import CandidateProgress, Event, ReasoningDelta, TextDelta
 from agent.run.hub import RunHub
+from agent.run.outcome import locate_error
 from agent.wire.batches import write_payloads
 from agent.wire.outbox import Outbox
 from agent.wire.pace import choose_flush_seconds
@@ -17,6 +19,7 @@ MAX_PAYLOAD_BYTES = 7_900  # of a notification
 MAX_STALL_SECONDS = 3.0  # between two batches; after it, others may have taken this process for gone
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 1.0
 LAST_FLUSH_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 
 
 class Pump:
@@ -111,4 +114,15 @@ class Pump:
             self._number += 1  # the missing number tells that something was dropped
         if self._first_queued is not None:
             self._queued_times[self._number], self._first_queued = self._first_queued, None
-        return write_payloads(self._name, self._number, self.outbox.take(), MAX_PAYLOAD_BYTES)
+        try:
+            payloads = self._write_payloads()
+        except Exception as error:  # noqa: BLE001  (of any event: what cannot be written now never can, and others wait)
+            _log.warning("events of runs cannot be sent to other processes: %s", locate_error(error))
+            self.outbox.drop_events()
+            self._number += 1
+            payloads = self._write_payloads()
+        self.outbox.clear()
+        return payloads
+
+    def _write_payloads(self) -> list[str]:
+        return write_payloads(self._name, self._number, self.outbox.list_items(), MAX_PAYLOAD_BYTES)

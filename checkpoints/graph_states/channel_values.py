@@ -20,21 +20,23 @@ def unwrap_value(value: Any) -> Any:
     return value.value if isinstance(value, _DeltaSnapshot) else value
 
 
-def name_value(connection: sa.Connection, serde: SerializerProtocol, old: Reference, value: Any) -> Reference:
+def name_value(
+    connection: sa.Connection, thread_id: str, serde: SerializerProtocol, old: Reference, value: Any
+) -> Reference:
     """Return the reference to a value. The part that it shares with the former value is not written again."""
     if value is None or type(value) in (bool, int, float) or (type(value) is str and len(value) <= _MAX_INLINE_CHARS):
         return value
     if type(value) is list:
         items = [Value.of(*serde.dumps_typed(item)) for item in value]
         if not items or sum(len(item.data) for item in items) > _MAX_WHOLE_LIST_BYTES:
-            return ["r", join_runs(_name_items(connection, old, items))]
-    return ["v", _name_items(connection, old, [Value.of(*serde.dumps_typed(value))])[0]]
+            return ["r", join_runs(_name_items(connection, thread_id, old, items))]
+    return ["v", _name_items(connection, thread_id, old, [Value.of(*serde.dumps_typed(value))])[0]]
 
 
-def _name_items(connection: sa.Connection, old: Reference, items: Sequence[Value]) -> list[int]:
-    numbers = value_rows.select_hashes(connection, list_numbers(old))
+def _name_items(connection: sa.Connection, thread_id: str, old: Reference, items: Sequence[Value]) -> list[int]:
+    numbers = value_rows.select_hashes(connection, list_numbers(old), thread_id)
     new = {item.hash: item for item in items if item.hash not in numbers}
-    numbers |= zip(new, value_rows.insert_values(connection, new.values()), strict=True)
+    numbers |= zip(new, value_rows.insert_values(connection, [*new.values()], thread_id), strict=True)
     return [numbers[item.hash] for item in items]
 
 

@@ -161,7 +161,8 @@ class StateWriter:
             if channel == self._channel and path is not None:
                 reference: Reference = ["m", path.end.id if path.end else None, path.length]
             else:
-                reference = name_value(change.connection, serde, unwrap_snapshot(old.get(channel)), content)
+                before = unwrap_snapshot(old.get(channel))
+                reference = name_value(change.connection, put.key.thread_id, serde, before, content)
             values[channel] = ["d", reference] if isinstance(value, _DeltaSnapshot) else reference
         values |= _inherit_snapshots(put, parent)
         head = _find_head(change, values, path, parent)
@@ -187,7 +188,7 @@ class StateWriter:
         """Delete the input of a run once its first step has taken it: the channels hold it now."""
         taken = parent.body["values"].get(INPUT_CHANNEL)
         if taken is not None and INPUT_CHANNEL not in values and put.metadata.get("source") == "loop":
-            value_rows.delete_values(connection, list_numbers(taken))
+            value_rows.delete_values(connection, list_numbers(taken), put.key.thread_id)
 
     def _place_path(self, change: Transaction, put: StatePut, parent: StoredState | None, run_id: str) -> MessagePath | None:
         """Return the path of the messages' channel, whose new messages are written; None where it is a value like others."""

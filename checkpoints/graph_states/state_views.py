@@ -10,6 +10,7 @@ from ..rows import state_rows, value_rows
 from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
+from ..storage.ownership import open_values
 from ..values import serde
 from ..values.errors import DamagedStateError
 from ..values.graph_state import INPUT_CHANNEL, Reference, is_own_channel, read_kind, unwrap_snapshot, write_compact
@@ -55,7 +56,8 @@ def list_channels(database: Database, thread_id: str, state_id: int | None) -> d
             for name, reference in state.body["values"].items()
             if name != INPUT_CHANNEL and not is_own_channel(name)
         }
-        sizes = _select_sizes(connection, {run for reference in references.values() for run in list_runs(reference)})
+        with open_values(connection, thread_id):
+            sizes = _select_sizes(connection, {run for reference in references.values() for run in list_runs(reference)})
     numbers = {number for reference in references.values() for number in list_numbers(reference)}
     if missing := numbers - sizes.keys():
         raise DamagedStateError(thread_id, f"value {min(missing)}")

@@ -97,7 +97,7 @@ class StateExport:
 
     def _read_values(self, connection: sa.Connection, numbers: Collection[int]) -> None:
         """Read values as texts. Raises `DamagedStateError` for damaged ones, and for more than any document holds."""
-        if value_rows.sum_sizes(connection, numbers) > MAX_DOCUMENT_BYTES:
+        if value_rows.sum_sizes(connection, numbers, self.thread_id) > MAX_DOCUMENT_BYTES:
             raise DamagedStateError(self.thread_id, "values")
         for number, stored in sorted(value_rows.select_values(connection, numbers, self.thread_id).items()):
             if (text := write_text(*stored)) is not None:

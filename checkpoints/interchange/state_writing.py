@@ -55,7 +55,9 @@ class StateWriting:
         """Write the states. One that the conversation has already is used if it is about the same messages."""
         if not contents.states:
             return
-        self._numbers = value_rows.insert_many_values(self.transaction.connection, contents.values)
+        self._numbers = value_rows.insert_many_values(
+            self.transaction.connection, contents.values, self.transaction.thread.id
+        )
         self._breaks = [*accumulate((after != before + 1 for before, after in pairwise(self._numbers)), initial=0)]
         batch = StateBatch.reserve(self.transaction.connection, len(doc.states))
         stored = self._read_stored_states(doc)

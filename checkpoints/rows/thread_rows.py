@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..storage import schema
-from ..storage.access import find_access
+from ..storage.access import find_access, forget_member_role
 from ..storage.batches import select_in_batches
 from ..values import history
 from ..values.errors import BranchNotFoundError, MessageNotFoundError, ThreadNotFoundError
@@ -128,6 +128,7 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if connection.get_execution_options().get("holding"):
         # A statement of its own: one that waits for the lock and joins would see the branch as it was before the wait.
         connection.execute(_lock_thread, {"thread_id": thread_id})
+        forget_member_role(connection, thread_id)  # its owner may have let the person out meanwhile
     row = connection.execute(_thread_query, {"thread_id": thread_id}).one_or_none()
     if row is None:
         raise ThreadNotFoundError(thread_id)

@@ -1,14 +1,16 @@
 """Values of channels: a log that only grows, read with a check against the hashes."""
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..storage.bulk_insert import insert_rows
+from ..storage.ownership import open_values
 from ..storage.reserved_numbers import reserve_numbers
 from ..values.errors import DamagedStateError
 
@@ -34,13 +36,14 @@ def hash_value(kind: str, data: bytes) -> bytes:
     return hashlib.sha256(f"{kind}:".encode() + data).digest()
 
 
-def insert_many_values(connection: sa.Connection, values: Sequence[Value]) -> list[int]:
-    """Write values in few statements, and return their ascending numbers."""
+def insert_many_values(connection: sa.Connection, values: Sequence[Value], thread_id: str) -> list[int]:
+    """Write values of a conversation in few statements, and return their ascending numbers."""
     if not values:
         return []
     rows = [{"type": each.type, "bytes": each.data, "hash": each.hash} for each in values]
     if connection.dialect.name == "postgresql":
-        return [int(number) for number in connection.scalars(_insert_many, rows)]
+        with open_values(connection, thread_id):
+            return [int(number) for number in connection.scalars(_insert_many, rows)]
     numbers = reserve_numbers(connection, schema.channel_value, len(rows))  # reading them back takes five times as long
     insert_rows(
         connection, schema.channel_value, [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)]
@@ -48,34 +51,45 @@ def insert_many_values(connection: sa.Connection, values: Sequence[Value]) -> li
     return numbers
 
 
-def insert_values(connection: sa.Connection, values: Iterable[Value]) -> list[int]:
-    """Write values, and return their ascending numbers."""
+def insert_values(connection: sa.Connection, values: Collection[Value], thread_id: str) -> list[int]:
+    """Write values of a conversation, and return their ascending numbers."""
+    if not values:
+        return []
     rows = ({"type": each.type, "bytes": each.data, "hash": each.hash} for each in values)
-    return [int(connection.execute(_insert_value, row).scalar_one()) for row in rows]
+    with open_values(connection, thread_id):
+        return [int(connection.execute(_insert_value, row).scalar_one()) for row in rows]
 
 
-def delete_values(connection: sa.Connection, numbers: Collection[int]) -> None:
-    connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(numbers)))
+def delete_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> None:
+    with open_values(connection, thread_id):
+        connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(numbers)))
 
 
-def select_hashes(connection: sa.Connection, numbers: Collection[int]) -> dict[bytes, int]:
+def select_hashes(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[bytes, int]:
     """Return the numbers of these values by their hashes."""
-    rows = select_in_batches(connection, sa.select(_value.hash, _value.number), _value.number, numbers)
-    return {row.hash: row.number for row in rows}
+    return {row.hash: row.number for row in _select_rows(connection, (_value.hash, _value.number), numbers, thread_id)}
 
 
-def sum_sizes(connection: sa.Connection, numbers: Collection[int]) -> int:
+def sum_sizes(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> int:
     """Return the bytes of values together."""
-    query = sa.select(sa.func.length(_value.bytes))
-    return sum(size for (size,) in select_in_batches(connection, query, _value.number, numbers))
+    return sum(size for (size,) in _select_rows(connection, (sa.func.length(_value.bytes),), numbers, thread_id))
 
 
 def select_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[int, tuple[str, bytes]]:
     """Return the types and bytes of values, without missing ones. Raises `DamagedStateError`."""
-    query = sa.select(_value.number, _value.type, _value.bytes, _value.hash)
+    columns = (_value.number, _value.type, _value.bytes, _value.hash)
     found = {}
-    for row in select_in_batches(connection, query, _value.number, numbers):
+    for row in _select_rows(connection, columns, numbers, thread_id):
         if hash_value(row.type, row.bytes) != row.hash:
             raise DamagedStateError(thread_id, f"value {row.number}")
         found[row.number] = (row.type, row.bytes)
     return found
+
+
+def _select_rows(
+    connection: sa.Connection, columns: Sequence[sa.ColumnElement[Any]], numbers: Collection[int], thread_id: str
+) -> list[sa.Row[Any]]:
+    if not numbers:
+        return []
+    with open_values(connection, thread_id):
+        return list(select_in_batches(connection, sa.select(*columns), _value.number, numbers))

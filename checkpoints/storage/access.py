@@ -18,6 +18,7 @@ class Access:
 
     owner: str
     roles: dict[str, ThreadRole] = field(default_factory=dict)  # by the id of the conversation
+    owners: dict[str, str] = field(default_factory=dict)  # of those conversations
     is_open: bool = False
 
 
@@ -25,6 +26,13 @@ def find_access(connection: sa.Connection) -> Access | None:
     """Return the access of a connection; None for everybody's."""
     found: Access | None = connection.get_execution_options().get(ACCESS)
     return found
+
+
+def forget_member_role(connection: sa.Connection, thread_id: str) -> None:
+    """Let the next statement about a conversation of somebody else look up the role again."""
+    access = find_access(connection)
+    if access is not None and access.roles.get(thread_id) is not ThreadRole.OWNER:
+        access.roles.pop(thread_id, None)
 
 
 def exempt_query(query: Q) -> Q:

@@ -47,8 +47,7 @@ _naming_query = exempt_query(
     sa.text(
         "SELECT t.owner, m.role, "  # noqa: S608  (no values)
         f"CASE WHEN t.owner = :acting_person OR m.role IS NOT NULL THEN {_ADD_NAME.format('threads')} END, "
-        f"CASE WHEN t.owner = :acting_person OR m.role = 'editor' THEN {_ADD_NAME.format('changed')} END, "
-        "CASE WHEN m.role IS NOT NULL THEN set_config('waymark.values', t.owner, true) END "
+        f"CASE WHEN t.owner = :acting_person OR m.role = 'editor' THEN {_ADD_NAME.format('changed')} END "
         "FROM thread t LEFT JOIN thread_member m ON m.thread_id = t.id AND m.person = :acting_person "
         "AND t.deleted_at IS NULL WHERE t.id = :checked_id"
     )
@@ -158,6 +157,17 @@ def find_person(connection: sa.Connection) -> str | None:
 
 
 @contextmanager
+def open_values(connection: sa.Connection, thread_id: str) -> Iterator[None]:
+    """Let the statements of the block touch values of the states of a conversation, which are its owner's, whoever acts."""
+    access = find_access(connection)
+    if access is None or find_role(connection, thread_id) in (None, ThreadRole.OWNER):
+        yield
+        return
+    with row_security.name_values(connection, access.owners[thread_id]):
+        yield
+
+
+@contextmanager
 def pass_checks(connection: sa.Connection) -> Iterator[None]:
     """Let the statements of the block touch rows of anybody, past both lines. The caller tells nothing of what they find."""
     access = find_access(connection)
@@ -214,5 +224,6 @@ def _find_role(connection: sa.Connection, access: Access, thread_id: str) -> Thr
     row = connection.execute(query, {"checked_id": thread_id, "acting_person": access.owner}).one_or_none()
     if row is None or (row.owner != access.owner and row.role is None):
         return None
+    access.owners[thread_id] = row.owner
     access.roles[thread_id] = ThreadRole.OWNER if row.owner == access.owner else ThreadRole(row.role)
     return access.roles[thread_id]

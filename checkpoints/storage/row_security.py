@@ -67,6 +67,20 @@ def name_files(connection: sa.Connection, hashes: Iterable[str]) -> None:
 
 
 @contextmanager
+def name_values(connection: sa.Connection, owner: str) -> Iterator[None]:
+    """Let the statements of the block read and write values of another owner. The next ones write those of who acts."""
+    if connection.dialect.name != "postgresql":
+        yield
+        return
+    raw: Any = connection.connection.driver_connection
+    raw.pgconn.exec_(b"SET LOCAL waymark.values = " + _quote(raw, owner))
+    try:
+        yield
+    finally:
+        raw.pgconn.exec_(b"SET LOCAL waymark.values = ''")
+
+
+@contextmanager
 def pass_policies(connection: sa.Connection) -> Iterator[None]:
     """Let the statements of the block, which name their owner, past the policies: those would look up each row's thread."""
     if connection.dialect.name != "postgresql" or find_access(connection) is None:

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from typing_extensions import TypedDict
 
 from agent.events import MembersChanged
-from checkpoints import RunState, Thread, get_acting_owner
+from checkpoints import EVERYBODY, RunState, Thread, act_for, get_acting_owner
 from checkpoints.people.members import Members
 from checkpoints.values.limits import MAX_LABEL_CHARS
 from checkpoints.values.model import ThreadRole
@@ -80,18 +80,23 @@ class MemberRequests:
             await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.change_role, thread_id, person, role)
         await self._publish(thread_id)
+        if role is ThreadRole.READER:
+            await self._stop_answer(thread_id, person)  # it may have begun meanwhile
 
     async def remove(self, thread_id: str, fields: _Person) -> None:
         await self._services.read_snapshot(self._members.require_member, thread_id, fields["person"])
         await self._stop_answer(thread_id, fields["person"])
         await self._services.run_blocking(self._members.remove_member, thread_id, fields["person"])
         await self._publish(thread_id)
+        await self._stop_answer(thread_id, fields["person"])
 
     async def leave(self, thread_id: str) -> None:
-        thread = await self._services.read_snapshot(self._members.require_guest, thread_id)
-        await self._stop_answer(thread_id, get_acting_owner() or "")
+        thread, person = await self._services.read_snapshot(self._members.require_guest, thread_id), get_acting_owner() or ""
+        await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.leave, thread_id)
         self._tell(thread)
+        with act_for(EVERYBODY):  # they see it no more
+            await self._stop_answer(thread_id, person)
 
     async def _stop_answer(self, thread_id: str, person: str) -> None:
         """Stop the answer that a person has asked for in a conversation."""

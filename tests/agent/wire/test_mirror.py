@@ -29,7 +29,8 @@ class Sender:
         self.hub.observe(lambda thread, event: self.outbox.note(thread, event, is_alone=self.is_alone))
 
     def flush(self) -> list[Item]:
-        items: list[Item] = json.loads(json.dumps(self.outbox.take()))
+        items: list[Item] = json.loads(json.dumps(self.outbox.list_items()))
+        self.outbox.clear()
         return items
 
 

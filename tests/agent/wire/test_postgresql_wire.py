@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,12 @@ from tests.agent.run.wires import Line, Process, Rows, open_processes, until
 QUESTION, ANSWER = MESSAGES.values()
 ROWS = Rows(messages=MESSAGES)
 END = RunFinished("r", RunState.DONE, 3)
+
+
+class Unknown:
+    """An event that the wire was not told of."""
+
+
 Story = Callable[[Line, list[Process]], Awaitable[None]]
 
 
@@ -184,6 +191,29 @@ def test_the_runs_of_a_process_that_falls_silent_are_looked_up_again(monkeypatch
             assert following.live_run is None
 
     _play(story)
+
+
+@pytest.mark.parametrize("event", [HeadMoved({1}), Unknown()], ids=["a value that JSON does not have", "an unknown event"])  # type: ignore[arg-type]
+def test_what_cannot_be_written_is_dropped_and_followers_begin_anew(event: Any, caplog: pytest.LogCaptureFixture) -> None:
+    rows = Rows(drafts={"t": LiveRun("r", "")}, messages=MESSAGES)
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        driving, watching = processes
+        driving.hub.publish("t", RunStarted("r", 1, None))
+        await until(lambda: watching.hub.find_live_run("t"))
+        async with watching.hub.subscribe("t") as following:
+            driving.hub.publish("t", TextDelta("before, "))
+            driving.hub.publish("t", event)
+            driving.wire.send("stop", "another", "r")  # a request in the same batch
+            await asyncio.wait_for(_read_until_lost(following), 60)
+        driving.hub.publish("t", TextDelta("after"))
+        async with watching.hub.subscribe("t") as again:
+            await until(lambda: (live := watching.hub.find_live_run("t")) and live.text == "before, after")
+            assert again.live_run is not None
+        assert any('"stop"' in payload for payload in line.payloads)
+        assert "cannot be sent to other processes" in caplog.text
+
+    _play(story, rows=rows)
 
 
 def test_a_process_that_is_alone_sends_beats_only(monkeypatch: pytest.MonkeyPatch) -> None:

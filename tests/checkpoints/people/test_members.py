@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Run, Runs, RunState, Store, ThreadNotFoundError, act_for
 from checkpoints.people import members
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
-from checkpoints.rows import member_rows, usage_rows
+from checkpoints.rows import member_rows, thread_rows, usage_rows
 from checkpoints.rows.member_rows import Member
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
@@ -304,7 +304,7 @@ def test_a_fork_of_a_member_is_theirs(house: House) -> None:
 def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: House) -> None:
     with act_for("bob"), house.store.database.begin_write() as connection:
         connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
-        [number] = insert_values(connection, [Value.of("json", b'"of bob"')])
+        [number] = insert_values(connection, [Value.of("json", b'"of bob"')], house.thread)
     for person in ("ann", "carol"):
         with act_for(person), house.store.database.begin_read() as connection:
             connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
@@ -417,7 +417,26 @@ def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
         assert [each.person for each in house.members.list_members(house.thread)] == ["bob", "carol", "eve"]
 
 
-def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Member]) -> None:
+@pytest.mark.slow
+def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordinary_store: Store) -> None:
+    house = House(ordinary_store)
+
+    def ask() -> Run:
+        with act_for("bob"):
+            return house.runs.begin_run(house.thread, new("a question of bob")[0])
+
+    with ThreadPoolExecutor(1) as pool, act_for("ann"):
+        with house.store.database.begin_write() as connection:
+            thread_rows.load_thread(connection, house.thread)
+            member_rows.delete_member(connection, house.thread, "bob")
+            asked = pool.submit(ask)
+            _wait_for_lock_or_end(connection, asked)
+        with pytest.raises(ThreadNotFoundError):
+            asked.result()
+        assert house.runs.list_running_threads() == set()
+
+
+def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Any]) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
         connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")

@@ -88,7 +88,7 @@ def _put_state(store: Store, owner: str, thread_id: str) -> None:
         connection.execute(
             sa.insert(schema.state_write).values(**write, position=0, resumed=False, channel="x", type="json", bytes=b"x")
         )
-        insert_values(connection, [Value.of("json", owner.encode())])
+        insert_values(connection, [Value.of("json", owner.encode())], thread_id)
         usage_rows.add_call(connection, owner, 0, "demo", {"input_tokens": 1})
 
 
