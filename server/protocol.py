@@ -57,6 +57,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._reader_watch: asyncio.TimerHandle | None = None
         self._unread_bytes = 0  # when the watch began
         self._answered: RequestResponseCycle | None = None  # the request that is being answered
+        self._is_ending = False  # the answers under way are the last: nothing more is read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -73,6 +74,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_ending:
+            return
         if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
             self._set_deadline(MAX_HEAD_SECONDS)
         super().data_received(data)
@@ -97,6 +100,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._is_reading_head = False
         self._set_deadline(MAX_BODY_SECONDS)
         super().on_headers_complete()
+        if self.expect_100_continue and self.cycle is not None:
+            self.cycle.keep_alive = False  # refused before its body, the client may send another request in its place
 
     def on_message_complete(self) -> None:
         self._clear_deadline()
@@ -117,15 +122,32 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._watch_reader()
 
     def send_400_response(self, msg: str) -> None:
-        super().send_400_response(msg)
-        self._watch_reader()
+        """Refuse a request that cannot be read, and close the connection: after the answers to requests before it."""
+        broken = self.cycle if self.cycle is not None and self.cycle.more_body else None  # its head could be read
+        if self.pipeline and self.pipeline[0][0] is broken:
+            self.pipeline.popleft()
+        if self._is_answering and self._answered is not broken:
+            self._end_after_answers()
+        elif self._is_answering and broken is not None and broken.response_started:
+            self._close()
+        else:
+            super().send_400_response(msg)
+            self._watch_reader()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Take no more requests: the parser has dropped what came after this one."""
+        super()._unsupported_upgrade_warning()
+        self._end_after_answers()
 
     def timeout_keep_alive_handler(self) -> None:
         super().timeout_keep_alive_handler()
         self._watch_reader()
 
     def handle_websocket_upgrade(self) -> None:
-        """Wait for the handshake's turn, and read nothing meanwhile."""
+        """Wait for the handshake's turn, and read nothing meanwhile. A socket begins on no connection with open answers."""
+        if self._is_answering:
+            self._end_after_answers()
+            return
         self._clear_deadline()
         named = _select_proxy_headers(self.scope["headers"], self._proxy_headers)
         if len(named) > MAX_PROXY_HEADERS or any(len(value) > MAX_PROXY_HEADER_BYTES for _, value in named):
@@ -174,6 +196,18 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answered = cycle
         super()._start_asgi_task(cycle, app)
+
+    @property
+    def _is_answering(self) -> bool:
+        return self._answered is not None and not self._answered.response_complete
+
+    def _end_after_answers(self) -> None:
+        """Close the connection after the last answer to requests that were read, and read no more."""
+        self._is_ending, self._is_reading_head = True, False
+        self._clear_deadline()
+        last = self.pipeline[0][0] if self.pipeline else self._answered
+        if last is not None:
+            last.keep_alive = False
 
     def _give_up_requests(self) -> None:
         """Tell the request that is being answered, too: uvicorn tells the last one, and the others would write on."""

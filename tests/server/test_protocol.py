@@ -24,13 +24,26 @@ from server.protocol import (
 )
 
 Story = Callable[[int], Awaitable[None]]
+NAMED = ("/held", "/second", "/last", "/refused", "/body", "/up")
+HOLDING: list[asyncio.Event] = []
 LARGE = b"x" * 8_000_000  # more than a connection's buffers hold
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
-    """Say hello to a request, and refuse a socket."""
+    """Say hello to a request, or name its address, and refuse a socket."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close"})
+    elif scope["path"] in NAMED:
+        body = scope["path"].encode()
+        length = (b"content-length", str(len(body)).encode())
+        await send({"type": "http.response.start", "status": 413 if body == b"/refused" else 200, "headers": [length]})
+        await send({"type": "http.response.body", "body": body[:2], "more_body": True})
+        if body == b"/held":
+            await HOLDING.pop().wait()
+        await send({"type": "http.response.body", "body": body[2:]})
+    elif scope["method"] == "POST":
+        while (await receive()).get("more_body"):
+            pass
     else:
         await PlainTextResponse(LARGE if scope["path"] == "/large" else "hello")(scope, receive, send)
 
@@ -180,6 +193,67 @@ def test_a_client_that_does_not_read_an_answer_is_dropped(requests: list[bytes],
             client.close()
 
     serve(story)
+
+
+HELD = b"GET /held HTTP/1.1\r\nHost: a\r\n\r\n"  # whose answer has begun, and ends when the test says so
+REFUSED = b"POST /refused HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\n"
+SECOND = b"GET /second HTTP/1.1\r\nHost: a\r\n\r\n"
+LAST = b"GET /last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+UPGRADE = b"GET /up HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
+SOCKET = (
+    b"GET /socket HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+TOO_LARGE = request(b"A: " + b"x" * MAX_HEAD_BYTES + b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [
+        ([HELD, b"\0\0\0\r\n\r\n", LAST], ["/held"]),
+        ([HELD, SECOND, b"\0\0\0\r\n\r\n", LAST], ["/held", "/second"]),
+        ([HELD, TOO_LARGE, LAST], ["/held"]),
+        ([HELD, CHUNKED, b"no length\r\n", LAST], ["/held"]),
+        ([HELD, SOCKET, LAST], ["/held"]),
+        ([HELD, UPGRADE, LAST], ["/held", "/up"]),
+        ([HELD, REFUSED, b"GET /body HTTP/1.1\r\nHost: a\r\n\r\nabcdefghi", LAST], ["/held", "/refused", "/last"]),
+        ([REFUSED, b"GET /body HTTP/1.1\r\nHost: a\r\n\r\nabcdefghi", LAST], ["/refused", "/last"]),
+        ([REFUSED.replace(b"Host", b"Expect: 100-continue\r\nHost"), LAST], ["/refused"]),
+        ([CHUNKED, b"no length\r\n", LAST], ["400"]),
+        ([b"\0\0\0\r\n\r\n", LAST], ["400"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_no_answer_is_taken_for_that_of_another_request(
+    sent: list[bytes], answers: list[str], at_once: bool, run: Callable[..., object]
+) -> None:
+    """Send requests on one connection, some of which are refused; and read every answer."""
+
+    async def story(port: int) -> None:
+        held = asyncio.Event()
+        HOLDING[:] = [held]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for piece in [b"".join(sent)] if at_once else sent:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.005)  # mostly enough for a piece of its own: any other division has the same answers
+        held.set()
+        found = []
+        with suppress(ConnectionError):  # what was sent after a refusal is not read
+            while line := await reader.readline():
+                length = 0
+                while (header := await reader.readline()).strip():
+                    name, _, value = header.lower().partition(b":")
+                    length = int(value) if name == b"content-length" else length
+                body = (await reader.readexactly(length)).decode()
+                found.append(body if line.startswith((b"HTTP/1.1 200", b"HTTP/1.1 413")) else line.split()[1].decode())
+        writer.close()
+        assert found in (answers, [*answers, "400"])  # the refusal comes in its turn, or only the end of the connection
+
+    serve(story, run)
 
 
 def test_requests_of_a_client_that_is_gone_end_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
