@@ -27,7 +27,6 @@ from agent.tracing.environment import remove_tracing_variables
 from agent.tracing.protocol import Tracer
 from checkpoints import EVERYBODY, Store, StoreUnavailableError, act_for
 from commands.arguments import parse_arguments
-from commands.running import run_command
 from components.services import Services
 from config import Settings, SettingsError, load_settings
 from server import garbage
@@ -233,6 +232,8 @@ def main(arguments: list[str]) -> int:
             return 0
         if options.command != "serve":
             garbage.resume_passes()
+            from commands.running import run_command  # noqa: PLC0415  (a server runs none)
+
             return run_command(options, settings)
         with suppress(KeyboardInterrupt):  # uvicorn has ended quietly by then, and raises the signal again
             serve(settings, "web" if options.web else "all")

@@ -65,7 +65,7 @@ COPIED = (
     CopiedTable("message", ("id", "thread_id", "parent_id"), ("segment",)),
     CopiedTable("branch", ("id", "thread_id", "head_id")),
     CopiedTable("checkpoint", ("id", "thread_id", "branch_id", "message_id"), ("segment",)),
-    CopiedTable("operation", ("thread_id", "changes", "result", "request")),
+    CopiedTable("operation", ("thread_id", "changes", "result", "request_id")),
 )
 
 

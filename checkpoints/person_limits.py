@@ -14,6 +14,7 @@ from .rows import usage_rows
 from .rows.thread_rows import from_time
 from .storage import postgresql
 from .storage.database import Database
+from .storage.ownership import pass_checks
 from .values.errors import StateError
 from .values.sentence import sentence
 
@@ -64,15 +65,18 @@ class PersonMeter:
             tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
             return PersonUse(runs, tokens, self._measure_storage(connection, owner, now) if limits.storage_bytes else 0)
 
-    def check_start(self, connection: sa.Connection, owner: str, now: datetime) -> None:
-        """Refuse one more answer, in the transaction that begins it. Raises `LimitReachedError`."""
-        self.check_storage(connection, owner, now)
+    def check_start(self, connection: sa.Connection, person: str, owner: str, now: datetime) -> None:
+        """Refuse one more answer to a person, in the transaction that begins it; it takes room of the conversation's owner.
+
+        Raises `LimitReachedError`.
+        """
+        self.check_storage(connection, person, owner, now)
         max_runs, max_tokens = self.limits.runs, self.limits.tokens_a_day
         if max_runs is None and max_tokens is None:
             return
         if max_runs is not None and connection.dialect.name == "postgresql":  # of two at once, the second one sees the first
-            connection.execute(postgresql.ADVISORY_LOCK, {"key": f"runs of {owner}"})
-        tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
+            connection.execute(postgresql.ADVISORY_LOCK, {"key": f"runs of {person}"})
+        tokens, runs = usage_rows.count_use(connection, person, from_time(now))
         if max_tokens is not None and tokens >= max_tokens:
             raise LimitReachedError(_describe_day(max_tokens, now))
         if max_runs is not None and runs >= max_runs:
@@ -83,23 +87,29 @@ class PersonMeter:
                 )
             )
 
-    def check_storage(self, connection: sa.Connection, owner: str, now: datetime) -> None:
-        """Refuse to store more, in the transaction that would. Raises `LimitReachedError`."""
+    def check_storage(self, connection: sa.Connection, person: str, owner: str, now: datetime) -> None:
+        """Refuse a person to store more of an owner's, in the transaction that would. Raises `LimitReachedError`."""
         limit = self.limits.storage_bytes
-        if limit is not None and (used := self._measure_storage(connection, owner, now)) >= limit:
+        if limit is None or (used := self._measure_storage(connection, owner, now)) < limit:
+            return
+        if person != owner:  # the figures are nobody else's
             raise LimitReachedError(
-                sentence(
-                    "Your conversations take {used:,} MB of the {limit:,} MB that you may store. "
-                    "Ask who runs this Waymark for more room, or to erase some of them.",
-                    used=used // MEGABYTE,
-                    limit=limit // MEGABYTE,
-                )
+                sentence("{name}, who owns this conversation, has no room left. Ask them to make some.", name=owner)
             )
+        raise LimitReachedError(
+            sentence(
+                "Your conversations take {used:,} MB of the {limit:,} MB that you may store. "
+                "Ask who runs this Waymark for more room, or to erase some of them.",
+                used=used // MEGABYTE,
+                limit=limit // MEGABYTE,
+            )
+        )
 
     def _measure_storage(self, connection: sa.Connection, owner: str, now: datetime) -> int:
         measured = self._measured.get(owner)
         if measured is None or not timedelta() <= now - measured[0] < _MEASURED_FOR:
-            self._measured[owner] = measured = (now, usage_rows.measure_storage(connection, owner).get(owner, 0))
+            with pass_checks(connection):  # a member's answer takes room of somebody else
+                self._measured[owner] = measured = (now, usage_rows.measure_storage(connection, owner).get(owner, 0))
         return measured[1]
 
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from .changes import branches
 from .operation_reader import OperationReader
+from .path_reader import PathReader, count_path_removal
 from .rows import checkpoint_rows, file_rows, message_rows, thread_rows
 from .search_reader import SearchReader
 from .thread_reader import ThreadReader
@@ -21,7 +22,7 @@ MAX_RESULT_SEARCH_MESSAGES = 2_000
 _PORTION = 100  # messages of one read
 
 
-class Reader(ThreadReader, OperationReader, SearchReader):
+class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
     """The reading half of the store: no method changes anything."""
 
     def list_messages(
@@ -264,7 +265,5 @@ def _preview_path(
     connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
 ) -> Removal:
     """Return what moving the head from a path back to a message would remove."""
-    new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
-    removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
-    agents = checkpoint_rows.select_removed_agents(connection, old, new)
-    return replace(removal, agents=agents, first_prompt=message_rows.find_first_prompt(connection, old, new.length))
+    removal, new = count_path_removal(connection, thread, old, node, detached)
+    return replace(removal, first_prompt=message_rows.find_first_prompt(connection, old, new.length))

@@ -52,8 +52,8 @@ class RunBeginnings(RunHandovers):
         with self._store.database.begin_write(run_id) as connection:
             if (begun := find_begun_run(connection, thread_id, run_id, message)) is not None:
                 return begun
-            self._check_limits(connection)
             loaded = self._load_or_create_thread(connection, thread_id, caller, settings)
+            self._check_limits(connection, loaded.thread.owner)
             kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
             kind |= self._choose_worker(handover)
             run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
@@ -96,9 +96,9 @@ class RunBeginnings(RunHandovers):
         with self._store.database.begin_write(run_id) as connection:
             if (begun := find_begun_run(connection, rerun.thread_id, run_id, first)) is not None:
                 return begun
-            self._check_limits(connection)
             loaded = thread_rows.load_thread(connection, rerun.thread_id)
             check_caller(connection, loaded, caller, while_running=False)
+            self._check_limits(connection, loaded.thread.owner)
             rerun_rows.insert_rerun(connection, rerun)
             kind: dict[str, Any] = {"rerun": RerunStep(rerun.id, 1), **self._choose_worker(handover)}
             run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), **kind)
@@ -132,7 +132,7 @@ class RunBeginnings(RunHandovers):
             if while_running and loaded.active_run_id != run.id:  # it has ended at another process
                 raise NothingToRetryError
             if not while_running:
-                self._check_limits(connection)
+                self._check_limits(connection, loaded.thread.owner)
             own = replace(caller, undo_group=run.id if while_running else None)
             check_caller(connection, loaded, own, while_running=False)
             question = candidates.find_asked_question(connection, loaded.thread, candidate)
@@ -144,6 +144,6 @@ class RunBeginnings(RunHandovers):
                 run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))
             return replace(run, state=RunState.RUNNING)
 
-    def _check_limits(self, connection: sa.Connection) -> None:
-        """Refuse one more run of the person who acts. Raises `LimitReachedError`."""
-        self._store.meter.check_start(connection, self._store.database.name_owner(), self._store.now())
+    def _check_limits(self, connection: sa.Connection, owner: str) -> None:
+        """Refuse one more run of the person who acts, in a conversation of an owner. Raises `LimitReachedError`."""
+        self._store.meter.check_start(connection, self._store.database.name_owner(), owner, self._store.now())

@@ -374,7 +374,7 @@ class Store(Reader):
             if (existing := thread_lists.find_import(connection, source_hash, new.owner)) is not None:
                 first = operation_rows.select_operations(connection, existing.id, schema.operation.c.version == 1)[0]
                 return Receipt(first, repeated=True)
-            self.meter.check_storage(connection, new.owner, self.now())
+            self.meter.check_storage(connection, new.owner, new.owner, self.now())
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.run_body(OperationKind.IMPORT, fill_thread)

@@ -16,9 +16,10 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from checkpoints import StoreUnavailableError
-from checkpoints.people.account_rows import Account, InvalidAccountError, Role, clean_person_name, fold_person_name
+from checkpoints.people.account_rows import Account, InvalidAccountError, Role, clean_person_name
 from checkpoints.people.accounts import THE_SERVER
 from checkpoints.people.sessions import AccountChangedError
+from checkpoints.values.names import fold_person_name
 from people import tries
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages

@@ -3,8 +3,8 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -14,9 +14,13 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from pydantic import Field
 
 from agent.settings import ThreadSettings
-from checkpoints import Caller, CheckpointManager, Database, Run, StateError
+from agent.time_travel import excerpts
+from checkpoints import Caller, CheckpointManager, Database, NewMessage, Run, StateError, Store, act_for
 from checkpoints.interchange import reading, transfer, waymark
+from checkpoints.people.members import Members
 from checkpoints.values import files, limits, serde
+from checkpoints.values.model import ThreadRole
+from checkpoints.values.place_name import PlaceName
 from components.page import read_panels
 from components.page_state import PageLocation
 from components.replies import to_json
@@ -141,6 +145,54 @@ async def attach_image(talk: Conversation, _: str, size: int) -> object:
 async def attach_text(talk: Conversation, letter: str, size: int) -> object:
     text = letter.encode() * (size // len(letter.encode()))
     return await attach(talk, ("long.txt", text.ljust(size)))
+
+
+async def let_somebody_in(_: Conversation, letter: str, size: int) -> object:
+    """Let somebody into a conversation of several people: in the one of the others, nobody is told apart."""
+    store = Store(Database.in_memory())
+    store.database.separate_owners()
+    with closing(store.database), act_for("ann"):
+        name = f"a{letter * (size - 2)}z"
+        return Members(store).add_member(store.create_thread().id, name, ThreadRole.EDITOR)
+
+
+async def attach_together(talk: Conversation, letter: str, size: int) -> object:
+    """Attach PDFs of so many bytes together, the first as large as one may be."""
+    first = min(size, limits.MAX_BINARY_FILE_BYTES)
+    sizes = [each for each in (first, size - first) if each]
+    contents = [
+        (f"{number}.pdf", b"%PDF-1.7\n".ljust(each, letter.encode()[:1])[:each]) for number, each in enumerate(sizes)
+    ]
+    return await attach(talk, *contents)
+
+
+async def bring_conclusion(talk: Conversation, letter: str, size: int) -> object:
+    note = excerpts.build_excerpt(
+        excerpts.ExcerptRequest(f"a{letter * (size - 2)}z"[-size:]), PlaceName("branch", "B"), talk.chat.path()
+    )
+    return talk.chat.store.append(talk.chat.thread_id, [note])
+
+
+async def bring_quote(talk: Conversation, letter: str, size: int) -> object:
+    """Quote an answer so long that the whole note has so many characters. Signs of the note's fence would become more."""
+    letter = letter.replace("<", "x")
+    path = talk.chat.path()
+    said = next(message for message in path if message.type == "ai")
+
+    def build(text: str) -> NewMessage:
+        quoted = replace(said, body=serde.to_body(AIMessage(text)))
+        return excerpts.build_excerpt(excerpts.ExcerptRequest("", [said.id]), PlaceName("branch", "B"), [quoted])
+
+    frame = len(build("az").body["data"]["content"]) - 2
+    return talk.chat.store.append(talk.chat.thread_id, [build(f"a{letter * max(0, size - frame - 2)}z")])
+
+
+async def bring_messages(talk: Conversation, _: str, size: int) -> object:
+    store, thread = talk.chat.store, talk.chat.thread_id
+    path = list(store.list_messages(thread))
+    quoted = [replace(path[0], id=f"m{number}") for number in range(size)]
+    request = excerpts.ExcerptRequest("", [message.id for message in quoted])
+    return store.append(thread, [excerpts.build_excerpt(request, PlaceName("branch", "B"), quoted)])
 
 
 async def tag(talk: Conversation, _: str, size: int) -> object:
@@ -293,9 +345,14 @@ DOORS = {
     "a message": Door(limits.MAX_MESSAGE_CHARS, send_message),
     "a changed message": Door(limits.MAX_MESSAGE_CHARS, edit_message),
     "files": Door(limits.MAX_FILES, attach_files),
+    "files together": Door(limits.MAX_FILES_BYTES, attach_together, shown_limit=limits.MAX_FILES_BYTES // 10**6),
+    "a conclusion of a branch": Door(excerpts.MAX_CONCLUSION_CHARS, bring_conclusion),
+    "a note from another branch": Door(excerpts.MAX_EXCERPT_CHARS, bring_quote),
+    "quoted messages": Door(excerpts.MAX_EXCERPT_MESSAGES, bring_messages),
     "pixels": Door(limits.MAX_PIXELS, attach_image, shown_limit=limits.MAX_PIXELS // 10**6),
     "a text file": Door(limits.MAX_TEXT_FILE_BYTES, attach_text, shown_limit=limits.MAX_TEXT_FILE_BYTES // 10**6),
     "tags": Door(limits.MAX_TAGS_OF_THREAD, tag),
+    "a person": Door(limits.MAX_MEMBER_NAME_CHARS, let_somebody_in),
     "instructions": Door(
         limits.MAX_INSTRUCTIONS_CHARS, change_settings("instructions", lambda letter, size: f"a{letter * (size - 2)}z")
     ),

@@ -328,6 +328,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{redacted_exports.MAX_WAITING} that wait",
         "Tags": f"{limits.MAX_TAGS} tags of {limits.MAX_TAG_CHARS} characters; "
         f"{limits.MAX_TAGS_OF_THREAD} of a conversation",
+        "People of a conversation": f"{limits.MAX_MEMBERS_OF_THREAD} whom its owner lets in; one person is let into "
+        f"{limits.MAX_SHARED_THREADS:,}; {limits.MAX_MEMBER_NAME_CHARS} characters of a name",
         "Links to a conversation": f"{limits.MAX_SHARES_OF_THREAD} of {limits.MAX_SHARE_DAYS} days; a page is made "
         f"within the limits of an export as HTML, with {shared_page.MAX_SHARED_SECONDS:g} processor seconds to format its "
         f"texts; one address opens {guard.MAX_STRANGER_BURST} at once, and then one each second",

@@ -99,7 +99,8 @@ def _list_of_route(method: str, path: str, dependencies: Sequence[JSON]) -> Iter
             if method == "GET":
                 yield Request(method, filled, query)
                 continue
-            body = {**FIELDS, "id": NEW_ID, "request_id": "<op>", "place": place, "pathname": PATHNAMES[0]}
+            fields = FIELDS | {"role": "reader"} if "/members" in path else FIELDS
+            body = {**fields, "id": NEW_ID, "request_id": "<op>", "place": place, "pathname": PATHNAMES[0]}
             yield Request(method, filled, body=json.dumps(body))
             yield Request(method, filled, body=query, is_form=True)
 

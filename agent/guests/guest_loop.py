@@ -1,19 +1,22 @@
 """The event loop of a guest graph, on a thread of its own: blocking code keeps neither the page nor other graphs waiting."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import logging
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from threading import Lock, Thread
 from typing import Any, ParamSpec, TypeVar
 
+from agent.run.outcome import locate_error
 from checkpoints import make_context
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[[], Coroutine[Any, Any, T]]
 MAX_CLOSE_SECONDS = 1.0  # that a loop has to end with the server
+_log = logging.getLogger(__name__)
 
 
 class ThreadExitError(Exception):
@@ -73,6 +76,7 @@ class _LoopThread:
         self.is_over = False
         self._loop = asyncio.new_event_loop()
         self._loop.set_default_executor(_DaemonThreads())
+        self._loop.set_exception_handler(_log_lost_error)
         self._lock = Lock()
         self._tasks: dict[Future[Any], asyncio.Task[Any] | None] = {}  # None: not started yet
         self._thread = Thread(target=self._run, name=f"guest {name}", daemon=True)
@@ -134,6 +138,12 @@ class _LoopThread:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+
+
+def _log_lost_error(_: asyncio.AbstractEventLoop, context: Mapping[str, Any]) -> None:
+    """Log where a task failed that nothing waits for. Its text may quote a conversation, as asyncio's own message may."""
+    error = context.get("exception")
+    _log.warning("a task of a graph failed: %s", locate_error(error) if error else "without an error")
 
 
 class _DaemonThreads(ThreadPoolExecutor):

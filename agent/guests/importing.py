@@ -42,6 +42,8 @@ def import_variable(definition: GraphDefinition) -> object:
 
 def describe_error(error: BaseException, path: Path) -> str:
     """Describe an error of a guest's code in one sentence, with the last line of its own files on the way."""
+    if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
+        error = error.__cause__  # no coroutine raises it as it is, and Python's words name no line
     words = error.msg if isinstance(error, SyntaxError) else _read_words(error)
     kind, lines = type(error).__name__, words.strip().splitlines()
     text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
@@ -120,7 +122,7 @@ def _import_file(path: Path, folders: Sequence[Path]) -> ModuleType:
             sys.path.append(str(each))  # last: Waymark's own modules keep their names
     try:
         return importlib.import_module(name) if "." in name else _execute_file(path)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # the thread is its own: nothing but the author's code raises here
         raise GraphLoadError(describe_error(error, path) + _describe_taken_names(error, root)) from error
 
 

@@ -28,7 +28,7 @@ from agent.tracing.protocol import Tracer
 from checkpoints import HEAD, MAIN, Candidate, Message, Run, Runs, RunState, StateError, Store, Thread
 from checkpoints.values.sentence import sentence
 
-MAX_PREVIEWED_THREADS = 32  # with moves that wait: a preview reads the whole path
+MAX_PREVIEWED_THREADS = 32  # with moves that wait: a preview takes several statements
 MAX_CANDIDATE_MESSAGES = 1_000  # of one answer; its budget ends it long before
 MAX_MEASURED_HEADS = 256  # heads whose context is cached: a long conversation is read for it once
 

@@ -9,6 +9,7 @@ from langchain_core.messages import ToolCall
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.time_travel.made_moves import build_move_event, complete_mark, format_checkpoint_line
 from agent.time_travel.memory_executor import MemoryExecutor
+from agent.time_travel.move_paths import StoredPath
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
 from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoint
@@ -47,8 +48,9 @@ class TimeTravelExecutor:
         if self.store.count_agent_moves(self.run.thread_id) >= MAX_MOVES_PER_TURN:
             most = pluralize(MAX_MOVES_PER_TURN, "move")
             raise MoveRefused(f"No more than {most} before the user says something again. Go on from here without moving.")
-        scope = load_scope(self.store, self.run.thread_id, MAIN, self.numbers)
-        return plan_move(apply_changes(call, decision), scope)
+        with self.store.database.begin_read():  # what is read piece by piece, of one moment
+            scope = load_scope(self.store, self.run.thread_id, MAIN, self.numbers)
+            return plan_move(apply_changes(call, decision), scope)
 
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
         """Move the head and write the note. The later messages leave the conversation, and an undo brings them back."""
@@ -56,8 +58,8 @@ class TimeTravelExecutor:
         return await recorder.run_blocking(partial(self._write_move, move))
 
     def _write_move(self, move: Move) -> PathChanged:
-        later = self.store.list_messages(self.run.thread_id)[move.kept_count :]
-        move = replace(move, mark=complete_mark(move, later))
+        with self.store.database.begin_read():
+            move = replace(move, mark=complete_mark(move, StoredPath(self.store, self.run.thread_id)))
         kind = OperationKind.GOTO if move.kind == "goto" else OperationKind.REWIND
         new = NewMessage(serde.to_body(move.build_message()), agent=move.agent)
         if move.dropped_ids is None:

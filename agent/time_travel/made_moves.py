@@ -1,22 +1,29 @@
 """A move that is made: its sizes, for its mark, and its event, for listeners."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from time import time_ns
 
 from agent.context.numbering import NumberStyle, format_number
 from agent.context.tokens import estimate_tokens, sum_stored_tokens
 from agent.marks import MoveMark
+from agent.time_travel.move_paths import MovePath
 from agent.time_travel.moves import Move
 from agent.time_travel.policy import TimeTravelEvent
 from checkpoints import MAIN, Message, Run
 
 
-def list_removed_messages(move: Move, later: Sequence[Message]) -> list[Message]:
-    """List the messages that a move removes, given those after the kept ones."""
+def sum_removed_tokens(move: Move, path: MovePath, agent: str, first: int = 0) -> int:
+    """Estimate the tokens that a move removes from an agent's request; of a request that begins at `first`, those in it."""
     if move.dropped_ids is None:
-        return list(later)
-    return [message for message in later if message.id in {move.target.id, *move.dropped_ids}]
+        return path.sum_tokens(agent, max(first, move.kept_count), path.length)
+    removed = list_scattered_messages(move, path)
+    return sum_stored_tokens((message for message in removed if message.depth >= first), agent)
+
+
+def list_scattered_messages(move: Move, path: MovePath) -> list[Message]:
+    """List the messages that a move removes from between others."""
+    later, removed = path.list_from(move.kept_count), {move.target.id, *(move.dropped_ids or ())}
+    return [message for message in later if message.id in removed]
 
 
 def estimate_added_tokens(move: Move, agent: str) -> int:
@@ -24,14 +31,17 @@ def estimate_added_tokens(move: Move, agent: str) -> int:
     return estimate_tokens(move.build_message()) if move.agent == agent else 0
 
 
-def complete_mark(move: Move, later: Sequence[Message], agent: str = MAIN) -> MoveMark:
-    """Return a move's mark with its sizes in an agent's request, given the messages after the kept ones.
+def complete_mark(move: Move, path: MovePath, agent: str = MAIN) -> MoveMark:
+    """Return a move's mark with its sizes in an agent's request, given the path that it is made in.
 
     Contiguous messages get their place.
     """
-    before = sum_stored_tokens(list_removed_messages(move, later), agent)
+    before = sum_removed_tokens(move, path, agent)
     mark = replace(move.mark, before=before, after=estimate_added_tokens(move, agent))
-    return replace(mark, last=later[-1].id, head=later[-1].id) if move.dropped_ids is None else mark
+    if move.dropped_ids is not None:
+        return mark
+    last = path.get(path.length - 1)
+    return replace(mark, last=last.id, head=last.id)
 
 
 def build_move_event(run: Run, move: Move, agent: str = MAIN) -> TimeTravelEvent:

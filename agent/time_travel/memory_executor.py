@@ -10,6 +10,7 @@ from agent.context.memory import find_memory_checkpoints
 from agent.context.numbering import NumberStyle
 from agent.marks import MemoryCheckpointMark
 from agent.time_travel.made_moves import build_move_event, complete_mark, format_checkpoint_line
+from agent.time_travel.move_paths import ListedPath
 from agent.time_travel.moves import Move, MoveRefused, plan_move
 from agent.time_travel.policy import MAX_LISTED_CHECKPOINTS, MAX_MOVES_PER_TURN, Policy, TimeTravelEvent
 from agent.time_travel.protocol import MoveRecorder, PathChanged, SavedCheckpoint
@@ -46,8 +47,8 @@ class MemoryExecutor:
 
     async def make_move(self, call: ToolCall, move: Move, recorder: MoveRecorder) -> PathChanged:
         """Write the note as the result of the call. The memory is read through its mark from now on."""
-        later = (await recorder.run_blocking(self._load_memory))[move.kept_count :]
-        mark = replace(complete_mark(move, later, self.agent), last=None, head=None)  # on the path they are not contiguous
+        memory = ListedPath(await recorder.run_blocking(self._load_memory))
+        mark = replace(complete_mark(move, memory, self.agent), last=None, head=None)  # on the path they are not contiguous
         move = replace(move, mark=mark)
         result = ToolMessage(move.text, tool_call_id=call["id"] or "", name=call["name"], additional_kwargs=mark.to_kwargs())
         await recorder.commit(result)

@@ -1,11 +1,11 @@
 """Planning of the agent's moves: `goto` a message with a summary, `rewind` an answer to another one.
 
-The functions are pure. They take a path and a request, and return a move or raise a `MoveRefused` that tells the model how
-to proceed. The executor makes the move in the store.
+The functions take a path, which reads what they ask for, and a request. They return a move, or raise a `MoveRefused` that
+tells the model how to proceed. The executor makes the move in the store.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,16 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle, format_number
 from agent.marks import ExcerptMark, MoveKind, MoveMark, SummaryMark
 from agent.time_travel.dependence import find_dependents
+from agent.time_travel.move_paths import MovePath
 from agent.time_travel.notes import format_note
 from agent.tools.names import CALCULATOR, MOVE_NAMES, SAVE_CHECKPOINT
 from checkpoints import MAIN, Message
 from checkpoints.values import files, serde
+from checkpoints.values.limits import MAX_NUMBER
 
 MAX_SOURCES = 20
+EARLIER_SOURCES = "earlier messages"  # where so many hold something from outside that not all are looked through
+MAX_KEPT_AFTER = 1_000  # messages after a replaced answer: those that stay are written again
 # These tools return no external text. A list of checkpoints does: a file may have named them.
 _TRUSTED_TOOLS = MOVE_NAMES | {SAVE_CHECKPOINT, CALCULATOR}
 MAX_NOTE_CHARS = 20_000
@@ -28,14 +32,11 @@ _POSITION = re.compile(r"\[m(?:sg_)?(0|[1-9][0-9]{0,8})\]|(?:m(?:sg_)?)?(0|[1-9]
 
 @dataclass(frozen=True, slots=True)
 class MoveScope:
-    """The messages that an agent may move in: the whole path for the main agent, its own memory for a sub-agent.
-
-    Each message's depth is its position among them.
-    """
+    """The messages that an agent may move in: the whole path for the main agent, its own memory for a sub-agent."""
 
     agent: str
-    messages: Sequence[Message]
-    checkpoint_positions: Mapping[str, int]  # by name
+    path: MovePath
+    map_checkpoints: Callable[[], Mapping[str, int]]  # to the positions of checkpoints, by name
     origins: Sequence[str]  # the sources of messages that no run wrote
     numbers: NumberStyle = DEFAULT_NUMBERS  # of the messages, as the model sees them
 
@@ -70,8 +71,9 @@ class Move:
 
 def plan_move(call: ToolCall, scope: MoveScope) -> Move:
     """Return the move that a call of the scope's last answer requests. Raises `MoveRefused`."""
-    arguments, path, origins, numbers = call["args"], scope.messages, scope.origins, scope.numbers
-    calling_answer = next(message for message in reversed(path) if message.type == "ai" and message.agent == scope.agent)
+    arguments, path, origins, numbers = call["args"], scope.path, scope.origins, scope.numbers
+    newest = path.iterate_back(path.length)
+    calling_answer = next(message for message in newest if message.type == "ai" and message.agent == scope.agent)
     if call["name"] == "rewind":
         agent, keep = str(arguments.get("agent") or scope.agent), arguments.get("keep_independent") is True
         if agent != scope.agent != MAIN:
@@ -88,7 +90,7 @@ def plan_move(call: ToolCall, scope: MoveScope) -> Move:
         )
     position, keep = arguments.get("position"), arguments.get("keep_target", True) is not False
     if isinstance(position, str) and (numbers == "off" or not _POSITION.fullmatch(position.strip())):
-        position = scope.checkpoint_positions.get(position, position)  # a name hides no number that the model sees
+        position = scope.map_checkpoints().get(position, position)  # a name hides no number that the model sees
     move = plan_goto(
         path,
         position,
@@ -106,7 +108,7 @@ def plan_move(call: ToolCall, scope: MoveScope) -> Move:
 
 
 def plan_goto(
-    path: Sequence[Message],
+    path: MovePath,
     position: object,
     note: str,
     *,
@@ -120,22 +122,22 @@ def plan_goto(
     `call_position` is the position of the answer with the call (None: the last message). `origins` name the sources of
     messages that no run wrote, and `numbers` is the style in which the model sees message numbers. Raises `MoveRefused`.
     """
-    call_position = path[-1].depth if call_position is None else call_position
-    target = path[_parse_position(position, call_position, numbers)]
+    call_position = path.length - 1 if call_position is None else call_position
+    target = path.get(_parse_position(position, call_position, numbers))
     if not note.strip():
         raise MoveRefused("The message is empty: write what should be known after going back.")
     if len(note) > MAX_NOTE_CHARS:
         raise MoveRefused(f"The message is too long: at most {MAX_NOTE_CHARS:,} characters.")
     kept_count = target.depth + 1 if keep_target else target.depth
-    removed_count = len(path) - kept_count
-    mark = MoveMark("goto", target.depth, removed_count, find_sources(path[:call_position], origins))
+    removed_count = path.length - kept_count
+    mark = MoveMark("goto", target.depth, removed_count, find_path_sources(path, call_position, origins))
     text = format_note(target, removed_count, note, keep_target=keep_target, numbers=numbers)
     after = target.id if keep_target else target.parent_id
     return Move(mark, after, text, target, call_position, kept_count, note.strip())
 
 
 def plan_rewind(
-    path: Sequence[Message],
+    path: MovePath,
     n: object,
     content: str,
     *,
@@ -149,18 +151,16 @@ def plan_rewind(
     `call_position` and `origins` as for `plan_goto`. With `keep_independent`, messages that do not depend on the old answer
     stay. Raises `MoveRefused`.
     """
-    call_position = path[-1].depth if call_position is None else call_position
-    answers = [message for message in path[:call_position] if _is_agent_answer(message, agent)]
-    if not isinstance(n, int) or isinstance(n, bool) or n == 0 or abs(n) > len(answers):
-        raise MoveRefused(_describe_odd_n(n, len(answers), agent))
+    call_position = path.length - 1 if call_position is None else call_position
+    number = n if isinstance(n, int) and not isinstance(n, bool) and abs(n) <= MAX_NUMBER else 0
+    target = path.find_answer(agent, number, call_position) if number else None
+    if target is None:
+        raise MoveRefused(_describe_odd_n(n, path.count_answers(agent, call_position), agent))
     if not content.strip():
         raise MoveRefused("The content is empty: write the answer that should stand there.")
-    target = answers[n - 1 if n > 0 else n]
-    # The messages of the call itself leave as well, even if they do not depend on the old answer.
-    call_messages = {message.id for message in path[call_position:]}
-    dropped_ids = frozenset(find_dependents(path, target) | call_messages) if keep_independent else None
-    removed_count = len(path) - target.depth if dropped_ids is None else 1 + len(dropped_ids)
-    mark = MoveMark("rewind", target.depth, removed_count, find_sources(path[:call_position], origins))
+    dropped_ids = _find_dropped_ids(path, target, call_position) if keep_independent else None
+    removed_count = path.length - target.depth if dropped_ids is None else 1 + len(dropped_ids)
+    mark = MoveMark("rewind", target.depth, removed_count, find_path_sources(path, call_position, origins))
     kept_count, reason = target.depth, content.strip()
     return Move(mark, target.parent_id, content, target, call_position, kept_count, reason, agent, dropped_ids)
 
@@ -174,6 +174,26 @@ def _describe_odd_n(n: object, answer_count: int, agent: str) -> str:
         rule = f"n must be a whole number, without quotes: {choices}{author_clause}."
         return f"{rule} It was {_quote_json(n)}. Nothing was changed."
     return f"There is no answer {n}{author_clause}: {choices}. Nothing was changed."
+
+
+def _find_dropped_ids(path: MovePath, target: Message, call_position: int) -> frozenset[str]:
+    """Return the messages after an answer that depend on it. It is read from its turn on. Raises `MoveRefused`."""
+    if path.length - target.depth > MAX_KEPT_AFTER:
+        raise MoveRefused(
+            f"More than {MAX_KEPT_AFTER:,} messages follow this answer: leave out `keep_independent`. Nothing was changed."
+        )
+    questions = (each.depth for each in path.iterate_back(target.depth) if each.type == "human" and each.agent == MAIN)
+    turn = path.list_from(next(questions, 0))
+    # The messages of the call itself leave as well, even if they do not depend on the old answer.
+    call_messages = {message.id for message in turn if message.depth >= call_position}
+    return frozenset(find_dependents(turn, target) | call_messages)
+
+
+def find_path_sources(path: MovePath, before: int, origins: Sequence[str]) -> tuple[str, ...]:
+    """Return the external sources among the messages below a depth, as `find_sources` does."""
+    messages, is_whole = path.list_outside(before, has_origins=bool(origins))
+    sources = find_sources(messages, origins)
+    return sources if is_whole or len(sources) == MAX_SOURCES else (*sources, EARLIER_SOURCES)
 
 
 def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tuple[str, ...]:
@@ -195,9 +215,10 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tu
     return tuple(sources)[:MAX_SOURCES]
 
 
-def _find_last_target(path: Sequence[Message], agent: str) -> int | None:
+def _find_last_target(path: MovePath, agent: str) -> int | None:
     """Return the target of the agent's last move, if no message to it followed."""
-    last = next((message for message in reversed(path) if message.type == "human" and message.agent == agent), None)
+    newest = path.iterate_back(path.length)
+    last = next((message for message in newest if message.type == "human" and message.agent == agent), None)
     mark = MoveMark.of(last) if last else None
     return mark.position if mark else None
 
@@ -223,13 +244,6 @@ def _describe_odd_position(position: object, index: int | None, call_position: i
     if index == call_position:
         return f"{number} is at the current point: there is nothing to go back over. {valid}"
     return f"There is no {number}. {valid}"
-
-
-def _is_agent_answer(message: Message, agent: str) -> bool:
-    """Return whether a message is an agent's final answer, without tool calls."""
-    data = message.body["data"]
-    calls = data.get("tool_calls") or data.get("invalid_tool_calls")
-    return message.type == "ai" and message.agent == agent and not calls
 
 
 def _quote_json(value: object) -> str:

@@ -1,7 +1,11 @@
 """The messages that an agent may move in, as the store has them now. Everything here blocks."""
 
+from collections.abc import Sequence
+from functools import partial
+
 from agent.context.memory import find_memory_checkpoints, find_memory_move, number_messages, recall_messages
 from agent.context.numbering import NumberStyle
+from agent.time_travel.move_paths import ListedPath, StoredPath
 from agent.time_travel.moves import MoveRefused, MoveScope
 from checkpoints import MAIN, Message, OperationKind, Store
 from checkpoints.values.limits import MAX_READ_VALUES
@@ -15,10 +19,14 @@ def load_scope(store: Store, thread_id: str, agent: str, numbers: NumberStyle) -
     """Return the scope of an agent: the path for the main agent, its own memory for a sub-agent. Raises `MoveRefused`."""
     origins = [ORIGIN_LABELS[kind] for kind in sorted(store.list_origins(thread_id))]
     if agent == MAIN:
-        return MoveScope(agent, store.list_messages(thread_id), store.map_checkpoint_depths(thread_id), origins, numbers)
+        path = StoredPath(store, thread_id)
+        return MoveScope(agent, path, partial(store.map_checkpoint_depths, thread_id), origins, numbers)
     memory = load_memory(store, thread_id, agent)
-    positions = {name: position for name, (position, _) in find_memory_checkpoints(memory).items()}
-    return MoveScope(agent, memory, positions, origins, numbers)
+    return MoveScope(agent, ListedPath(memory), partial(_map_checkpoints, memory), origins, numbers)
+
+
+def _map_checkpoints(memory: Sequence[Message]) -> dict[str, int]:
+    return {name: position for name, (position, _) in find_memory_checkpoints(memory).items()}
 
 
 def load_memory(store: Store, thread_id: str, agent: str) -> list[Message]:

@@ -7,15 +7,14 @@ from itertools import dropwhile
 
 from langchain_core.messages import ToolCall
 
-from agent.context.measurement import Context, TokenChange, estimate_change
+from agent.context.measurement import Context, TokenChange
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
-from agent.context.tokens import sum_stored_tokens
-from agent.time_travel.made_moves import estimate_added_tokens, list_removed_messages
+from agent.time_travel.made_moves import estimate_added_tokens, list_scattered_messages, sum_removed_tokens
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
 from agent.time_travel.scopes import find_last_question, load_scope
 from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import MOVE_NAMES
-from checkpoints import MAIN, Checkpoint, Message, Removal, Store
+from checkpoints import MAIN, Message, Removal, Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +33,14 @@ def find_waiting_moves(
     """Return the moves that wait, of all agents, by the ids of their calls; without those that would be refused.
 
     An agent's first move waits alone: its later ones wait for it. Ids are unique among the calls of a run. Only the last
-    turn is read, and where a move waits in it, the messages that its agent may move in.
+    turn is read, and of the messages that an agent may move in, those that its move needs.
     """
     found: dict[str, WaitingMove] = {}
     for agent, (call, *later_calls) in _find_move_calls(_read_last_turn(store, thread_id)).items():
         context = load_context() if agent == MAIN else None
-        checkpoints = store.list_checkpoints(thread_id) if agent == MAIN else ()
-        with suppress(MoveRefused):
+        with suppress(MoveRefused), store.database.begin_read():
             scope = load_scope(store, thread_id, agent, numbers)
-            waiting = _measure_move(plan_move(call, scope), scope, checkpoints, context)
+            waiting = _measure_move(store, thread_id, plan_move(call, scope), scope, context)
             # Right before the move, each later call gets a result, which the move then removes as well.
             removal = replace(waiting.removal, messages=waiting.removal.messages + len(later_calls))
             found[call["id"] or ""] = replace(waiting, removal=removal)
@@ -70,18 +68,23 @@ def _is_no_move(call: ToolCall) -> bool:
     return call["name"] not in MOVE_NAMES
 
 
-def _measure_move(move: Move, scope: MoveScope, checkpoints: Sequence[Checkpoint], context: Context | None) -> WaitingMove:
-    later = sum(checkpoint.message_count > move.kept_count for checkpoint in checkpoints)
-    removed = list_removed_messages(move, scope.messages[move.kept_count :])
-    agents = tuple(sorted({message.agent for message in removed} - {scope.agent}))
-    added_tokens = estimate_added_tokens(move, scope.agent)
+def _measure_move(store: Store, thread_id: str, move: Move, scope: MoveScope, context: Context | None) -> WaitingMove:
+    removal, added_tokens = _find_removal(store, thread_id, move, scope), estimate_added_tokens(move, scope.agent)
+    left_out = context.left_out_count if context else 0
+    before = context.tokens if context else scope.path.sum_tokens(scope.agent, 0, scope.path.length)
+    after = max(0, before - sum_removed_tokens(move, scope.path, scope.agent, left_out)) + added_tokens
     if context:
-        tokens = estimate_change(context, scope.messages, {message.id for message in removed}, added_tokens)
-    else:
-        tokens = _estimate_memory_change(scope, removed, added_tokens)
-    return WaitingMove(scope.agent, move, Removal(move.mark.removed, later, agents), tokens)
+        # Messages that the window left out before come back into the request where there is room.
+        after += scope.path.sum_tokens(MAIN, 0, min(left_out, move.kept_count))
+        after = min(after, context.window.max_request_tokens)
+    return WaitingMove(scope.agent, move, removal, TokenChange(before, after))
 
 
-def _estimate_memory_change(scope: MoveScope, removed: Sequence[Message], added_tokens: int) -> TokenChange:
-    before = sum_stored_tokens(scope.messages, scope.agent)
-    return TokenChange(before, before - sum_stored_tokens(removed, scope.agent) + added_tokens)
+def _find_removal(store: Store, thread_id: str, move: Move, scope: MoveScope) -> Removal:
+    if scope.agent != MAIN:  # a memory has no checkpoints of the conversation and no messages of others
+        return Removal(move.mark.removed, 0)
+    removal = store.count_removal(thread_id, move.parent_id)
+    if move.dropped_ids is None:
+        return removal
+    agents = {message.agent for message in list_scattered_messages(move, scope.path)} - {MAIN}
+    return Removal(move.mark.removed, removal.checkpoints, tuple(sorted(agents)))

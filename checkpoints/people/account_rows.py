@@ -13,7 +13,7 @@ from ..storage import schema
 from ..storage.ownership import LOCAL_OWNER
 from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
 from ..values.errors import StateError
-from ..values.names import clean_name, make_skeleton
+from ..values.names import clean_name, fold_person_name, make_skeleton
 from ..values.sentence import sentence
 
 MAX_PERSON_NAME_CHARS = 80
@@ -96,8 +96,3 @@ def find_account(connection: sa.Connection, name: str) -> Account | None:
 
 def to_account(row: sa.Row[tuple[object, ...]]) -> Account:
     return Account(row.name, Role(row.role), row.password_hash, to_time(row.created_at))
-
-
-def fold_person_name(name: str) -> str:
-    """Return what a name is found and counted by, however it is written."""
-    return clean_name(unicodedata.normalize("NFKC", name)).casefold()

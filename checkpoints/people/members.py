@@ -9,15 +9,14 @@ from ..rows import audit_rows, member_rows, thread_rows
 from ..rows.member_rows import Member
 from ..storage import schema
 from ..storage.database import retry_contended
-from ..storage.ownership import EVERYBODY, act_for, find_role, require_owner
+from ..storage.ownership import EVERYBODY, act_for, find_role, pass_checks, require_owner
 from ..store import Store
-from ..values.audit_entry import ERASED_PREFIX, AuditKind
+from ..values.audit_entry import AuditKind
 from ..values.errors import InvalidMemberError
-from ..values.limits import MAX_LABEL_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
+from ..values.limits import MAX_MEMBER_NAME_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
 from ..values.model import Thread, ThreadRole
-from ..values.names import clean_name
+from ..values.names import clean_name, fold_person_name
 from ..values.sentence import sentence
-from .account_rows import fold_person_name
 
 MEMBER_ROLES = (ThreadRole.EDITOR, ThreadRole.READER)
 
@@ -67,13 +66,14 @@ class Members:
         person = self._find_person(name)
         made = Member(person, role, self._store.database.name_owner(), self._store.now())
         with self._store.database.begin_write(f"members of {person}") as connection:
-            thread = thread_rows.select_thread(connection, thread_id)
+            thread = thread_rows.select_thread(connection, thread_id)  # locked, as the person is: both are counted
             require_owner(connection, thread_id)
             members = member_rows.select_members(connection, thread_id)
             if person == thread.owner or any(each.person == person for each in members):
                 raise InvalidMemberError(sentence("{name} is in this conversation already.", name=person))
             if len(members) >= MAX_MEMBERS_OF_THREAD:
                 raise InvalidMemberError(sentence("A conversation has at most {limit} people.", limit=MAX_MEMBERS_OF_THREAD))
+            self._check_room_for(connection, person)
             member_rows.insert_member(connection, thread_id, made)
             self._record(connection, AuditKind.MEMBER, {"thread": thread_id, "role": role}, person)
         return made
@@ -117,8 +117,9 @@ class Members:
     def _find_person(self, name: str) -> str:
         """Return the name of a person as their account has it. Where none has an account, a proxy names the people."""
         cleaned = clean_name(name)
-        if not cleaned or len(cleaned) > MAX_LABEL_CHARS or cleaned.startswith(ERASED_PREFIX):
-            raise InvalidMemberError(sentence("Name a person."))
+        if not cleaned or len(name) > MAX_MEMBER_NAME_CHARS or "," in cleaned:  # longer than any, or of an erased person
+            text = sentence("A name has 1 to {limit} characters, and no comma.", limit=MAX_MEMBER_NAME_CHARS)
+            raise InvalidMemberError(text)
         with self._store.database.begin_read() as connection:
             has_accounts = connection.execute(sa.select(schema.person.c.name).limit(1)).first() is not None
             known = connection.scalar(
@@ -126,12 +127,19 @@ class Members:
             )
             if has_accounts and known is None:
                 raise InvalidMemberError(sentence("Nobody here is called {name}.", name=cleaned))
-            person = known or cleaned
-            if member_rows.count_shared(connection, person) >= MAX_SHARED_THREADS:
-                raise InvalidMemberError(
-                    sentence("{name} is in as many conversations of others as one can be.", name=person)
-                )
-        return person
+        return known or cleaned
+
+    def _check_room_for(self, connection: sa.Connection, person: str) -> None:
+        """Refuse a person who is in too many conversations of others, in the transaction that lets them in."""
+        with pass_checks(connection):
+            count = member_rows.count_shared(connection, person)
+        if count >= MAX_SHARED_THREADS:
+            text = sentence(
+                "{name} is in {limit:,} conversations of others already, as many as one can be.",
+                name=person,
+                limit=MAX_SHARED_THREADS,
+            )
+            raise InvalidMemberError(text)
 
     def _record(self, connection: sa.Connection, kind: AuditKind, detail: dict[str, object], person: str) -> None:
         audit_rows.insert_entry(connection, self._store.now(), kind, detail, about=person)

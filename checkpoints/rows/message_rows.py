@@ -9,6 +9,7 @@ from langchain_core.messages import BaseMessage
 
 from ..storage import schema
 from ..storage.batches import select_at_places
+from ..storage.ranges import iterate_conditions
 from ..values import limits, serde
 from ..values.errors import DamagedMessageError, MessageNotFoundError
 from ..values.history import Path, Place
@@ -17,6 +18,7 @@ from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
 from . import path_rows, thread_rows
 
+_RowWithParent = tuple[Any, str | None]  # a row of a message, and the hash of the message before it
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _READING = sentence("Reading")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
@@ -24,10 +26,12 @@ _SIZE_COLUMNS = ("depth", "agent", "body")
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
 _hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 _parent = schema.message.alias("parent")
-_message_query = (
-    sa.select(schema.message, _parent.c.hash.label("parent_hash"))
-    .outerjoin(_parent, _parent.c.id == schema.message.c.parent_id)
-    .where(schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread"))
+_with_parent = sa.select(schema.message, _parent.c.hash.label("parent_hash")).outerjoin(
+    _parent, _parent.c.id == schema.message.c.parent_id
+)
+_path_query = _with_parent.order_by(schema.message.c.depth)
+_message_query = _with_parent.where(
+    schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread")
 )
 _next = schema.message.alias("next")
 _tail_query = (
@@ -76,15 +80,32 @@ def select_messages(
     lower = 0 if last is None else max(0, upper - last)
     if lower >= upper:
         return []
+    rows = (
+        _select_all(connection, path, lower, upper) if agent is None else _select_own(connection, path, lower, upper, agent)
+    )
+    if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
+        return _read_values(rows, max_values, keeps_first=keeps_first)
+    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, _READING, "messages")]
+
+
+def _select_all(connection: sa.Connection, path: Path, lower: int, upper: int) -> list[_RowWithParent]:
+    """Return the rows of a path between two depths, each with the hash of the message before it."""
     first = max(0, lower - 1)  # the message before the first: a hash covers that of the message before
     found = list(path_rows.select_path(connection, _MESSAGE_COLUMNS, path, first, upper))
     before_it = [None, *(row.hash for row in found)]
     if found and found[0].depth < lower:
         found, before_it = found[1:], before_it[1:]
-    rows = [each for each in zip(found, before_it, strict=False) if agent is None or each[0].agent == agent]
-    if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
-        return _read_values(rows, max_values, keeps_first=keeps_first)
-    return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, _READING, "messages")]
+    return list(zip(found, before_it, strict=False))
+
+
+def _select_own(connection: sa.Connection, path: Path, lower: int, upper: int, agent: str) -> list[_RowWithParent]:
+    """Return the same of one agent. No row of another one is read."""
+    table, found = schema.message.c, list[_RowWithParent]()
+    ranges = path_rows.list_ranges(path, lower, upper)
+    for is_there, values in iterate_conditions(connection, table.segment, table.depth, ranges):
+        query = _path_query.where(is_there, table.agent == agent)
+        found += [(row, row.parent_hash) for row in connection.execute(query, values)]
+    return found
 
 
 def _count_separators(body: str) -> int:
@@ -92,7 +113,7 @@ def _count_separators(body: str) -> int:
     return 1 + body.count(",") + body.count("[") + body.count("{")
 
 
-def _read_values(rows: Sequence[tuple[Any, str | None]], max_values: int, *, keeps_first: bool) -> list[Message]:
+def _read_values(rows: Sequence[_RowWithParent], max_values: int, *, keeps_first: bool) -> list[Message]:
     """Return the messages of rows and their parents' hashes, from one end on, until they have `max_values`."""
     found: list[Message] = []
     for row, parent in rows if keeps_first else reversed(rows):
@@ -191,11 +212,9 @@ def find_content(connection: sa.Connection, message_id: str) -> str | None:
 
 def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, Message]:
     """The messages at these places."""
-    table, parent = schema.message, schema.message.alias()
-    with_parent = sa.select(table, parent.c.hash.label("parent_hash")).outerjoin(parent, parent.c.id == table.c.parent_id)
     return {
         (row.segment, row.depth): _row_to_message(row, row.parent_hash)
-        for row in _select_at(connection, with_parent, places)
+        for row in _select_at(connection, _with_parent, places)
     }
 
 

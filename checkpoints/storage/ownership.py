@@ -157,6 +157,18 @@ def find_person(connection: sa.Connection) -> str | None:
     return access.owner if access else None
 
 
+@contextmanager
+def pass_checks(connection: sa.Connection) -> Iterator[None]:
+    """Let the statements of the block touch rows of anybody, past both lines. The caller tells nothing of what they find."""
+    access = find_access(connection)
+    with row_security.pass_policies(connection):
+        connection.execution_options(**{ACCESS: EVERYBODY})
+        try:
+            yield
+        finally:
+            connection.execution_options(**{ACCESS: access})
+
+
 def check_owner(connection: sa.Connection, context: Any) -> None:
     """Refuse a statement that may touch another owner's rows, before it runs. Raises `ThreadNotFoundError`."""
     access = find_access(connection)

@@ -51,8 +51,11 @@ MAX_SAVED_PROMPT_CHARS = 20_000  # of the text of one
 # Links for strangers
 MAX_SHARES_OF_THREAD = 50
 MAX_SHARE_DAYS = 365
+
+# People of a conversation
 MAX_MEMBERS_OF_THREAD = 50
 MAX_SHARED_THREADS = 1_000  # that one person is let into
+MAX_MEMBER_NAME_CHARS = 200  # as many as a proxy may give a person; an account has fewer
 
 # Documents
 MAX_DOCUMENT_BYTES = 10_000_000

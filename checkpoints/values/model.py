@@ -269,6 +269,14 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class PathSize:
+    """The number of messages of a part of a path, and the bytes of their JSON together."""
+
+    count: int
+    byte_count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Removal:
     """The messages and checkpoints that a change removes from the conversation, as the store counts them."""
 

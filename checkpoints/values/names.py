@@ -1,4 +1,4 @@
-"""Names that people, files and models give: of threads, branches, checkpoints and prompts."""
+"""Names that people, files and models give: of threads, branches, checkpoints, prompts and people."""
 
 import unicodedata
 
@@ -29,6 +29,11 @@ def clean_name(text: str) -> str:
     kept = (each for each in line if each not in _DIRECTION_MARKS and unicodedata.category(each) != "Cc")
     line = "".join(kept)[:MAX_NAME_CHARS].strip()
     return line if any(each.isprintable() and not each.isspace() for each in line) else ""
+
+
+def fold_person_name(name: str) -> str:
+    """Return what the name of a person is found and counted by, however it is written."""
+    return clean_name(unicodedata.normalize("NFKC", name)).casefold()
 
 
 def make_skeleton(name: str) -> str:

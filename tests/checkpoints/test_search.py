@@ -18,7 +18,7 @@ from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
 from checkpoints.values import files, serde
 from checkpoints.values.errors import MessageNotFoundError
-from checkpoints.values.limits import MAX_PATH_HITS, MAX_SEARCH_HITS
+from checkpoints.values.limits import MAX_INDEXED_WORDS, MAX_PATH_HITS, MAX_SEARCH_HITS
 from tests.checkpoints.conversations import names, new, talked, texts
 from tests.checkpoints.storage.revisions import revert_schema
 
@@ -50,6 +50,18 @@ def test_words_phrases_and_beginnings_are_found_whatever_their_case_and_accents(
         assert find(store, text) == ["The Übergrößenträger of café Zoë"], text
     for text in ('"zoe cafe"', "the -zoe", "caf ", "afe"):
         assert find(store, text) == [], text
+
+
+def test_a_message_is_found_by_as_many_words_as_are_indexed_and_exported_whole(memory_store: Store) -> None:
+    text = "early " + "x " * (MAX_INDEXED_WORDS - 2) + "last beyond"
+    thread_id = talked(memory_store, text)
+    index_all(memory_store)
+    assert [bool(find(memory_store, f"{word} ")) for word in ("early", "last", "beyond")] == [True, True, False]
+    other = Store(Database.in_memory())
+    copy = transfer.import_thread(other, reading.read_document(transfer.export(memory_store, thread_id))).result
+    index_all(other)
+    assert other.list_messages(copy)[0].langchain.text == text
+    assert [bool(find(other, f"{word} ")) for word in ("early", "last", "beyond")] == [True, True, False]
 
 
 def test_every_word_must_be_there_or_those_of_an_alternative(store: Store) -> None:

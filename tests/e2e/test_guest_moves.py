@@ -1,5 +1,6 @@
 """The agent of somebody's own graph asks to go back: the same card, the same undo, and all values go along."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,9 @@ def test_a_move_of_a_graph_is_allowed_undone_and_denied(asked: Page, visit: Visi
     other.tab.close()
     assert [each.text for each in asked.messages()] == ["hello", "1: hello", "Only tea.", "2: Only tea."]
     expect(asked.tab.get_by_text("the agent went back to this point · 4 messages removed")).to_be_visible()
-    expect(asked.tab.locator(".place").filter(has_text="Agent went back")).to_be_visible()
+    note = asked.tab.locator(".place").filter(has_text="Agent went back").locator(".place-note")
+    expect(note).to_have_text("−1 token")
+    expect(note).to_have_attribute("title", "−4 messages")
     asked.expect_checkpoints()
     asked.notice.get_by_role("button", name="Undo").click()
     expect(asked.approval).to_contain_text("The agent asks to go back to message 2:")
@@ -64,6 +67,6 @@ def test_always_allowed_moves_and_checkpoints_of_a_graph_need_nobody(asked: Page
     expect(asked.checkpoint("Tea")).to_have_count(1)
     asked.say("more")
     asked.send(ask(go_to("Tea", "From here.")))
-    expect(asked.log.get_by_text("From here.").first).to_be_visible()
+    expect(asked.log.get_by_text(re.compile(r"^\d+: From here\.$"))).to_be_visible()  # the question quotes it, too
     asked.wait_for_answer()
     assert asked.answer().endswith(": From here.")

@@ -270,7 +270,7 @@ def _check_rows(file: Path, talk: Talk) -> None:
     tables = read(Store(database))
     database.close()
     messages = {key[0]: json.loads(row["body"])["data"]["content"] for key, row in tables["message"].items()}
-    requests = [row["request"] for row in tables["operation"].values()] + [row["id"] for row in tables["run"].values()]
+    requests = [row["request_id"] for row in tables["operation"].values()] + [row["id"] for row in tables["run"].values()]
     assert all(row["state"] != "running" for row in tables["run"].values())
     for operation in talk.operations:
         assert operation in requests

@@ -63,7 +63,7 @@ function MemberForm({ change }) {
     "form",
     { className: "share-make", onSubmit, autoComplete: "off" },
     h("label", { htmlFor: `${id}-name` }, _("Name")),
-    h("input", { id: `${id}-name`, name: "person", className: "form-control", required: true, maxLength: 80 }),
+    h("input", { id: `${id}-name`, name: "person", className: "form-control", required: true, maxLength: 200 }),
     h("select", { name: "role", className: "form-select", "aria-label": _("What they may do"), defaultValue: "editor" }, h(RoleOptions)),
     h("button", { className: "btn btn-primary" }, _("Let in")),
   );

@@ -45,7 +45,8 @@ function findRestoreTarget(row) {
 
 function findSwitch(row, rows, act) {
   if (row.kind === "alternative") return { name: _("this alternative"), run: () => act("choose", { message: row.message }) };
-  const branch = row.line === "current" || isOwn(row) ? null : findBranch(row, rows);
+  const ownBranch = row.kind === "branch" && !row.item.value.current ? row.item.value : null; // it may stand on the current path
+  const branch = ownBranch ?? (row.line === "current" || isOwn(row) ? null : findBranch(row, rows));
   return branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) };
 }
 

@@ -37,7 +37,7 @@ const makeButton = ({ text, name, testId, run, isMain }) =>
 function listChanges({ kind, item }, name, act, { restore, fork, switchTo }) {
   const isUndoable = kind === "removed" && item.value.undoable;
   return [
-    restore && { text: _("Restore"), name: _("Restore {name}", { name }), testId: "restore", run: restore, isMain: true },
+    restore && { text: _("Restore"), name: _("Restore {name}", { name }), testId: "restore", run: restore, isMain: !switchTo },
     switchTo && { text: _("Switch"), name: _("Switch to {name}", { name: switchTo.name }), testId: "switch", run: switchTo.run, isMain: true },
     isUndoable && { text: _("Undo"), name: _("Undo the restore"), run: () => act("undo"), isMain: true },
     isUndoable && { text: _("Keep as branch"), name: _("Keep the removed messages as a branch"), run: () => act("keep-removed") },

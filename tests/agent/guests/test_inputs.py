@@ -6,8 +6,10 @@ import pytest
 
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.requests import InputsRefusedError, MessageTooLongError
-from checkpoints import Caller, RunState
+from checkpoints import Caller, Database, RunState, StateError, Store
 from checkpoints.graph_states import WaymarkSaver
+from checkpoints.interchange import reading, transfer
+from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
 from tests.agent.guests.test_driving import play
 from tests.agent.running import Running
 
@@ -127,6 +129,34 @@ def test_inputs_are_bounded_and_not_for_the_built_in_agent(tmp_path: Path) -> No
         assert chat.path() == []
 
     play(tmp_path, story, TALK)
+
+
+def nest(levels: int) -> object:
+    return [] if levels == 1 else [nest(levels - 1)]
+
+
+EDGES = {  # inputs of a size, and their limit
+    "characters": (lambda size: {"stops": ["x" * (size - len('{"stops": [""]}'))]}, MAX_MESSAGE_CHARS),
+    "values": (lambda size: {"stops": ["x"] * (size - 2)}, MAX_ARGUMENT_VALUES),
+    "levels": (lambda size: {"stops": nest(size - 1)}, MAX_ARGUMENT_LEVELS),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_inputs_at_a_limit_reach_the_graph_and_a_file_and_beyond_it_are_refused(tmp_path: Path, edge: str) -> None:
+    write, limit = EDGES[edge]
+
+    async def story(chat: Running) -> None:
+        with pytest.raises(StateError, match=f"{limit:,}"):
+            await chat.runner.send(chat.thread_id, "go", caller=Caller(), inputs=write(limit + 1))
+        run = await chat.end(await chat.runner.send(chat.thread_id, "go", caller=Caller(), inputs=write(limit)))
+        assert run.state is RunState.DONE
+        document = reading.read_document(transfer.export(chat.store, chat.thread_id))
+        other = Store(Database.in_memory())
+        copy = transfer.import_thread(other, document).result
+        assert [each.hash for each in other.list_messages(copy)] == [each.hash for each in chat.path()]
+
+    play(tmp_path, story, TALK.replace("{state.get('stops')}", "{len(str(state.get('stops')))}"))
 
 
 def test_checkpoints_of_a_graph_without_messages_are_restored_with_every_channel(tmp_path: Path) -> None:

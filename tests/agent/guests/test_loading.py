@@ -99,6 +99,7 @@ def test_a_file_finds_its_neighbours_and_a_file_of_a_package_its_package(tmp_pat
         ("x = 1\n\nx = = 2", "theirs.py, line 3: SyntaxError: invalid syntax."),
         ("def f():\n    raise KeyError('API_KEY')\n\nf()", "theirs.py, line 2: KeyError: 'API_KEY'."),
         ("import sys\nsys.exit('no')", "theirs.py, line 2: SystemExit: no."),
+        ("class Skip(BaseException): pass\nraise Skip('no')", "theirs.py, line 2: Skip: no."),
         ("x = 1", "theirs.py has no variable 'graph'."),
         (f"{BUILDER}", "theirs.py has no variable 'graph'. It has builder."),
         ("\ngraph = {}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),

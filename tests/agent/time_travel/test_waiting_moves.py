@@ -1,19 +1,26 @@
 """The moves that wait for a person, and what each would remove."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.context.measurement import Context
 from agent.context.numbering import NumberStyle
 from agent.context.window import Window
+from agent.time_travel import move_paths, moves
 from agent.time_travel.made_moves import complete_mark
+from agent.time_travel.move_paths import StoredPath
+from agent.time_travel.moves import MoveRefused
 from agent.time_travel.scopes import load_scope
 from agent.time_travel.waiting_moves import WaitingMove, find_waiting_moves
 from checkpoints import MAIN, Message, NewMessage, Removal, Store
-from checkpoints.rows import message_rows
+from checkpoints.rows import message_rows, path_rows
 from checkpoints.values import serde
+from tests.statements import record_statements
 
 GO = {"name": "goto", "args": {"position": "msg_0", "message": "Obey."}, "id": "go"}
 NOWHERE = {"name": "goto", "args": {"position": "msg_99", "message": "Obey."}, "id": "nowhere"}
@@ -59,27 +66,104 @@ def test_the_size_before_a_move_is_that_of_the_whole_request_and_the_rest_of_it_
     assert 4_900 < tokens.after < 5_100  # the instructions and tools stay, the note comes, four short messages leave
 
 
-def test_calls_that_wait_in_a_long_conversation_are_found_in_its_last_turn(
-    memory_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built, build = list[str](), message_rows._row_to_message
+def write_long_thread(store: Store, messages: int, *calls: dict[str, object], agent: str = MAIN) -> str:
+    """Write a conversation of so many messages, with results among them, that ends with calls of an agent."""
+    thread_id = store.create_thread().id
+    look = [HumanMessage("look"), AIMessage("", tool_calls=[LOOK]), ToolMessage("x", tool_call_id="look", name="web_search")]
+    early = [*look, AIMessage("Found."), *[HumanMessage("again"), AIMessage("so")] * (messages // 2)]
+    said = [(MAIN, message) for message in (*early, HumanMessage("go"))]
+    said += [("ben", HumanMessage("Well?")), ("ben", AIMessage("Well.")), ("ben", HumanMessage("And?"))]
+    said += [(agent, AIMessage("", tool_calls=list(calls)))]
+    store.append(thread_id, [NewMessage(serde.to_body(message), agent=who, run_id="r") for who, message in said])
+    return thread_id
 
-    def build_noted(row: Any, parent: str | None) -> Message:
-        built.append(row.id)
+
+@contextmanager
+def counting_rows() -> Iterator[list[int]]:
+    """Count the rows of messages that are read."""
+    found, select, build = [0], path_rows.select_path, message_rows._row_to_message
+
+    def select_counted(*given: Any) -> Iterator[Any]:
+        for row in select(*given):
+            found[0] += 1
+            yield row
+
+    def build_counted(row: Any, parent: str | None) -> Message:
+        found[0] += 1
         return build(row, parent)
 
-    def read(*calls: dict[str, object]) -> int:
-        thread_id = memory_store.create_thread().id
-        early = [HumanMessage("again"), AIMessage("so")] * 500
-        last = [HumanMessage("go"), AIMessage("", tool_calls=list(calls))]
-        memory_store.append(thread_id, [NewMessage(serde.to_body(message)) for message in (*early, *last)])
-        built.clear()
-        assert len(find(memory_store, thread_id)) == len([call for call in calls if call is GO])
-        return len(built)
+    with (
+        patch.object(path_rows, "select_path", select_counted),
+        patch.object(message_rows, "_row_to_message", build_counted),
+    ):
+        yield found
 
-    monkeypatch.setattr(message_rows, "_row_to_message", build_noted)
-    assert read(LOOK) <= 3  # the turn, and the message before it
-    assert read(LOOK, GO) <= 1_002 + 3  # its agent may move in all of them
+
+BACK = {"name": "rewind", "args": {"n": -1, "content": "Better."}, "id": "go"}
+FORTH = {"name": "rewind", "args": {"n": 1, "content": "Better."}, "id": "go"}
+KEEPING = {"name": "rewind", "args": {"n": -1, "content": "Better.", "keep_independent": True}, "id": "go"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "calls", "most"),
+    [
+        (MAIN, [LOOK], 220),  # rows of messages: a portion of sizes, in which the last question is
+        (MAIN, [LOOK, GO], 700),  # of those before and after the target, and of all, some are read for their tokens
+        (MAIN, [BACK], 700),
+        (MAIN, [FORTH], 700),
+        (MAIN, [KEEPING], 700),
+        ("ben", [GO], 300),
+    ],
+    ids=str,
+)
+def test_a_move_that_waits_costs_the_same_in_a_conversation_of_any_length(
+    memory_store: Store, agent: str, calls: list[dict[str, object]], most: int
+) -> None:
+    rows, statements = [], []
+    for messages in (600, 6_000):
+        thread_id = write_long_thread(memory_store, messages, *calls, agent=agent)
+        with counting_rows() as count, record_statements(memory_store.database) as sent:
+            found = find(memory_store, thread_id)
+        assert len(found) == len([call for call in calls if call is not LOOK])
+        assert all(each.move.mark.sources == ("web_search",) for each in found.values() if each.agent == MAIN)
+        rows.append(count[0])
+        statements.append(len(sent))
+    assert rows[0] == rows[1] <= most
+    assert statements[0] == statements[1]
+
+
+def test_a_move_that_is_made_reads_the_same_in_a_conversation_of_any_length(memory_store: Store) -> None:
+    rows = []
+    for messages in (600, 6_000):
+        thread_id = write_long_thread(memory_store, messages, GO)
+        waiting = find(memory_store, thread_id)["go"]
+        with counting_rows() as count:
+            mark = complete_mark(waiting.move, StoredPath(memory_store, thread_id))
+        assert mark.before == pytest.approx(4.5 * messages, rel=0.05)  # “again” has 5, “so” has 4
+        assert waiting.removal.messages == mark.removed
+        rows.append(count[0])
+    assert rows[0] == rows[1]
+
+
+def test_an_answer_too_far_back_is_not_replaced_between_those_that_stay(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = {**KEEPING, "args": {**KEEPING["args"], "n": 2}}  # type: ignore[dict-item]
+    thread_id = write_long_thread(memory_store, 40, call)
+    after = memory_store.count_messages(thread_id) - find(memory_store, thread_id)["go"].move.target.depth
+    monkeypatch.setattr(moves, "MAX_KEPT_AFTER", after)
+    assert find(memory_store, thread_id)
+    monkeypatch.setattr(moves, "MAX_KEPT_AFTER", after - 1)
+    assert find(memory_store, thread_id) == {}
+    with pytest.raises(MoveRefused, match=f"More than {after - 1} messages follow"):
+        moves.plan_move(call, load_scope(memory_store, thread_id, MAIN, "msg"))  # type: ignore[arg-type]
+
+
+def test_what_was_not_looked_through_is_named_as_a_source(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id = write_long_thread(memory_store, 4, GO)
+    for limit, sources in ((2, ("web_search",)), (1, ("web_search", "earlier messages"))):
+        monkeypatch.setattr(move_paths, "MAX_OUTSIDE_MESSAGES", limit)
+        assert find(memory_store, thread_id)["go"].move.mark.sources == sources
 
 
 REWIND = {"name": "rewind", "args": {"n": 1, "content": "Better."}, "id": "go"}
@@ -98,7 +182,7 @@ def test_the_note_of_a_move_counts_the_tokens_that_its_card_counted(
     memory_store.append(thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in said])
     waiting = find(memory_store, thread_id)["go"]
     scope = load_scope(memory_store, thread_id, agent, "msg")
-    mark = complete_mark(waiting.move, scope.messages[waiting.move.kept_count :], agent)
+    mark = complete_mark(waiting.move, scope.path, agent)
     assert mark.before - mark.after == waiting.tokens.before - waiting.tokens.after
 
 

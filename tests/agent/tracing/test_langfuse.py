@@ -23,7 +23,7 @@ from agent.tracing.run_trace import RunTrace
 from agent.tracing.span_ids import derive_trace_id
 from app import create_app
 from checkpoints import RunState
-from checkpoints.values.limits import MAX_PROMPT_CHARS
+from checkpoints.values.limits import MAX_PROMPT_CHARS, MAX_TOKENS
 from config import Settings, SettingsError
 from tests.agent.running import model_at, running
 from tests.app_process import PATIENCE, ROOT
@@ -220,6 +220,15 @@ def test_half_a_surrogate_in_a_prompt_cannot_fail_a_turn(fake: FakeLangfuse) -> 
     tracer = tracer_at(fake)
     tracer.close()
     assert tracer.find_prompt("system", "").text == "\ufffd is half of a pair."
+
+
+def test_a_prompt_at_its_limits_is_used_whole(fake: FakeLangfuse) -> None:
+    for version, stored in ((MAX_TOKENS, MAX_TOKENS), (MAX_TOKENS + 1, None)):
+        fake.prompts[("system", "production")] = ("\u2028" * (MAX_PROMPT_CHARS - 1) + "x", version)
+        tracer = tracer_at(fake)
+        tracer.close()
+        found = tracer.find_prompt("system", "built in")
+        assert (len(found.text), found.version) == (MAX_PROMPT_CHARS, stored)
 
 
 PROMPT = {"type": "text", "name": "system", "prompt": "x", "version": 1, "config": {}, "labels": [], "tags": []}

@@ -7,10 +7,12 @@ from unittest.mock import patch
 
 import pytest
 
-from checkpoints import Store
-from checkpoints.interchange import archive, transfer
+from checkpoints import Database, Store
+from checkpoints.interchange import archive, reading, transfer
 from checkpoints.interchange.archive import Archive, is_archive
+from checkpoints.interchange.reading import read_documents
 from checkpoints.values.errors import InvalidDocumentError
+from checkpoints.values.limits import MAX_ARCHIVE_BYTES, MAX_CONVERSATIONS, MAX_DOCUMENT_BYTES
 from tests.checkpoints.conversations import talked
 
 
@@ -41,6 +43,38 @@ def test_an_archive_is_never_unpacked_beyond_the_limits(memory_store: Store) -> 
         read_titles(write_archive({"one.json": text, "two.json": text}), max_bytes=len(text) + 1)
     with patch.object(archive, "MAX_ARCHIVE_CONVERSATIONS", 1), pytest.raises(InvalidDocumentError, match="over 1 files"):
         read_titles(write_archive({"one.json": text, "two.json": text}))
+
+
+def test_an_archive_has_a_size_that_holds_at_its_edge(memory_store: Store) -> None:
+    text = transfer.export(memory_store, talked(memory_store, "a", "b"))
+    size = len(text.encode())
+    raw = write_archive({"one.json": text, "two.json": text})
+    assert len(read_titles(raw, max_bytes=2 * size)) == 2
+    with pytest.raises(InvalidDocumentError, match="The archive holds over 0 MB"):
+        read_titles(raw, max_bytes=2 * size - 1)
+
+
+@pytest.mark.slow
+def test_an_archive_of_the_largest_size_is_read_and_a_larger_one_refused(memory_store: Store) -> None:
+    text = transfer.export(memory_store, talked(memory_store, "a", "b")).ljust(MAX_DOCUMENT_BYTES)
+    count, rest = divmod(MAX_ARCHIVE_BYTES, MAX_DOCUMENT_BYTES)
+    assert rest == 0
+    files: dict[str, str | bytes] = {f"{number}.json": text for number in range(count)}
+    assert len(read_titles(write_archive(files))) == count
+    with pytest.raises(InvalidDocumentError, match="The archive holds over 200 MB"):
+        read_titles(write_archive({**files, "more.json": text}))
+
+
+def test_a_file_holds_as_many_conversations_as_its_limit_says() -> None:
+    chats = [{"history": {"messages": {}}}] * MAX_CONVERSATIONS
+    documents = read_documents(json.dumps(chats).encode())
+    store = Store(Database.in_memory())
+    for document in (documents[0], documents[-1]):
+        again = transfer.export(store, transfer.import_thread(store, document).result)
+        assert transfer.import_thread(Store(Database.in_memory()), reading.read_document(again)).result
+    assert len(documents) == MAX_CONVERSATIONS
+    with pytest.raises(InvalidDocumentError, match=f"holds 201 conversations, and at most {MAX_CONVERSATIONS}"):
+        read_documents(json.dumps([*chats, chats[0]]).encode())
 
 
 def test_the_conversations_of_an_archive_are_counted_and_not_its_files(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,6 +250,37 @@ def test_a_planted_state_is_refused(exported: str, kind: str, monkeypatch: pytes
         reading.read_document(change(exported, HOSTILE[kind]))
 
 
+def count_state_sizes(made: Json) -> dict[str, int]:
+    """Return the sizes of a file's states, by the limits of them."""
+    chars = [len(each["json"]) for each in made["state_values"]]
+    runs = [
+        [run for reference in state["values"].values() for run in state_checks._iterate_runs(reference)]
+        for state in made["states"]
+    ]
+    items = [sum(last - first + 1 for first, last in each) for each in runs]
+    return {
+        "MAX_DOCUMENT_STATES": len(made["states"]),
+        "MAX_STATE_ITEMS": max(items),
+        "MAX_STATE_CHARS": max(sum(sum(chars[first : last + 1]) for first, last in each) for each in runs),
+        "MAX_STATES_ITEMS": sum(items),
+    }
+
+
+@pytest.mark.parametrize("name", ["MAX_DOCUMENT_STATES", "MAX_STATE_ITEMS", "MAX_STATE_CHARS", "MAX_STATES_ITEMS"])
+def test_the_states_of_a_file_have_limits_that_hold_at_their_edges(
+    exported: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = count_state_sizes(json.loads(exported))[name]
+    monkeypatch.setattr(state_checks, name, size)
+    other = elsewhere()
+    again = transfer.export(other, import_text(other, exported))
+    assert count_state_sizes(json.loads(again)) == count_state_sizes(json.loads(exported))
+    assert import_text(elsewhere(), again)
+    monkeypatch.setattr(state_checks, name, size - 1)
+    with pytest.raises(InvalidDocumentError, match=f"{size - 1:,}"):
+        reading.read_document(exported)
+
+
 def test_all_values_together_have_a_budget(exported: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_checks, "MAX_DOCUMENT_VALUES", 5)
     with pytest.raises(InvalidDocumentError, match="more than 5 values"):

@@ -1,16 +1,23 @@
 """Members of a conversation: an editor works in it, a reader follows it, and nobody else learns that it exists."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
-from checkpoints import EVERYBODY, Caller, NewMessage, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints.people import members
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.members import Members
+from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonMeter
 from checkpoints.rows import member_rows, usage_rows
+from checkpoints.rows.member_rows import Member
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
 from checkpoints.storage import schema
@@ -18,7 +25,9 @@ from checkpoints.tags import Tags
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values import serde
 from checkpoints.values.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, StateError
+from checkpoints.values.limits import MAX_MEMBER_NAME_CHARS
 from checkpoints.values.model import ListPlace, ThreadRole
+from server import trusted_proxy
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
 from tests.checkpoints.test_ownership import LAST, METHODS, call
@@ -135,6 +144,24 @@ def test_an_editor_is_told_what_only_the_owner_may(house: House, change: Any) ->
         change(house)
 
 
+@pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [("MAX_MEMBERS_OF_THREAD", "at most {} people"), ("MAX_SHARED_THREADS", "is in {} conversations of others already")],
+)
+def test_members_have_limits_that_hold_at_their_edges(
+    house: House, limit: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with act_for("dora"):
+        house.members.add_member(house.dora.thread, "eve", ThreadRole.READER)
+    count = 2 if limit == "MAX_MEMBERS_OF_THREAD" else 1  # bob and carol; the conversation of Dora
+    with act_for("ann"):
+        monkeypatch.setattr(members, limit, count)
+        with pytest.raises(InvalidMemberError, match=sentence.format(count)):
+            house.members.add_member(house.thread, "eve", ThreadRole.READER)
+        monkeypatch.setattr(members, limit, count + 1)
+        assert house.members.add_member(house.thread, "eve", ThreadRole.READER).person == "eve"
+
+
 def test_an_undo_of_a_member_does_not_reach_into_the_owners_list(house: House) -> None:
     with act_for("ann"):
         house.store.pin_thread(house.thread, pinned=True)
@@ -240,6 +267,30 @@ def test_the_tokens_of_a_run_are_of_who_asked(house: House) -> None:
             assert usage_rows.count_use(connection, person, now) == used
 
 
+def test_an_answer_takes_room_of_the_owner_whoever_asks(house: House) -> None:
+    rerun = Rerun(house.store.new_id(), house.thread, "", {}, (house.ann.message,))
+
+    def ask(person: str) -> None:
+        house.store.meter = PersonMeter(house.store.database)  # that has measured nobody
+        house.store.meter.limits = PersonLimits(storage_bytes=1_000_000)
+        with act_for(person):
+            house.runs.end_run(house.runs.begin_run(house.thread, new("a question")[0]), RunState.DONE)
+            again = house.runs.begin_rerun(replace(rerun, id=house.store.new_id()), new("x")[0], after=None, name="again")
+            house.runs.end_run(again, RunState.DONE)
+
+    with act_for("bob"):
+        house.store.append(house.store.create_thread().id, new("x" * 1_000_000))
+    ask("bob")  # in a conversation of hers, who has room
+    with act_for("ann"):
+        house.store.append(house.store.create_thread().id, new("x" * 1_000_000))
+    with pytest.raises(LimitReachedError, match="ann, who owns this conversation, has no room left"):
+        ask("bob")
+    with pytest.raises(LimitReachedError, match="1 MB of the 1 MB that you may store"):
+        ask("ann")
+    with act_for("bob"), pytest.raises(LimitReachedError, match="you may store"):
+        house.runs.begin_run(None, new("a question")[0])  # in a conversation of his own
+
+
 def test_a_fork_of_a_member_is_theirs(house: House) -> None:
     with act_for("bob"):
         forked = house.store.fork_thread(house.thread, house.ann.message, caller=Caller(request_id="x")).result
@@ -305,7 +356,7 @@ def test_nobody_but_a_member_is_removed(house: House) -> None:
 
 def test_members_are_named_once_and_are_people(house: House) -> None:
     with act_for("ann"):
-        for name in ("bob", "ann", "  ", "erased,01234567"):
+        for name in ("bob", "ann", "  ", "erased,01234567", "x" * 1_000):
             with pytest.raises(InvalidMemberError):
                 house.members.add_member(house.thread, name, ThreadRole.READER)
         house.members.change_role(house.thread, "carol", ThreadRole.EDITOR)
@@ -317,6 +368,59 @@ def test_members_are_named_once_and_are_people(house: House) -> None:
         house.store.append(house.thread, new("from carol"))
     kinds = [entry.kind for entry in AuditLog(house.store).list_entries(limit=10) if entry.kind.startswith("member")]
     assert kinds == ["member-role", "member-removed", "member", "member", "member"]
+
+
+def test_two_who_let_somebody_in_at_once_pass_no_bound(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one comes when the first has looked the name up."""
+    monkeypatch.setattr("checkpoints.people.members.MAX_SHARED_THREADS", 1)
+    find_person = Members._find_person
+
+    def find_and_lose(members: Members, name: str) -> str:
+        found = find_person(members, name)
+        monkeypatch.setattr(Members, "_find_person", find_person)
+        with act_for("dora"):
+            house.members.add_member(house.dora.thread, name, ThreadRole.READER)
+        return found
+
+    monkeypatch.setattr(Members, "_find_person", find_and_lose)
+    with act_for("ann"), pytest.raises(InvalidMemberError, match="eve is in 1 conversations of others already"):
+        house.members.add_member(house.thread, "eve", ThreadRole.READER)
+    with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+        assert member_rows.count_shared(connection, "eve") == 1
+
+
+@pytest.mark.slow
+def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = House(ordinary_store)
+    insert_member = member_rows.insert_member
+    others: list[Future[Member]] = []
+
+    def insert_beside(connection: sa.Connection, thread_id: str, member: Member) -> None:
+        if not others:
+            others.append(pool.submit(let_in, "fay"))
+            _wait_for_lock_or_end(connection, others[0])
+        insert_member(connection, thread_id, member)
+
+    def let_in(name: str) -> Member:
+        with act_for("ann"):
+            return house.members.add_member(house.thread, name, ThreadRole.READER)
+
+    monkeypatch.setattr("checkpoints.people.members.MAX_MEMBERS_OF_THREAD", 3)
+    monkeypatch.setattr(member_rows, "insert_member", insert_beside)
+    with ThreadPoolExecutor(1) as pool:
+        assert let_in("eve").person == "eve"
+        with pytest.raises(InvalidMemberError, match="at most 3 people"):
+            others[0].result()
+    with act_for("ann"):
+        assert [each.person for each in house.members.list_members(house.thread)] == ["bob", "carol", "eve"]
+
+
+def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Member]) -> None:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
+        connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
 
 
 def test_one_person_has_no_members(memory_store: Store) -> None:
@@ -357,3 +461,9 @@ def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(m
 def _find_numbers(store: Store) -> set[str]:
     """The numbers that replace names in the audit log."""
     return {entry.about for entry in AuditLog(store).list_entries(limit=50) if entry.about.startswith("erased,")}
+
+
+def test_a_name_is_as_long_as_one_that_a_proxy_gives() -> None:
+    field = Path("assets/modules/dialogs/share-people.lazy.mjs").read_text()
+    assert trusted_proxy.MAX_PERSON_CHARS == MAX_MEMBER_NAME_CHARS
+    assert f'name: "person", className: "form-control", required: true, maxLength: {MAX_MEMBER_NAME_CHARS}' in field

@@ -52,6 +52,8 @@ def revert_schema(connection: sa.Connection, revision: str) -> None:
     """Make the tables those of an earlier revision."""
     if revision < "0022" and connection.dialect.name == "postgresql":
         _drop_policies(connection)
+    if revision < "0026" and connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("DROP FUNCTION keep_owner CASCADE")
     for statements in (_REVERSALS[later] for later in sorted(_REVERSALS, reverse=True) if later > revision):
         for statement in statements:
             connection.exec_driver_sql(statement)

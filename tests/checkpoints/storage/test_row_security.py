@@ -14,6 +14,7 @@ from checkpoints.people.audit_log import AuditLog
 from checkpoints.rows import usage_rows
 from checkpoints.rows.value_rows import Value, insert_values
 from checkpoints.storage import schema
+from checkpoints.storage.ownership import find_role
 from checkpoints.storage.postgresql import POOL_SIZE
 from checkpoints.values.audit_entry import AuditKind
 from checkpoints.values.model import ThreadRole
@@ -176,6 +177,34 @@ def test_an_editor_changes_rows_and_lets_nobody_in(town: Town) -> None:
             _let_in(town.store, town.ann.thread, "ivy", ThreadRole.READER)
         with pytest.raises(ThreadNotFoundError):
             _let_in(town.store, town.bob.thread, "eve", ThreadRole.EDITOR)
+
+
+@pytest.mark.parametrize(("person", "taker"), [("eve", "eve"), ("ann", "bob"), ("ann", "eve")])
+def test_nobody_changes_who_owns_a_conversation(town: Town, person: str, taker: str) -> None:
+    """An editor may change its row, and its owner every column but this."""
+    with act_for(person):
+        with pytest.raises(StoreUnavailableError):
+            _give_away(town.store, town.ann.thread, taker)
+        _give_away(town.store, town.ann.thread, "ann")
+    with act_for(EVERYBODY):
+        for owner in ("zoe", "ann"):
+            _give_away(town.store, town.ann.thread, owner)
+            assert town.store.get_thread(town.ann.thread).owner == owner
+
+
+def _give_away(store: Store, thread_id: str, owner: str) -> None:
+    with store.database.begin_write() as connection:
+        find_role(connection, thread_id)
+        result = connection.exec_driver_sql("UPDATE thread SET owner = %s WHERE id = %s", (owner, thread_id))
+        assert result.rowcount == 1
+
+
+def test_a_superuser_at_a_terminal_gives_a_conversation_to_another(postgres_store: Store) -> None:
+    thread = postgres_store.create_thread().id
+    with postgres_store.database.engine.begin() as connection:
+        connection.exec_driver_sql("SET LOCAL waymark.everybody = ''")
+        connection.exec_driver_sql("UPDATE thread SET owner = 'zoe'")
+    assert postgres_store.get_thread(thread).owner == "zoe"
 
 
 def test_an_owner_is_forgotten_with_the_transaction(town: Town) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 from starlette.datastructures import QueryParams
 
-from checkpoints.values.limits import MAX_TAGS
+from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components.actions import Action
 from components.page_state import PageLocation
 from components.panels import threads, toast
 from components.routes import thread_list
 from components.services import Services
 from components.shapes import MalformedRequestError
+from tests.app_process import ROOT
 from tests.components.parts import open_services
 
 
@@ -96,6 +97,16 @@ def test_several_are_tagged_with_one_undo_and_rows_have_ids_whose_names_come_onc
             Action.parse({**fields, "add": ["x"] * (MAX_TAGS + 1)}, None)
 
     run(story)
+
+
+def test_an_action_takes_as_many_conversations_as_the_page_selects() -> None:
+    fields = {"type": "archive", "request_id": "a", "archived": True}
+    taken = Action.parse({**fields, "threads": ["x"] * MAX_SELECTED_THREADS}, None)
+    assert len(taken.fields["threads"]) == MAX_SELECTED_THREADS
+    with pytest.raises(MalformedRequestError):
+        Action.parse({**fields, "threads": ["x"] * (MAX_SELECTED_THREADS + 1)}, None)
+    selection = (ROOT / "assets/modules/threads/selection.mjs").read_text()
+    assert f"const MAX_SELECTED = {MAX_SELECTED_THREADS};" in selection  # which says the limit
 
 
 @pytest.mark.parametrize("query", [{"view": "none"}, {"limit": "-1"}, {"after": "x", "updated": "soon"}])

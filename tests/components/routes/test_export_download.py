@@ -10,10 +10,10 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import Store
-from checkpoints.interchange import import_limits
+from checkpoints import Database, Store
+from checkpoints.interchange import import_limits, transfer
 from checkpoints.interchange.archive import Archive
-from components.routes import export_download
+from components.routes import export_download, export_several
 from components.routes.export_download import EXPORT_FORMATS, WARNING_HEADER
 from tests.checkpoints.conversations import talked
 from tests.test_app import opened
@@ -81,3 +81,19 @@ def test_all_conversations_are_in_one_archive_and_what_is_missing_is_named(tmp_p
     assert sorted(texts) == ["archived", "kept"]
     assert note.startswith(f"{broken}: ")
     assert unquote(str(warning)) == "1 conversation could not be exported whole: see NOT EXPORTED.txt."
+
+
+def test_an_export_takes_as_many_conversations_as_the_page_selects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export_several, "MAX_SELECTED_THREADS", 2)
+
+    async def download() -> list[httpx.Response]:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            made = [f"thread={talked(app.services.store, text, 'b')}" for text in ("one", "two", "three")]
+            form = {"headers": {"content-type": "text/plain"}}
+            return [await browser.post("/api/threads/export", content="&".join(made[:count]), **form) for count in (2, 3)]
+
+    taken, refused = asyncio.run(download())
+    documents = list(Archive(io.BytesIO(taken.content)).iterate_documents())
+    store = Store(Database.in_memory())
+    assert [store.get_thread(transfer.import_thread(store, each).result).title for each in documents] == ["Talk", "Talk"]
+    assert refused.status_code == 400

@@ -1,0 +1,68 @@
+"""Reads of the current path whose cost does not grow with its messages: the database finds and counts them."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from .rows import checkpoint_rows, message_rows, path_questions, thread_rows
+from .storage.database import Database
+from .values import history
+from .values.model import Checkpoint, Message, Node, PathSize, Removal, Thread
+
+
+class PathReader:
+    """The reads of a few messages of a long path."""
+
+    database: Database
+
+    def list_outside_messages(
+        self, thread_id: str, *, before: int, limit: int, marks: Sequence[str], has_origins: bool
+    ) -> list[Message]:
+        """Return the newest messages below a depth that hold something from outside, in order.
+
+        These are results, messages with files, those with one of the keys `marks` in a field, and with `has_origins` the
+        newest one that no run wrote.
+        """
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            places = path_questions.select_outside_places(connection, path, marks, before=before, limit=limit)
+            if has_origins:
+                places += path_questions.select_unowned_places(connection, path, before=before, limit=1)
+            found = message_rows.select_messages_at(connection, set(places))
+        return sorted(found.values(), key=lambda message: message.depth)
+
+    def find_answer(self, thread_id: str, agent: str, n: int, *, before: int) -> Message | None:
+        """Return the n-th answer of an agent without tool calls below a depth (from 1 on, or from -1 back)."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            place = path_questions.find_answer(connection, path, agent, n, before=before)
+            return None if place is None else message_rows.select_messages_at(connection, [place])[place]
+
+    def count_answers(self, thread_id: str, agent: str, *, before: int) -> int:
+        """Count the answers that `find_answer` finds."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            return path_questions.count_answers(connection, path, agent, before=before)
+
+    def measure_messages(self, thread_id: str, agent: str, *, first: int, before: int) -> PathSize:
+        """Measure an agent's messages between two depths. No message is read."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            return path_questions.measure_messages(connection, path, agent, first=first, before=before)
+
+    def count_removal(self, thread_id: str, message_id: str | None) -> Removal:
+        """Return what `preview_message_removal` does, without the prompt."""
+        with self.database.begin_read() as connection:
+            thread, old = thread_rows.load_current_path(connection, thread_id)
+            node = thread_rows.select_path_node(connection, thread, old, message_id)
+            return count_path_removal(connection, thread, old, node)[0]
+
+
+def count_path_removal(
+    connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
+) -> tuple[Removal, history.Path]:
+    """Return what moving the head from a path back to a message would remove, and the path to that message."""
+    new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
+    removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
+    agents = checkpoint_rows.select_removed_agents(connection, old, new)
+    return Removal(removal.messages, removal.checkpoints, agents), new

@@ -1,0 +1,84 @@
+"""Questions about a path that the database answers itself: which messages, how many, how many bytes."""
+
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from ..storage import schema
+from ..storage.ranges import iterate_conditions
+from ..values.history import Path, Place
+from ..values.model import PathSize
+from . import path_rows
+
+_message = schema.message.c
+_IS_ANSWER = sa.and_(  # what JSON quotes in a text has a backslash before each quote
+    _message.body.endswith('"type":"ai"}', autoescape=True),
+    sa.not_(_message.body.contains('tool_calls":[{', autoescape=True)),
+)
+_IS_RESULT = _message.body.endswith('"type":"tool"}', autoescape=True)
+_HAS_FILE = _message.body.contains('"file":"sha256:', autoescape=True)
+
+
+def select_outside_places(
+    connection: sa.Connection, path: Path, marks: Sequence[str], *, before: int, limit: int
+) -> list[Place]:
+    """Find the newest messages of a path that are results, have files, or one of these keys in a field."""
+    marked = [_message.body.contains(f'"{mark}":{{', autoescape=True) for mark in marks]
+    return _select_newest(connection, path, sa.or_(_IS_RESULT, _HAS_FILE, *marked), before, limit)
+
+
+def select_unowned_places(connection: sa.Connection, path: Path, *, before: int, limit: int) -> list[Place]:
+    """Find the newest messages of a path that no run wrote."""
+    return _select_newest(connection, path, _message.run_id.is_(None), before, limit)
+
+
+def find_answer(connection: sa.Connection, path: Path, agent: str, n: int, *, before: int) -> Place | None:
+    """Find the n-th answer of an agent without tool calls (from 1 on, or from -1 back); None without one."""
+    order = _message.depth if n > 0 else _message.depth.desc()
+    skipped = abs(n) - 1
+    columns = sa.select(_message.segment, _message.depth).order_by(order).limit(1)
+    for condition, values in _iterate(connection, path, before, is_reversed=n < 0):
+        wanted = sa.and_(condition, _message.agent == agent, _IS_ANSWER)
+        if row := connection.execute(columns.where(wanted).offset(skipped), values).first():
+            return row.segment, row.depth
+        skipped -= connection.scalar(sa.select(sa.func.count()).where(wanted), values) or 0
+    return None
+
+
+def count_answers(connection: sa.Connection, path: Path, agent: str, *, before: int) -> int:
+    """Count what `find_answer` finds."""
+    query = sa.select(sa.func.count()).where(_message.agent == agent, _IS_ANSWER)
+    parts = _iterate(connection, path, before)
+    return sum(connection.scalar(query.where(condition), values) or 0 for condition, values in parts)
+
+
+def measure_messages(connection: sa.Connection, path: Path, agent: str, *, first: int, before: int) -> PathSize:
+    """Measure an agent's messages of a path between two depths. No message is read."""
+    size = sa.func.octet_length(_message.body)
+    if connection.dialect.name == "sqlite":  # older ones have no octet_length
+        size = sa.func.length(sa.cast(_message.body, sa.LargeBinary))
+    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(size), 0)).where(_message.agent == agent)
+    parts = _iterate(connection, path, before, first)
+    found = [connection.execute(query.where(condition), values).one() for condition, values in parts]
+    return PathSize(sum(count for count, _ in found), int(sum(byte_count for _, byte_count in found)))
+
+
+def _select_newest(
+    connection: sa.Connection, path: Path, wanted: sa.ColumnElement[bool], before: int, limit: int
+) -> list[Place]:
+    query = sa.select(_message.segment, _message.depth).where(wanted).order_by(_message.depth.desc())
+    found: list[Place] = []
+    for condition, values in _iterate(connection, path, before, is_reversed=True):
+        rows = connection.execute(query.where(condition).limit(limit - len(found)), values)
+        found += [(row.segment, row.depth) for row in rows]
+        if len(found) >= limit:
+            break
+    return found
+
+
+def _iterate(
+    connection: sa.Connection, path: Path, before: int, first: int = 0, *, is_reversed: bool = False
+) -> Iterator[tuple[sa.ColumnElement[bool], dict[str, object]]]:
+    """Yield conditions for a path's messages between two depths, portion by portion of its segments."""
+    ranges = path_rows.list_ranges(path, first, min(before, path.length)) if first < before else []
+    return iterate_conditions(connection, _message.segment, _message.depth, ranges[::-1] if is_reversed else ranges)
