@@ -7,11 +7,9 @@ import hashlib
 import hmac
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
 from math import ceil
-from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -19,18 +17,18 @@ from starlette.types import Scope
 
 from checkpoints import StoreUnavailableError
 from checkpoints.people.account_rows import Account, InvalidAccountError, Role, clean_person_name
-from checkpoints.people.accounts import THE_SERVER, Accounts
+from checkpoints.people.accounts import THE_SERVER
 from checkpoints.people.sessions import AccountChangedError
 from checkpoints.values.names import fold_person_name
 from people import tries
 from people.forms import clean_next_path, read_next_path
 from people.pages import Pages
 from people.passwords import Passwords, TooBusyError, check_password
-from people.sessions import PersonSessions
-from people.tries import Counter, TryLimits
+from people.person_door import DoorParts, PersonDoor
+from people.tries import Counter
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
-from server.client_address import Network, read_client_address
-from server.session.session_door import SessionDoor, list_cookie_values
+from server.client_address import read_client_address
+from server.session.session_door import list_cookie_values
 from server.session.sessions import Session
 from words import N_, _, ngettext, say
 
@@ -42,31 +40,13 @@ _BUSY = N_("Many people are signing in right now. Try again in a moment.")
 _log = logging.getLogger("waymark.people")
 
 
-class PasswordDoor(SessionDoor):
-    """Signs people in. `proxies` are the networks whose word on a client's address counts."""
+class PasswordDoor(PersonDoor):
+    """Signs people in who have passwords."""
 
-    def __init__(
-        self,
-        sessions: PersonSessions,
-        accounts: Accounts,
-        limits: TryLimits,
-        passwords: Passwords,
-        pages: Pages,
-        run_blocking: Callable[..., Awaitable[Any]],
-        *,
-        address: str,
-        public_url: str | None = None,
-        script: str,
-        proxies: Sequence[Network] = (),
-    ) -> None:
-        super().__init__(sessions, address=address, public_url=public_url, script=script)
-        self.accounts = accounts
+    def __init__(self, parts: DoorParts, passwords: Passwords, pages: Pages) -> None:
+        super().__init__(parts)
         self.passwords = passwords
         self.pages = pages
-        self._run_blocking = run_blocking
-        self._proxies = proxies
-        self._limits = limits
-        self._close_sessions = sessions.close
         self._known_cookie = self.cookie_name.replace("_", "_known_", 1)
         self._wrong_tries = LineLimiter(_report_wrong_tries, schedule_on_loop)
 
@@ -80,16 +60,10 @@ class PasswordDoor(SessionDoor):
 
     def close(self) -> None:
         self.passwords.close()
-        self._close_sessions()
+        super().close()
 
     def build_link(self, token: str) -> str:
         return f"{self.address}{JOIN_PATH}?token={token}"
-
-    async def enter(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
-        return None  # its pages are public: see people.routes
-
-    def explain_refusal(self) -> str:
-        return _("Sign in first.")
 
     def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
         return self.pages.build_sign_in(next_path=read_next_path(scope), status=status)

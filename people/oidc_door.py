@@ -1,9 +1,8 @@
 """The way in by a provider of OpenID Connect: the browser goes there with a request of ours, and comes back with a code."""
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
@@ -11,23 +10,21 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from checkpoints.people.account_rows import Account
-from checkpoints.people.accounts import Accounts
 from checkpoints.people.identities import Admission, ErasedPersonError, Identities
 from checkpoints.people.sessions import AccountChangedError
 from people import tries
 from people.authentication_request import MAX_SECONDS, AuthenticationRequest
 from people.forms import clean_next_path, read_next_path
 from people.oidc_pages import OidcPages
+from people.person_door import DoorParts, PersonDoor
 from people.provider import Provider
 from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
-from people.sessions import PersonSessions
 from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError, UnreachableError
-from people.tries import Counter, TryLimits
+from people.tries import Counter
 from server.answers import build_refresh
 from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
-from server.client_address import Network, read_client_address
-from server.session.session_door import SIGN_IN_PATH, SessionDoor, list_cookie_values
-from server.session.sessions import Session
+from server.client_address import read_client_address
+from server.session.session_door import SIGN_IN_PATH, list_cookie_values
 from words import _, say
 
 CALLBACK_PATH = f"{SIGN_IN_PATH}/callback"
@@ -35,37 +32,25 @@ MAX_FIELDS = 20
 _log = logging.getLogger("waymark.people")
 
 
-class OidcDoor(SessionDoor):
+class OidcDoor(PersonDoor):
     """Signs people in. Their roles are read from the provider at each sign-in."""
 
     def __init__(
         self,
-        sessions: PersonSessions,
-        accounts: Accounts,
+        parts: DoorParts,
         identities: Identities,
-        limits: TryLimits,
         provider: Provider,
         pages: OidcPages,
-        run_blocking: Callable[..., Awaitable[Any]],
         *,
         roles: GroupRoles,
         groups_claims: Sequence[str],
-        address: str,
-        public_url: str | None = None,
-        script: str,
-        proxies: Sequence[Network] = (),
     ) -> None:
-        super().__init__(sessions, address=address, public_url=public_url, script=script)
-        self.accounts = accounts
+        super().__init__(parts)
         self.provider = provider
         self.pages = pages
         self._identities = identities
-        self._run_blocking = run_blocking
         self._roles = roles
         self._groups_claims = groups_claims
-        self._proxies = proxies
-        self._limits = limits
-        self._close_sessions = sessions.close
         self._refusals = LineLimiter(_report_refusals, schedule_on_loop)
         self._is_secure = self.address.startswith("https:")
         self._request_cookie = ("__Host-" if self._is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
@@ -73,17 +58,8 @@ class OidcDoor(SessionDoor):
     def create_link(self) -> str:
         return f"{self.address}/"
 
-    async def enter(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
-        return None  # its pages are public: see people.oidc_routes
-
-    def explain_refusal(self) -> str:
-        return _("Sign in first.")
-
     def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
         return self.pages.build_button(next_path=read_next_path(scope), status=status)
-
-    def close(self) -> None:
-        self._close_sessions()
 
     async def begin(self, scope: Scope, next_path: str) -> Response:
         """Send the browser to the provider, with a cookie by which it is known when it comes back."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from people.admin import PeopleAdmin
     from people.door import PasswordDoor
     from people.oidc_door import OidcDoor
+    from people.person_door import DoorParts
+    from people.sessions import PersonSessions
 
 
 def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Callable[[str], None]) -> SessionDoor | None:
@@ -47,39 +49,22 @@ def build_people(settings: Settings, address: str, services: Services) -> "Peopl
 
 
 def _build_password_door(settings: Settings, address: str, services: Services) -> "PasswordDoor":
-    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
-    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.door import PasswordDoor  # noqa: PLC0415
     from people.pages import Pages  # noqa: PLC0415
     from people.passwords import Passwords  # noqa: PLC0415
     from people.sessions import PersonSessions  # noqa: PLC0415
-    from people.tries import TryLimits  # noqa: PLC0415
 
-    files = load_page_files().root
-    return PasswordDoor(
-        PersonSessions(services.store),
-        Accounts(services.store),
-        TryLimits(SignInCounters(services.store)),
-        Passwords(),
-        Pages(files),
-        services.run_blocking,
-        address=address,
-        public_url=settings.public_url,
-        script=f"{files}/sign-in.js",
-        proxies=settings.proxy_networks or (),
-    )
+    parts = _make_parts(settings, address, services, PersonSessions(services.store))
+    return PasswordDoor(parts, Passwords(), Pages(load_page_files().root))
 
 
 def _build_oidc_door(settings: Settings, address: str, services: Services) -> "OidcDoor":
-    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
     from checkpoints.people.identities import Identities  # noqa: PLC0415
-    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.oidc_door import CALLBACK_PATH, OidcDoor  # noqa: PLC0415
     from people.oidc_pages import OidcPages  # noqa: PLC0415
     from people.provider import Client, Provider  # noqa: PLC0415
     from people.provider_claims import GroupRoles  # noqa: PLC0415
     from people.sessions import PersonSessions, limit_sessions  # noqa: PLC0415
-    from people.tries import TryLimits  # noqa: PLC0415
 
     assert settings.oidc_issuer
     assert settings.oidc_client_id
@@ -92,20 +77,31 @@ def _build_oidc_door(settings: Settings, address: str, services: Services) -> "O
         wanted_claims=(*claims, "name"),
     )
     groups = (settings.oidc_admin_groups, settings.oidc_member_groups, settings.oidc_reader_groups)
-    files = load_page_files().root
+    sessions = PersonSessions(services.store, limit_sessions(settings.oidc_session_hours * 3600))
     return OidcDoor(
-        PersonSessions(services.store, limit_sessions(settings.oidc_session_hours * 3600)),
-        Accounts(services.store),
+        _make_parts(settings, address, services, sessions),
         Identities(services.store),
-        TryLimits(SignInCounters(services.store)),
         Provider(settings.oidc_issuer, client),
-        OidcPages(files),
-        services.run_blocking,
+        OidcPages(load_page_files().root),
         roles=GroupRoles(*(frozenset(each or ()) for each in groups)),
         groups_claims=claims,
+    )
+
+
+def _make_parts(settings: Settings, address: str, services: Services, sessions: "PersonSessions") -> "DoorParts":
+    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
+    from people.person_door import DoorParts  # noqa: PLC0415
+    from people.tries import TryLimits  # noqa: PLC0415
+
+    return DoorParts(
+        sessions=sessions,
+        accounts=Accounts(services.store),
+        limits=TryLimits(SignInCounters(services.store)),
+        run_blocking=services.run_blocking,
         address=address,
+        script=f"{load_page_files().root}/sign-in.js",
         public_url=settings.public_url,
-        script=f"{files}/sign-in.js",
         proxies=settings.proxy_networks or (),
     )
 
