@@ -77,6 +77,7 @@ SAVERS = (
     Saver("SqliteSaver, DeltaChannel", "SQLite", deltas=True),
     Saver("PostgresSaver, DeltaChannel", "PostgreSQL", deltas=True),
 )
+FLOOR = next(saver for saver in SAVERS if saver.is_floor)
 ROWS = {
     "bytes": "bytes ÷ the messages' JSON",
     "added": "added bytes ÷ the added messages' JSON",
@@ -189,16 +190,20 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
         section.remarks = [*REMARKS, f"PostgreSQL {server_version(fresh('PostgreSQL'))} on this machine, with fsync."]
     report.note_load()
     report.sections.append(section)
-    _add_bars(report, costs[SAVERS[0]], sizes)
+    _add_bars(report, costs[SAVERS[0]], costs[FLOOR], sizes)
 
 
-def _add_bars(report: Report, ours: dict[int, dict[str, float]], sizes: tuple[int, ...]) -> None:
+def _add_bars(
+    report: Report, ours: dict[int, dict[str, float]], floor: dict[int, dict[str, float]], sizes: tuple[int, ...]
+) -> None:
     end, turns = sizes[-1], f"{sizes[-1]:,} turns of a graph, SQLite"
+    own = {size: ours[size]["turn"] - (floor[size].get("turn") or floor[size]["filled turn"]) for size in (sizes[0], end)}
     report.bars += [
         Bar(f"{turns}: bytes ÷ the messages' JSON", ours[end]["bytes"], BAR_BYTES, "×"),
         Bar(f"{turns}: added bytes ÷ the added messages' JSON", ours[end]["added"], BAR_BYTES, "×"),
         Bar(f"{turns}: a turn, CPU", ours[end]["turn"], BAR_TURN, "ms"),
         Bar(f"{turns}: a turn, CPU ÷ that at {sizes[0]}", ours[end]["turn"] / ours[sizes[0]]["turn"], BAR_FLAT, "×"),
+        Bar(f"{turns}: a turn less LangGraph alone, CPU ÷ that at {sizes[0]}", own[end] / own[sizes[0]], BAR_FLAT, "×"),
         Bar(f"{turns}: `get_state_history(limit={LISTED})`", ours[end]["list"], BAR_LIST, "ms"),
         Bar(f"{turns}: restore", ours[end]["restore"], BAR_RESTORE, "ms"),
     ]
