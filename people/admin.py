@@ -17,6 +17,7 @@ from checkpoints.people.account_rows import Account, InvalidAccountError, Role
 from checkpoints.people.accounts import MAX_INVITATION_DAYS
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person, plan_person_erasure
 from checkpoints.values.audit_entry import THE_COMMAND_LINE
+from checkpoints.values.progress import Report
 from checkpoints.values.sentence import sentence
 from components.services import Services
 from components.shapes import Count, parse_body
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from people.oidc_door import OidcDoor
 
 PEOPLE_PATH = "/api/people"
+MAX_ERASURE_TRIES = 3
 RoleName = Literal["admin", "member", "reader"]
 _log = logging.getLogger("waymark.people")
 
@@ -122,12 +124,21 @@ class PeopleAdmin:
         report = get_report()
         await self.services.run_blocking(self.door.accounts.check_erasable, name)
         await self.door.sessions.end([each.id for each in await self.door.sessions.list_open(name)])
+        erased = await self._stop_and_erase(name, report, MAX_ERASURE_TRIES)
+        _note(current, "erased %r", name)
+        return erased
+
+    async def _stop_and_erase(self, name: str, report: Report, tries: int) -> PersonErasure:
+        """Stop the answers of a person, also one that a request on its way has begun meanwhile, and erase the person."""
         with act_for(name):
             for thread_id in await self.services.run_blocking(self._list_running, name):
                 await self.services.runner.stop(thread_id)
-        erased = await self.services.run_blocking(erase_person, self.services.store.database, name, report)
-        _note(current, "erased %r", name)
-        return erased
+        try:
+            return await self.services.run_blocking(erase_person, self.services.store.database, name, report)
+        except RunActiveError:
+            if tries == 1:
+                raise
+            return await self._stop_and_erase(name, report, tries - 1)
 
     def _list_running(self, name: str) -> list[str]:
         """Return the conversations where an answer is written for a person, or in one of theirs."""

@@ -451,8 +451,22 @@ def test_without_a_session_every_address_but_the_public_ones_is_closed(hire: Any
             public = {*page_server.ALLOWED_ROUTES.public_paths, "/sign-in", "/sign-in/callback"}
             closed = [each for each in requests if each.path not in public and each.path != "/" and each.path[:3] != "/t/"]
             assert len(closed) > 40
-            for request in closed:
-                assert (await walk.send(stranger, walk.fill_in(request, NOTHING))).status_code == 401, request
+            async with team.browser() as used:
+                await team.come_in(used, sub="2")
+                [cookie], key = used.cookies.items(), used.headers["x-waymark-page-key"]
+                headers = {"cookie": "=".join(cookie), "x-waymark-page-key": key}
+                async with team.browser(**headers) as open_browser:
+                    assert await is_in(open_browser)
+            person = next(name for name, _ in team.list_people() if name != "Ann")
+            await team.door.sessions.end([each.id for each in await team.door.sessions.list_open(person)])
+            async with team.browser(**headers) as ended:
+                for request in closed:
+                    for browser in (stranger, ended):
+                        assert (await walk.send(browser, walk.fill_in(request, NOTHING))).status_code == 401, request
+            named = {**headers, "host": "waymark.example", "origin": URL, "sec-websocket-protocol": f"waymark, {key}"}
+            for request in walk.list_sockets(team.server):
+                sent = await walk.follow(team.app.asgi, walk.fill_in(request, NOTHING), named, ("10.0.3.7", 1))
+                assert [each["type"] for each in sent] == ["websocket.close"], request
             assert (await stranger.post("/sign-in", content=b"next=" + b"x" * 20_000)).status_code == 413
             for origin in ("https://evil.example", "null", ""):
                 assert (await stranger.post("/sign-in", headers={"origin": origin})).status_code == 403

@@ -30,6 +30,7 @@ from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
 from config import Settings
 from people import passwords, tries
+from people.admin import People
 from people.door import PasswordDoor
 from people.sessions import LIMITS
 from people.tries import TryLimits
@@ -41,7 +42,7 @@ from tests.conftest import Clock
 from tests.page_key import read_page_key
 from tests.people import NOTHING
 from tests.rounds import Rounds
-from tests.test_people import Office, ask
+from tests.test_people import Office, ask, begin_long_answer
 
 URL = "https://waymark.example"
 GOOD = "four plain words in a row"
@@ -423,6 +424,27 @@ def test_who_is_erased_leaves_nothing(hire: Any) -> None:
     asyncio.run(story())
 
 
+def test_an_answer_that_begins_while_its_person_is_erased_is_stopped(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        async with hire(demo_seconds_per_token=5) as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            list_running, looks = People._list_running, list[int]()
+
+            def look_too_early(people: People, name: str) -> list[str]:
+                looks.append(1)
+                return list_running(people, name) if len(looks) > 1 else []
+
+            monkeypatch.setattr(People, "_list_running", look_too_early)
+            begun = await begin_long_answer(team, "bob")
+            async with team.browser("ann") as ann:
+                told = (await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bob"})).json()
+            assert (told["problem"], told["erased"][0]) == (None, "1 conversation")
+            assert team.app.services.hub.find_live_run(begun.thread) is None
+
+    asyncio.run(story())
+
+
 def test_an_erasure_tells_how_far_it_is_and_can_be_cancelled(hire: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with hire() as team:
@@ -472,11 +494,12 @@ def test_a_reader_changes_nothing_by_any_request(hire: Any) -> None:
 
 
 @pytest.mark.slow
-def test_every_request_of_a_member_with_anothers_ids_is_answered_as_if_they_never_were(hire: Any) -> None:
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.READER])
+def test_every_request_with_anothers_ids_is_answered_as_if_they_never_were(hire: Any, role: Role) -> None:
     async def story() -> None:
         async with hire() as team:
             team.add("ann", Role.ADMIN)
-            team.add("bob")
+            team.add("bob", role)
             ann = team.fill("ann")
             before = team.read_all("ann", ann.thread)
             for request in list(await team.list_requests()):

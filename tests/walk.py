@@ -62,7 +62,7 @@ FIELDS: JSON = {  # of actions and of bodies
     **{"count": 50, "number": 1, "choice": {"instructions": "walked"}, "seen": {}, "inputs": {}, "model": "demo"},
     **{"threads": ["<thread>"], "add": ["walked"], "remove": ["heron"], "messages": ["<message>"]},
     **{"provider": "openai", "values": {}},
-    **{"former": "walked", "new": "walked", "person": "ann", "role": "member", "days": 1, "confirmed": "walked"},
+    **{"former": "walked", "new": "walked", "person": "ann", "role": "reader", "days": 1, "confirmed": "walked"},
 }
 NEW_ID = "0a0a0a0a-0000-4000-8000-0a0a0a0a0a0a"  # that a page has chosen
 UPLOADED = [{"id": "<upload>", "name": "heron.txt"}]

@@ -19,7 +19,17 @@ from agent.run.reruns import Reruns
 from agent.run.taking import RunTaker
 from agent.run.watchdog import RunWatchdog
 from agent.run.wire import Wire
-from checkpoints import EVERYBODY, Caller, CandidateKey, Run, Runs, RunState, StoreUnavailableError, act_for
+from checkpoints import (
+    EVERYBODY,
+    Caller,
+    CandidateKey,
+    Run,
+    Runs,
+    RunState,
+    StoreUnavailableError,
+    ThreadNotFoundError,
+    act_for,
+)
 from checkpoints.rows.worker_rows import DrivenRun
 from checkpoints.workers import Workers
 
@@ -140,7 +150,10 @@ class RunWorker:
 
     async def request_stop(self, thread_id: str) -> str | None:
         """Note on its row that a run is to stop, whoever drives it, and whenever. Return its id, if there is one."""
-        return await self.blocking.run(self.workers.request_stop, thread_id)
+        try:
+            return await self.blocking.run(self.workers.request_stop, thread_id)
+        except ThreadNotFoundError:  # nothing to stop, as in a conversation of another
+            return None
 
     async def stop_elsewhere(self, thread_id: str, run_id: str, max_seconds: float | None) -> None:
         """Tell the process that drives a run to stop it, and wait for its end."""

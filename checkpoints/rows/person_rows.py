@@ -3,8 +3,10 @@
 import sqlalchemy as sa
 
 from ..storage import schema
+from ..values.run import RunState
 
 _person, _invitation, _member = schema.person.c, schema.invitation.c, schema.thread_member.c
+_run = schema.run.c
 
 
 def owns_things(connection: sa.Connection, name: str) -> bool:
@@ -36,6 +38,13 @@ def replace_person(connection: sa.Connection, name: str, replacement: str) -> No
     connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
     for table in (schema.operation, schema.message, schema.run):
         connection.execute(sa.update(table).where(table.c.person == name).values(person=replacement))
+
+
+def find_asked_run(connection: sa.Connection, person: str) -> tuple[str, str] | None:
+    """Return the conversation and the id of a run in progress that a person has asked for, in whose conversation ever."""
+    is_running = sa.and_(_run.person == person, _run.state == RunState.RUNNING)
+    row = connection.execute(sa.select(_run.thread_id, _run.id).where(is_running).limit(1)).one_or_none()
+    return (row.thread_id, row.id) if row else None
 
 
 def count_persons(connection: sa.Connection, role: str) -> int:

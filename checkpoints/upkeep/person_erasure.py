@@ -16,6 +16,7 @@ from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
 from ..storage.postgresql import allow_long_pauses
 from ..values.audit_entry import AuditKind
+from ..values.errors import RunActiveError
 from ..values.progress import Report, ignore_progress
 from . import erasure
 from .erase_plan import ErasePlan
@@ -53,6 +54,8 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
         if account is not None:
             require_other_admin(connection, account)
         owner = account.name if account else name
+        if asked := person_rows.find_asked_run(connection, owner):
+            raise RunActiveError(*asked)
         names = _count_names(connection, owner)
         erased = PersonErasure(owner, erasure.erase_owner(connection, owner, report), *names)
         for table in (schema.tag, schema.saved_prompt, schema.usage, schema.upload, schema.long_request):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
 FOLDER = Path(__file__).parent
-_MAX_WAIT_SECONDS = 600  # for another process that makes the same revision
+MAX_WAIT_SECONDS = 600.0  # for another process that makes the same revision
 LOCK_NOT_AVAILABLE = "55P03"
 MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
 MAX_LOCK_TRIES = 30
@@ -114,16 +114,28 @@ def run_migrations(engine: sa.Engine) -> None:
 
     Beside servers they wait for no lock for long, since everybody else would wait behind them: they are tried again.
     """
-    for _ in range(1, MAX_LOCK_TRIES):
+    for number in range(1, MAX_LOCK_TRIES + 1):
         try:
             _migrate(engine)
         except sa.exc.OperationalError as error:
-            if getattr(error.orig, "sqlstate", None) != LOCK_NOT_AVAILABLE:
+            if not _is_lock_timeout(error):
                 raise
+            if number == MAX_LOCK_TRIES:
+                raise StoreUnavailableError(_describe_busy_tables(number)) from error
             time.sleep(_LOCK_PAUSE_SECONDS)
         else:
             return
-    _migrate(engine)
+
+
+def _describe_busy_tables(tries: int) -> str:
+    return sentence(
+        "The servers of this database keep its tables busy: the migration was tried {count} times. Start it again.",
+        count=tries,
+    )
+
+
+def _is_lock_timeout(error: sa.exc.OperationalError) -> bool:
+    return getattr(error.orig, "sqlstate", None) == LOCK_NOT_AVAILABLE
 
 
 def _migrate(engine: sa.Engine) -> None:
@@ -135,9 +147,7 @@ def _migrate(engine: sa.Engine) -> None:
     config.set_main_option("script_location", str(FOLDER))
     with engine.connect().execution_options(writing=True) as connection, connection.begin():
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{_MAX_WAIT_SECONDS}s'")
-            postgresql.allow_long_pauses(connection)
-            connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
+            _take_turn(connection)
             found = read_revision(connection)
             script = ScriptDirectory.from_config(config)
             oldest = _find_oldest_beside(script)
@@ -150,6 +160,23 @@ def _migrate(engine: sa.Engine) -> None:
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql("ALTER TABLE alembic_version ADD COLUMN IF NOT EXISTS oldest_beside VARCHAR(32)")
             connection.execute(sa.text("UPDATE alembic_version SET oldest_beside = :oldest"), {"oldest": oldest})
+
+
+def _take_turn(connection: sa.Connection) -> None:
+    """Wait for another process that migrates. Raises `StoreUnavailableError`: who waited so long waits no second time."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(MAX_WAIT_SECONDS * 1000)}")
+    postgresql.allow_long_pauses(connection)
+    try:
+        connection.execute(postgresql.ADVISORY_LOCK, {"key": "migration"})
+    except sa.exc.OperationalError as error:
+        if not _is_lock_timeout(error):
+            raise
+        raise StoreUnavailableError(
+            sentence(
+                "Another server has been migrating this database for {minutes} minutes. Start this one when it has ended.",
+                minutes=round(MAX_WAIT_SECONDS / 60),
+            )
+        ) from error
 
 
 def _find_oldest_beside(script: "ScriptDirectory") -> str:

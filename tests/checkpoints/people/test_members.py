@@ -24,7 +24,7 @@ from checkpoints.storage import schema
 from checkpoints.tags import Tags
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values import serde
-from checkpoints.values.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, StateError
+from checkpoints.values.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, RunActiveError, StateError
 from checkpoints.values.limits import MAX_MEMBER_NAME_CHARS
 from checkpoints.values.model import ListPlace, ThreadRole
 from server import trusted_proxy
@@ -464,6 +464,8 @@ def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(m
     with act_for("Bob"):
         store.append(thread, new("from Bob"))
         Runs(store).begin_run(thread, new("asked by Bob")[0])
+    with pytest.raises(RunActiveError):  # in a conversation of hers
+        erase_person(store.database, "Bob")
     with act_for(EVERYBODY):
         Runs(store).interrupt_orphans()
     erase_person(store.database, "Bob")

@@ -84,6 +84,17 @@ def test_a_migration_beside_servers_lets_nobody_wait_for_a_lock_that_it_waits_fo
     bring_newer(monkeypatch, tmp_path, "expand")
     monkeypatch.setattr(migrations, "MAX_LOCK_SECONDS", 0.1)
     monkeypatch.setattr(migrations, "MAX_LOCK_TRIES", 2)
+    tries = count_tries(monkeypatch)
+    with old.database.begin_write() as connection:
+        thread_rows.load_thread(connection, thread_id)
+        with pytest.raises(StoreUnavailableError, match="the migration was tried 2 times"):
+            Database.open_url(postgres_url)
+    assert len(tries) == 2
+    Database.open_url(postgres_url).close()
+    assert texts(old, thread_id) == ["a", "b"]
+
+
+def count_tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     tries: list[str] = []
     migrate = migrations._migrate
 
@@ -92,13 +103,21 @@ def test_a_migration_beside_servers_lets_nobody_wait_for_a_lock_that_it_waits_fo
         migrate(engine)
 
     monkeypatch.setattr(migrations, "_migrate", count)
-    with old.database.begin_write() as connection:
-        thread_rows.load_thread(connection, thread_id)
-        with pytest.raises(StoreUnavailableError):
-            Database.open_url(postgres_url)
-    assert len(tries) == 2
-    Database.open_url(postgres_url).close()
-    assert texts(old, thread_id) == ["a", "b"]
+    return tries
+
+
+def test_another_migration_is_waited_for_once_and_named(
+    old: Store, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring_newer(monkeypatch, tmp_path, "expand")
+    monkeypatch.setattr(migrations, "MAX_WAIT_SECONDS", 0.1)
+    tries = count_tries(monkeypatch)
+    with (
+        old.database.begin_write("migration"),
+        pytest.raises(StoreUnavailableError, match="Another server has been migrating"),
+    ):
+        Database.open_url(postgres_url)
+    assert len(tries) == 1
 
 
 def test_every_migration_says_whether_servers_may_go_on_beside_it() -> None:
