@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 from langchain_core.messages import ai
-from pydantic_core import from_json
 
+from agent.models.cut_json import parse_cut_json
 from checkpoints.values.limits import MAX_PART_VALUES, has_too_many_separators
 
 _REPLACED = "parse_partial_json"
@@ -29,11 +29,11 @@ def bound_argument_parsing() -> None:
     setattr(ai, _REPLACED, parse_arguments)
 
 
-def parse_arguments(text: str, *, strict: bool = False) -> Any:
-    """Parse JSON as far as it goes, in one pass. Raises `ValueError` where nothing can be read, and for too many values."""
+def parse_arguments(text: str) -> Any:
+    """Parse JSON as `parse_partial_json` does, in a few passes. Raises `ValueError`, also for too many values."""
     if has_too_many_separators(text.encode(errors="ignore"), MAX_PART_VALUES):
         raise TooManyValuesError
     try:
-        return json.loads(text, strict=strict)
+        return json.loads(text, strict=False)
     except json.JSONDecodeError:
-        return from_json(text, allow_partial="trailing-strings")
+        return parse_cut_json(text)

@@ -2,14 +2,16 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk, ai
 from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.utils.json import parse_partial_json
 
 from agent.models.call_arguments import TooManyValuesError, bound_argument_parsing, parse_arguments
 from checkpoints import RunState
@@ -18,6 +20,7 @@ from tests.agent.models.test_anthropic_wire import claude_model
 from tests.agent.running import model_at, running
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.openai import Call, FakeOpenAI, Say
+from tests.rounds import given_examples
 
 # A file with one quote that no backslash escapes, as small models write it.
 BROKEN_10_KB = '{"path": "notes.md", "text": "' + "one \\n" * 400 + 'two "three" ' + "four \\n" * 1_100 + '"}'
@@ -78,14 +81,85 @@ def test_broken_arguments_are_parsed_a_few_times_and_not_once_for_each_character
         ('{"a": 1, "b', {"a": 1}),
         ('{"a": [1, {"b": ', {"a": [1, {}]}),
         ('{"a": "line\nline"}', {"a": "line\nline"}),
-        ('{"a": "b "c" d"}', {"a": "b "}),
+        ('{"a": "b "c" d', {"a": "b "}),
+        ('{"a": 1.', {"a": 1}),
+        ('{"a": 1, "b": -', {"a": 1}),
+        ('{"a": "tab\tand \x01', {"a": "tab\tand \x01"}),
+        ('{"a": "b\\', {"a": "b"}),
+        ("[}", None),
     ],
 )
 def test_a_piece_is_parsed_as_far_as_it_goes(text: str, value: object) -> None:
     assert parse_arguments(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "no", "}", "[" * 100_000, '{"a": "\ud800 "'])
+SIGNS = [
+    *'{}[],:"\\ x0-',
+    '"a"',
+    '"k": ',
+    '{"a": ',
+    '{"a": "b ',
+    '"}',
+    "[1, ",
+    "\n",
+    "\t",
+    "\x01",
+    "é",
+    "\ud83d",
+    "\ufeff",
+    "\x0b",
+]
+SIGNS += [
+    "\\n",
+    "\\u",
+    "\\u00e",
+    "\\u00e9",
+    "1.",
+    "00",
+    "1e",
+    "1e5",
+    "tru",
+    "true",
+    "null",
+    "NaN",
+    "-Inf",
+    "-Infinity",
+]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+
+
+def read_with(parse: Callable[[str], Any], text: str) -> str:
+    """Return what a parser makes of a text, or the kind of its error."""
+    try:
+        return repr(parse(text))
+    except (ValueError, RecursionError) as error:
+        return type(error).__name__
+
+
+@given_examples(100, 100_000, st.lists(st.sampled_from(SIGNS), max_size=12).map("".join))
+def test_any_text_is_parsed_as_langchain_parses_it(text: str) -> None:
+    for each in (text, f'{{"a": {text}'):
+        assert read_with(parse_arguments, each) == read_with(parse_partial_json, each)
+
+
+@given_examples(30, 10_000, VALUES, st.sampled_from(["", *SIGNS]), st.floats(0, 1))
+def test_json_that_ends_anywhere_is_parsed_as_langchain_parses_it(value: Any, rest: str, share: float) -> None:
+    for text in (json.dumps({"a": value})[:200], json.dumps({"a": value}, ensure_ascii=False)[:200]):
+        cut = text[: round(len(text) * share)] + rest
+        assert read_with(parse_arguments, cut) == read_with(parse_partial_json, cut)
+
+
+def test_a_whole_text_with_an_unescaped_quote_is_no_call() -> None:
+    bound_argument_parsing()
+    text = '{"path": "a", "text": "b "c" d"}'
+    piece = AIMessageChunk(content="", tool_call_chunks=[tool_call_chunk(name="write", args=text, id="a", index=0)])
+    assert (piece.tool_calls, [each["args"] for each in piece.invalid_tool_calls]) == ([], [text])
+
+
+@pytest.mark.parametrize("text", ["", "no", "}", "[" * 100_000, '{"a": "\ud800 "b" c"}'])
 def test_a_piece_that_is_no_json_is_an_unreadable_call_and_no_error(text: str) -> None:
     bound_argument_parsing()
     call = tool_call_chunk(name="write", args=text, id="a", index=0)
