@@ -73,8 +73,11 @@
   function send() {
     var before = unsent.read("queue") || {};
     var text = [before.text, field.value].filter(Boolean).join("\n\n");
-    if (field.value.trim() === "" || before.files || field.value.trim()[0] === "/") return; // the composer knows the commands
-    if (!unsent.store("queue", { text: text, request_id: before.request_id || createRequestId(), files: 0, isAfterEnd: before.isAfterEnd })) return;
+    var typed = field.value.trim();
+    if (typed === "" || before.files || typed[0] === "/") return; // the composer knows the commands
+    var request_id = before.request_id || createRequestId();
+    var message = { text: text, request_id: request_id, files: 0, isAfterEnd: before.isAfterEnd };
+    if (!unsent.store("queue", message)) return;
     unsent.setText("");
     unsent.store("draft", "");
     queued.hidden = false;

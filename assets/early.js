@@ -133,7 +133,7 @@
     return (...values) => waymark.whenReady((parts) => parts.clientside[name](...values));
   }
 
-  /** Return an object like `target`, in which each name that fits the pattern is a stand-in: assets/waymark.mjs has the list. */
+  /** Return an object like `target`, in which each name that fits the pattern is a stand-in. */
   function addStandIns(target, pattern, build) {
     var standIns = {};
     return new Proxy(target, {

@@ -44,7 +44,16 @@ import { watchUsage } from "./modules/dialogs/usage.mjs";
 const conversation = { Transcript, Composer };
 const others = { Threads, History };
 const parts = { Log, SettingsButton, OutageBanner, Icon, ImportButton, PaneButton, BranchChip, Slot };
-const clientside = { cycleTheme, focusInDialog, navigate, closeDialog, confirmRestore, requestLog, readPanels, showUpdateToast };
+const clientside = {
+  cycleTheme,
+  focusInDialog,
+  navigate,
+  closeDialog,
+  confirmRestore,
+  requestLog,
+  readPanels,
+  showUpdateToast,
+};
 const forwarders = Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]);
 
 window.waymark.provide({ ...Object.fromEntries(forwarders), ...parts, clientside });

@@ -12,7 +12,7 @@ from graphlib import TopologicalSorter
 
 ENTRY = "waymark.mjs"
 _IMPORT = re.compile(r'^import (\{ [^}]+ \}) from "([^"]+)";', re.MULTILINE)
-_DYNAMIC_IMPORT = re.compile(r'(?<=lazy\(\(\) => import\(")([^"]+)')
+_DYNAMIC_IMPORT = re.compile(r'(lazy\(\s*\(\) => import\(")([^"]+)')
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 
 
@@ -41,7 +41,7 @@ def is_lazy(path: str) -> bool:
 
 def _build_part(path: str, source: str) -> str:
     body = _EXPORT.sub("", _link_imports(path, source))
-    body = _DYNAMIC_IMPORT.sub(lambda found: f"./{_resolve(path, found[1])}", body)
+    body = _DYNAMIC_IMPORT.sub(lambda found: f"{found[1]}./{_resolve(path, found[2])}", body)
     exports = ", ".join(_EXPORT.findall(source))
     return f'// assets/{path}\nmodules["{path}"] = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();\n'
 

@@ -14,7 +14,8 @@ from server.static_files import ROOMS
 MODULES = Path(__file__).parents[1] / "assets" / "modules"
 MAX_FUNCTION_LINES = 40
 MAX_FILE_LINES = 300
-MAX_COLUMNS = 240  # of the longest lines; new ones stay below 125, as in Python
+MAX_COLUMNS = 125
+TEXT = re.compile(r'\s*(?:_\()?"[^"]*"[),;]*')  # a text is one string, however long: the catalogue finds it so
 # Each room may import from itself and from these.
 MAY_IMPORT: dict[str, set[str]] = {
     "lib": set(),
@@ -31,7 +32,7 @@ COMMON = ("_", "ngettext", "icon", "lazy", "showToast", "formatCount", "formatNu
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 STATIC = re.compile(r'^import \{ ([^}]+) \} from "([^"]+)";$', re.MULTILINE)
 DYNAMIC = re.compile(r'\bimport\("([^"]+)"\)')
-LAZY = re.compile(r'lazy\(\(\) => import\("([^"]+)"\), "(\w+)"')
+LAZY = re.compile(r'lazy\(\s*\(\) => import\("([^"]+)"\),\s*"(\w+)"')
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)
 FUNCTION = re.compile(
     r"""(\ *)(?:
@@ -84,7 +85,7 @@ def _measure_functions(code: str) -> Iterator[tuple[str, int]]:
     for first, line in enumerate(lines):
         if (found := FUNCTION.match(line)) and line.endswith(("{", "(", "=>")):
             end = re.compile(rf"{found[1]}[^ ]")
-            last = next(number for number in range(first + 1, len(lines)) if end.match(lines[number]))
+            last = next((number for number in range(first + 1, len(lines)) if end.match(lines[number])), len(lines) - 1)
             yield line.strip(), last - first + 1
 
 
@@ -144,7 +145,7 @@ def test_every_export_is_a_declaration(module: str) -> None:
 def test_functions_and_modules_stay_short(module: str) -> None:
     lines = (MODULES / module).read_text().splitlines()
     assert len(lines) <= MAX_FILE_LINES
-    assert [line for line in lines if len(line) > MAX_COLUMNS] == []
+    assert [line for line in lines if len(line) > MAX_COLUMNS and not TEXT.fullmatch(line)] == []
     assert [found for found in _measure_functions(_read_code(module)) if found[1] > MAX_FUNCTION_LINES] == []
 
 

@@ -11,9 +11,9 @@ CALLBACK = re.compile(r'ClientsideFunction\("waymark", "(\w+)"\)')
 
 
 def read_list(name: str) -> list[str]:
-    found = re.search(rf"^const {name} = {{ (.+) }};$", ENTRY, re.MULTILINE)
+    found = re.search(rf"^const {name} = {{\s+([^}}]+?),?\s+}};$", ENTRY, re.MULTILINE)
     assert found, name
-    return found[1].split(", ")
+    return re.split(r",\s+", found[1])
 
 
 def test_each_component_has_its_half_in_the_browser() -> None:

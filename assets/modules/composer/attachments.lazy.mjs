@@ -21,7 +21,8 @@ const SIGNATURES = [
 /**
  * @param {File[]} chosen
  * @param {import("../lib/types.mjs").ChosenFile[]} attached files that the message has already
- * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why the first refused one was refused
+ * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why the
+ *   first refused one was refused
  */
 export async function readFiles(chosen, attached) {
   const files = [];
@@ -30,7 +31,13 @@ export async function readFiles(chosen, attached) {
     const all = [...attached, ...files];
     const refusal = await checkFile(file, all);
     if (refusal !== null) problem ??= refusal;
-    else files.push({ name: file.name, type: (await detectKind(file)).type, size: file.size, content: new Blob([await file.arrayBuffer()], { type: file.type }) }); // a copy: the file itself may change until it is sent
+    else
+      files.push({
+        name: file.name,
+        type: (await detectKind(file)).type,
+        size: file.size,
+        content: new Blob([await file.arrayBuffer()], { type: file.type }),
+      }); // a copy: the file itself may change until it is sent
   }
   return { files, problem };
 }
@@ -39,10 +46,18 @@ async function checkFile(file, attached) {
   const detected = await detectKind(file);
   if (attached.length >= MAX_FILES) return _("A message takes at most {limit} files.", { limit: MAX_FILES });
   if (file.size === 0) return _("{name} is empty.", { name: file.name });
-  if (file.size > MAX_KIND_BYTES[detected.kind]) return _("{name} is larger than {limit} MB, the most for {kind}.", { name: file.name, limit: MAX_KIND_BYTES[detected.kind] / 1_000_000, kind: KIND_NAMES[detected.kind] });
-  if (detected.kind === "text" && !(await isText(file))) return _("{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.", { name: file.name });
+  if (file.size > MAX_KIND_BYTES[detected.kind])
+    return _("{name} is larger than {limit} MB, the most for {kind}.", {
+      name: file.name,
+      limit: MAX_KIND_BYTES[detected.kind] / 1_000_000,
+      kind: KIND_NAMES[detected.kind],
+    });
+  if (detected.kind === "text" && !(await isText(file)))
+    return _("{name} is neither an image (PNG, JPEG, WebP, GIF) nor a PDF nor text in UTF-8.", { name: file.name });
   const totalBytes = attached.reduce((sum, { size }) => sum + size, file.size);
-  return totalBytes > MAX_MESSAGE_BYTES ? _("The files of one message may have {limit} MB together.", { limit: MAX_MESSAGE_BYTES / 1_000_000 }) : null;
+  return totalBytes > MAX_MESSAGE_BYTES
+    ? _("The files of one message may have {limit} MB together.", { limit: MAX_MESSAGE_BYTES / 1_000_000 })
+    : null;
 }
 
 /** Detect the type by the first bytes: a file name proves nothing. */
@@ -55,13 +70,18 @@ async function detectKind(file) {
 async function isText(file) {
   try {
     // eslint-disable-next-line no-control-regex
-    return !/[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]/.test(new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()));
+    return !/[\x00-\x07\x0b\x0e-\x1a\x1c-\x1f]/.test(
+      new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer()),
+    );
   } catch {
     return false;
   }
 }
 
-/** @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent message */
+/**
+ * @param {{files: import("../lib/types.mjs").ChosenFile[], onRemove: (file: object) => void}} props files of the unsent
+ *   message
+ */
 export function Chips({ files, onRemove }) {
   return h(
     "ul",
@@ -77,7 +97,10 @@ export function Chips({ files, onRemove }) {
         h("span", { className: "attached-size" }, formatSize(file.size)),
         h(
           "button",
-          { type: "button", className: "icon-button", "aria-label": _("Remove {name}", { name: file.name }), title: _("Remove"), onClick: () => onRemove(file) },
+          {
+            type: "button", className: "icon-button", "aria-label": _("Remove {name}", { name: file.name }),
+            title: _("Remove"), onClick: () => onRemove(file),
+          },
           icon("x-lg"),
         ),
       ),

@@ -11,7 +11,8 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 /**
  * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
  * @returns {{files: Files, problem: string|null, isReading: boolean, getFiles: () => Files,
- *   attach: (list: Iterable<File>) => Promise<Files>, replaceFiles: (files: Files) => void, prependFiles: (files: Files) => void, removeFiles: (files: Files) => void}} the files of the unsent message
+ *   attach: (list: Iterable<File>) => Promise<Files>, replaceFiles: (files: Files) => void, prependFiles: (files: Files) =>
+ *   void, removeFiles: (files: Files) => void}} the files of the unsent message
  */
 export function useAttachments() {
   const [files, setFiles] = useState([]);
@@ -26,23 +27,29 @@ export function useAttachments() {
     setProblem(null);
   }, []);
   const prependFiles = useCallback((first) => replaceFiles([...first, ...latest.current]), [replaceFiles]);
-  const removeFiles = useCallback((removed) => replaceFiles(latest.current.filter((file) => !removed.includes(file))), [replaceFiles]);
-  const attach = useCallback(async (list) => {
-    const chosen = Array.from(list); // a copy: the input and the event clear their lists
-    setReading((number) => number + 1);
-    try {
-      const read = await readFiles.load();
-      const accepted = await read(chosen, latest.current);
-      replaceFiles([...latest.current, ...accepted.files]);
-      setProblem(accepted.problem);
-      return accepted.files;
-    } catch {
-      setProblem(UNREACHABLE_TEXT);
-      return [];
-    } finally {
-      setReading((number) => number - 1);
-    }
-  }, [replaceFiles]);
+  const removeFiles = useCallback(
+    (removed) => replaceFiles(latest.current.filter((file) => !removed.includes(file))),
+    [replaceFiles],
+  );
+  const attach = useCallback(
+    async (list) => {
+      const chosen = Array.from(list); // a copy: the input and the event clear their lists
+      setReading((number) => number + 1);
+      try {
+        const read = await readFiles.load();
+        const accepted = await read(chosen, latest.current);
+        replaceFiles([...latest.current, ...accepted.files]);
+        setProblem(accepted.problem);
+        return accepted.files;
+      } catch {
+        setProblem(UNREACHABLE_TEXT);
+        return [];
+      } finally {
+        setReading((number) => number - 1);
+      }
+    },
+    [replaceFiles],
+  );
   useFileDrop(attach);
   const getFiles = useCallback(() => latest.current, []);
   return { files, problem, isReading: reading > 0, getFiles, attach, replaceFiles, prependFiles, removeFiles };
@@ -77,7 +84,10 @@ function useFileDrop(attach) {
   }, [attach]);
 }
 
-/** Return the pasted files. Text that comes with a picture of itself, as from a spreadsheet, is pasted as text. @param {ClipboardEvent} event */
+/**
+ * Return the pasted files. Text that comes with a picture of itself, as from a spreadsheet, is pasted as text.
+ * @param {ClipboardEvent} event
+ */
 export function readPastedFiles(event) {
   const { files, types } = event.clipboardData;
   return types.includes("text/plain") ? [] : Array.from(files);

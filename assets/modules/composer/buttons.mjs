@@ -17,7 +17,10 @@ export function AttachButton({ onChoose }) {
     h("input", { type: "file", multiple: true, hidden: true, ref: chooser, "aria-label": _("Files to attach"), onChange }),
     h(
       "button",
-      { type: "button", className: "icon-button attach-button", "aria-label": _("Attach files"), title: _("Attach files"), onClick: () => chooser.current.click() },
+      {
+        type: "button", className: "icon-button attach-button", "aria-label": _("Attach files"), title: _("Attach files"),
+        onClick: () => chooser.current.click(),
+      },
       icon("paperclip"),
     ),
   );
@@ -30,14 +33,22 @@ export function CommandsButton({ field }) {
     field.textarea.current.focus();
     return field.changeText("/");
   };
-  return h("button", { type: "button", className: "text-button commands-button", title: _("Commands and prompts"), onClick }, "/ ", _("commands"));
+  return h(
+    "button",
+    { type: "button", className: "text-button commands-button", title: _("Commands and prompts"), onClick },
+    "/ ",
+    _("commands"),
+  );
 }
 
 export function SendButton({ isSending, isEmpty, onClick }) {
   const disabled = isEmpty || isSending;
   return h(
     "button",
-    { type: "button", className: "send-button", "data-testid": "send", "aria-label": _("Send"), title: _("Send"), "aria-disabled": disabled, onClick },
+    {
+      type: "button", className: "send-button", "data-testid": "send", "aria-label": _("Send"), title: _("Send"),
+      "aria-disabled": disabled, onClick,
+    },
     isSending ? h("span", { className: "spinner" }) : icon("arrow-up"),
   );
 }

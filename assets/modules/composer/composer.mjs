@@ -29,7 +29,10 @@ const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .
 
 const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
-/** @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply,
+ *   setProps: Function}} props
+ */
 export function Composer(props) {
   const { data: serverData = {} } = props;
   const data = { ...serverData, ...useKeptChoice(serverData.thread) };
@@ -37,10 +40,8 @@ export function Composer(props) {
   const field = useMessageField(thread);
   const { sending, isSending, isRunning, queue, send, submit } = useMessages(props, serverData, field);
   const slash = useSlash(field, sending.refuse);
-  useCommands("composer", () => [
-    { group: _("Actions"), name: SUMMARISE_COMMAND, word: "compact", hint: _("what to keep"), offReason: thread === null ? _("There is nothing to summarise yet.") : null, run: (focus = "") => submit(`/compact ${focus}`.trim()) },
-    ...listPromptCommands(field.getText(), field.insertText),
-  ]);
+  const summarising = describeSummarising(thread, submit);
+  useCommands("composer", () => [summarising, ...listPromptCommands(field.getText(), field.insertText)]);
   useFilledText(data.fill, field);
   useFocusAtStart(field, data.thread);
   const { pending } = sending;
@@ -49,19 +50,20 @@ export function Composer(props) {
   return h(
     "section",
     { id: props.id, className: "composer", "aria-label": _("Write a message") },
-    h(
-      "div",
-      { className: "composer-column" },
-      h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }), onRetry: () => (pending?.type === "stop" ? sending.stop() : send()) }),
-      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued, onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
+    h("div", { className: "composer-column" },
+      h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }),
+        onRetry: () => (pending?.type === "stop" ? sending.stop() : send()) }),
+      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued,
+        onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       h(Tip, { name: "field" }),
       h(GraphInputs, { data, onRun: submit }),
-      attachments.files.length > 0 && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
-      h(
-        MessageField,
-        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), onSend: () => slash.runText() || send(), onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
+      attachments.files.length > 0
+        && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
+      h(MessageField,
+        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), onSend: () => slash.runText() || send(),
+          onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
         isRunning
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
           : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: () => slash.runText() || send() }),
@@ -70,6 +72,15 @@ export function Composer(props) {
     ),
   );
 }
+
+const describeSummarising = (thread, submit) => ({
+  group: _("Actions"),
+  name: SUMMARISE_COMMAND,
+  word: "compact",
+  hint: _("what to keep"),
+  offReason: thread === null ? _("There is nothing to summarise yet.") : null,
+  run: (focus = "") => submit(`/compact ${focus}`.trim()),
+});
 
 /** Focus the field of another conversation: not on touch screens, where the focus would open the keyboard over the page. */
 function useFocusAtStart({ textarea }, thread) {
@@ -86,7 +97,15 @@ function useEscapeToStop(isActive, stop) {
     if (!isActive) return undefined;
     const onKeyDown = (event) => {
       const isElsewhere = event.target.closest?.("input, select, [contenteditable], textarea:not([data-testid=composer])");
-      if (event.key !== "Escape" || event.shiftKey || event.defaultPrevented || event.isComposing || isElsewhere || document.querySelector(CLOSED_BY_ESCAPE)) return;
+      if (
+        event.key !== "Escape" ||
+        event.shiftKey ||
+        event.defaultPrevented ||
+        event.isComposing ||
+        isElsewhere ||
+        document.querySelector(CLOSED_BY_ESCAPE)
+      )
+        return;
       latest.current();
     };
     document.addEventListener("keydown", onKeyDown, { capture: true }); // before a dialog or a sheet closes
@@ -138,7 +157,9 @@ function useMessages(props, data, field) {
   return { sending, isSending, isRunning, queue, send, submit };
 }
 
-/** Let the question in progress be the last one of a rerun: a message waits to follow it. The data may not know of one yet. */
+/**
+ * Let the question in progress be the last one of a rerun: a message waits to follow it. The data may not know of one yet.
+ */
 function useLeavingRerun(isWaiting, askingVersion, act) {
   useEffect(() => {
     if (isWaiting) act("leave-rerun");
@@ -159,7 +180,11 @@ function useSubmitting(sending, queue, { isBusy, isRunning }) {
 }
 
 const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);
-const describeExcess = (length, most) => _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", { length: length.toLocaleString(LANGUAGE), most: most.toLocaleString(LANGUAGE) });
+const describeExcess = (length, most) =>
+  _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", {
+    length: length.toLocaleString(LANGUAGE),
+    most: most.toLocaleString(LANGUAGE),
+  });
 
 function SendProblem({ problem, onRetry }) {
   if (!problem) return null;
@@ -177,8 +202,18 @@ function QueuedMessage({ queued: { text, files }, onEdit, onSendNow }) {
     "div",
     { className: "composer-queued", role: "status" },
     icon("clock-history"),
-    h("p", null, h("span", { className: "quiet" }, _("Sent after this answer: ")), [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · ")),
-    onSendNow && h("button", { type: "button", className: "quiet-button", title: _("Stop the answer, and send this"), onClick: onSendNow }, _("Send now")),
+    h(
+      "p",
+      null,
+      h("span", { className: "quiet" }, _("Sent after this answer: ")),
+      [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · "),
+    ),
+    onSendNow &&
+      h(
+        "button",
+        { type: "button", className: "quiet-button", title: _("Stop the answer, and send this"), onClick: onSendNow },
+        _("Send now"),
+      ),
     h("button", { type: "button", className: "quiet-button", onClick: onEdit }, _("Edit")),
   );
 }
@@ -193,7 +228,11 @@ function FieldTools({ data, tokens }) {
 
 /** The line under the field. The demo's hint begins with the model, which is therefore not named in the field. */
 function ComposerFoot({ data }) {
-  const hint = data.limits ? h(LimitNotice, { text: data.limits }) : data.demo ? h(DemoHint, { text: data.demo, canConnect: data.can_connect }) : h(KeysHint);
+  const hint = data.limits
+    ? h(LimitNotice, { text: data.limits })
+    : data.demo
+      ? h(DemoHint, { text: data.demo, canConnect: data.can_connect })
+      : h(KeysHint);
   return h("div", { className: "composer-foot" }, hint);
 }
 

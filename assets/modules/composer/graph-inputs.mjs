@@ -8,7 +8,10 @@ const NOTHING = {};
 const NO_INPUTS = { thread: null, fields: [], texts: NOTHING };
 const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", _("The form could not be loaded. Please try again."));
 
-/** @type {{thread: string|null, fields: InputField[], texts: Record<string, string|boolean>}} as typed, for the conversation that has them */
+/**
+ * @type {{thread: string|null, fields: InputField[], texts: Record<string, string|boolean>}} as typed, for the conversation
+ *   that has them
+ */
 let typed = NO_INPUTS;
 let sent = NO_INPUTS;
 const listeners = new Set();
@@ -70,16 +73,21 @@ export function dropReturnedInputs() {
   if (typed !== NO_INPUTS && typed.texts === sent.texts) keepInputs(NO_INPUTS);
 }
 
-/** @param {{data: import("../lib/types.mjs").ComposerData, onRun: (text: string) => void}} props `onRun` begins a graph without messages */
+/**
+ * @param {{data: import("../lib/types.mjs").ComposerData, onRun: (text: string) => void}} props `onRun` begins a graph
+ *   without messages
+ */
 export function GraphInputs({ data, onRun }) {
   const thread = data.thread ?? null;
   const form = data.forms?.[data.choice?.graph ?? data.graph];
   const texts = useSyncExternalStore(subscribe, () => (typed.thread === thread ? typed.texts : NOTHING));
   useEffect(() => {
-    if (thread !== null && typed.thread === null && typed !== NO_INPUTS) keepInputs({ ...typed, thread }); // its first message has begun it
+    // its first message has begun it
+    if (thread !== null && typed.thread === null && typed !== NO_INPUTS) keepInputs({ ...typed, thread });
   }, [thread]);
   if (!form) return null;
   const { fields, has_messages: hasMessages } = form;
-  const onChange = (name, value) => keepInputs({ thread, fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
+  const onChange = (name, value) =>
+    keepInputs({ thread, fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
   return h(Form, { key: thread, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs({ fields, texts }))) });
 }

@@ -1,4 +1,7 @@
-/** The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField` shows it. */
+/**
+ * The message field: the field for the text and its attachments. `useMessageField` keeps the unsent message, `MessageField`
+ * shows it.
+ */
 import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 import { getTipId, useTip } from "../lib/tips.mjs";
@@ -17,8 +20,10 @@ const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
 
 /**
  * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Message
- * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>, pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
- *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void, changeText: (text: string) => void, insertText: (text: string) => void, takeMessage: () => Message,
+ * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>,
+ *   pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
+ *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void,
+ *   changeText: (text: string) => void, insertText: (text: string) => void, takeMessage: () => Message,
  *   removeMessage: (message: Message) => boolean, putBack: (message: Message) => void}} MessageFieldState
  * @param {string|null} thread whose draft is stored
  * @returns {MessageFieldState}
@@ -36,7 +41,8 @@ export function useMessageField(thread) {
     fitHeight(textarea.current, MAX_FIELD_HEIGHT_PX);
     setBlank(textarea.current.value.trim() === "");
     setTokens(estimateTokens(textarea.current.value));
-    setFocused(document.activeElement === textarea.current); // a dialog that closes returns the focus without an event for React
+    // a dialog that closes returns the focus without an event for React
+    setFocused(document.activeElement === textarea.current);
     setSlashText(isSlashText(textarea.current.value) ? textarea.current.value : null);
   }, []);
   useEffect(() => {
@@ -44,7 +50,10 @@ export function useMessageField(thread) {
     return () => window.removeEventListener("resize", measure);
   }, [measure]);
   const { files, isReading, getFiles, prependFiles, removeFiles } = attachments;
-  const actions = useMemo(() => buildFieldActions(textarea, shownThread, measure, attachments), [measure, getFiles, prependFiles, removeFiles]);
+  const actions = useMemo(
+    () => buildFieldActions(textarea, shownThread, measure, attachments),
+    [measure, getFiles, prependFiles, removeFiles],
+  );
   const isEmpty = (isBlank && files.length === 0) || isReading;
   const pasting = usePasting(textarea, attachments, actions.onInput);
   const insertText = (text) => {
@@ -97,9 +106,11 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
 }
 
 /**
- * The field, and in its foot what belongs to a message. Enter sends; the up arrow in the empty field edits the last question.
- * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void, onEditLast: () => void, tools: any, children: any}} props
- *   `tools`: the model and the context; `children` is the button to send or stop
+ * The field, and in its foot what belongs to a message. Enter sends; the up arrow in the empty field edits the last
+ * question.
+ * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void,
+ *   onEditLast: () => void, tools: any, children: any}} props `tools`: the model and the context; `children` is the button
+ *   to send or stop
  */
 export function MessageField({ field, slash, tools, onSend, onEditLast, children }) {
   const { textarea, attachments, pasting } = field;
@@ -118,7 +129,8 @@ export function MessageField({ field, slash, tools, onSend, onEditLast, children
   };
   return h(
     "div",
-    { className: "message-field", onClick: (event) => event.target.matches(".message-field, .field-foot") && textarea.current.focus() },
+    { className: "message-field",
+      onClick: (event) => event.target.matches(".message-field, .field-foot") && textarea.current.focus() },
     slash.isOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
     h("textarea", {
       ref: textarea,
@@ -128,13 +140,15 @@ export function MessageField({ field, slash, tools, onSend, onEditLast, children
       "aria-describedby": hasTip ? getTipId("field") : undefined,
       placeholder: _("Write a message"),
       rows: 1,
-      ...(slash.isOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId, "aria-activedescendant": `${listId}-${slash.selected}` }),
+      ...(slash.isOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId,
+        "aria-activedescendant": `${listId}-${slash.selected}` }),
       onInput: field.onInput,
       onFocus: () => field.setFocused(true),
       onBlur: () => field.setFocused(false),
       onKeyDown,
       onPaste: pasting.onPaste,
     }),
-    h("div", { className: "field-foot" }, h(AttachButton, { onChoose: attachments.attach }), h(CommandsButton, { field }), tools, children),
+    h("div", { className: "field-foot" }, h(AttachButton, { onChoose: attachments.attach }), h(CommandsButton, { field }),
+      tools, children),
   );
 }

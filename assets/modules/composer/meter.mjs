@@ -19,7 +19,9 @@ export function WindowNotice({ meter, typed }) {
   const isAlone = typed > meter.most;
   if (!isAlone && meter.left_out > 0) return null; // this is so with every message
   const text = isAlone
-    ? _("This message is larger than the model's window of {tokens}. Shorten it, or the model cannot read all of it.", { tokens: formatCount(meter.most, "token") })
+    ? _("This message is larger than the model's window of {tokens}. Shorten it, or the model cannot read all of it.", {
+        tokens: formatCount(meter.most, "token"),
+      })
     : _("This message fills the model's window: the model will no longer see the first messages. /compact summarises them.");
   return h("p", { className: "composer-window", role: "status" }, icon("exclamation-triangle"), text);
 }
@@ -59,7 +61,12 @@ export function Meter({ thread, version, meter, typed }) {
 function Panel({ thread, version, meter, tokens, about }) {
   const { most, answer, messages, left_out: leftOut } = meter;
   const formatInteger = (number) => number.toLocaleString(LANGUAGE);
-  const sentence = _("{about}{tokens} of {most} tokens; {answer} more are reserved for the answer.", { about, tokens: formatInteger(tokens), most: formatInteger(most), answer: formatInteger(answer) });
+  const sentence = _("{about}{tokens} of {most} tokens; {answer} more are reserved for the answer.", {
+    about,
+    tokens: formatInteger(tokens),
+    most: formatInteger(most),
+    answer: formatInteger(answer),
+  });
   return h(
     "div",
     { id: PANEL, className: "meter-panel", role: "group", "aria-label": _("Context and usage") },
@@ -68,8 +75,13 @@ function Panel({ thread, version, meter, tokens, about }) {
       "p",
       { className: leftOut > 0 ? "meter-left-out" : undefined },
       leftOut > 0
-        ? _("The model no longer sees the first {leftOut} of {messages}. They stay in the conversation.", { leftOut: formatInteger(leftOut), messages: formatCount(messages, "message") })
-        : ngettext("The model sees the message.", "The model sees all {count} messages.", messages, { count: formatInteger(messages) }),
+        ? _("The model no longer sees the first {leftOut} of {messages}. They stay in the conversation.", {
+            leftOut: formatInteger(leftOut),
+            messages: formatCount(messages, "message"),
+          })
+        : ngettext("The model sees the message.", "The model sees all {count} messages.", messages, {
+            count: formatInteger(messages),
+          }),
     ),
     h(UsageSoFar, { thread, version }),
   );
@@ -89,11 +101,17 @@ function UsageSoFar({ thread, version }) {
   return h("p", { role: "status" }, text);
 }
 
-/** @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string, answers: number, cost: number|null}[]}} used */
+/**
+ * @param {import("../lib/types.mjs").Tokens & {answers: number, priced: number, cost: number, models: {spec: string,
+ *   answers: number, cost: number|null}[]}} used
+ */
 function describeTotalUsage(used) {
   if (used.answers === 0) return _("No usage reported yet.");
   const cost = used.priced > 0 ? `, ${formatDollars(used.cost)}` : "";
-  const unpriced = used.priced > 0 && used.priced < used.answers ? _(" (without {answers} of unknown price)", { answers: formatCount(used.answers - used.priced, "answer") }) : "";
+  const unpriced =
+    used.priced > 0 && used.priced < used.answers
+      ? _(" (without {answers} of unknown price)", { answers: formatCount(used.answers - used.priced, "answer") })
+      : "";
   const models = used.models.length > 1 ? ` ${used.models.map(formatModelUsage).join("; ")}.` : "";
   return _("So far: {used}{cost}{unpriced}.{models}", { used: formatUsage(used), cost, unpriced, models });
 }

@@ -12,8 +12,8 @@ const FILE_NAME = "pasted.txt";
  * @param {{current: HTMLTextAreaElement}} textarea
  * @param {ReturnType<import("./attachments.mjs").useAttachments>} attachments
  * @param {() => void} onInput after a text is put into the field
- * @returns {{pasted: {text: string, file: object}|null, onPaste: (event: ClipboardEvent) => void, insertPasted: () => void}} `pasted` is the
- *   last long text, as long as its file is attached
+ * @returns {{pasted: {text: string, file: object}|null, onPaste: (event: ClipboardEvent) => void, insertPasted: () => void}}
+ *   `pasted` is the last long text, as long as its file is attached
  */
 export function usePasting(textarea, attachments, onInput) {
   const [latest, setLatest] = useState(null);
@@ -48,7 +48,12 @@ export function PasteNotice({ pasted, maxChars, onInsert }) {
     "div",
     { className: "composer-queued", role: "status" },
     icon("paperclip"),
-    h("p", null, _("The pasted text ({length} characters) is attached as a file.", { length: length.toLocaleString(LANGUAGE) })),
-    length <= maxChars && h("button", { type: "button", className: "quiet-button", onClick: onInsert }, _("Put it into the field")),
+    h(
+      "p",
+      null,
+      _("The pasted text ({length} characters) is attached as a file.", { length: length.toLocaleString(LANGUAGE) }),
+    ),
+    length <= maxChars &&
+      h("button", { type: "button", className: "quiet-button", onClick: onInsert }, _("Put it into the field")),
   );
 }

@@ -1,4 +1,6 @@
-/** Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise. */
+/**
+ * Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise.
+ */
 import { createRequestId } from "../lib/actions.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { FILES_NOT_KEPT, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
@@ -21,7 +23,6 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
     setQueued(null);
     storeUnsent("queue", from, null);
   }, []);
-
   useLayoutEffect(() => {
     const previousThread = shownThread.current;
     const hasChangedThread = previousThread !== null && previousThread !== thread;
@@ -29,7 +30,8 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
     if (queued === null) return;
     if (previousThread !== thread && !hasChangedThread) moveUnsent("queue", thread); // the new conversation got its id
     const isRefused = problem !== null && pending === null;
-    if (!hasChangedThread && !isRefused && (pending !== null || isBusy() || getAwaitedThread() !== null)) return; // else it could begin another
+    const isAtWork = pending !== null || isBusy() || getAwaitedThread() !== null;
+    if (!hasChangedThread && !isRefused && isAtWork) return; // else it could begin another
     clearQueued(hasChangedThread ? previousThread : thread);
     if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
     else if (isRefused || (rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);
@@ -39,7 +41,8 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
   /** `isAfterEnd`: the stream has shown the end of the answer, and only the panels are behind. */
   const addToQueue = ({ text, files }, isAfterEnd) => {
     const all = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files] };
-    const message = { ...all, request_id: queued?.request_id ?? createRequestId(), isAfterEnd: queued?.isAfterEnd ?? isAfterEnd };
+    const { request_id = createRequestId(), isAfterEnd: isLast = isAfterEnd } = queued ?? {};
+    const message = { ...all, request_id, isAfterEnd: isLast };
     setQueued(message);
     storeUnsent("queue", thread, { ...message, files: message.files.length, thread: thread ?? getAwaitedThread() });
   };
@@ -48,8 +51,7 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
     field.putBack(queued);
     field.textarea.current.focus();
   };
-  /** Send the message also after an answer that was stopped. */
-  const sendAfterStop = () => setQueued({ ...queued, isAfterEnd: true });
+  const sendAfterStop = () => setQueued({ ...queued, isAfterEnd: true }); // also after an answer that was stopped
   const recover = () => queued === null && setQueued(recoverQueued(thread, field, isBusy));
   return { queued, addToQueue, editQueued, sendAfterStop, recover };
 }
@@ -60,7 +62,8 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
  */
 function recoverQueued(thread, field, isBusy) {
   if (thread === null) returnQueued(readThreadOfAddress(), field);
-  else if (readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread); // the page was left before it knew its conversation
+  // the page was left before it knew its conversation
+  else if (readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread);
   const stored = readUnsent("queue", thread);
   if (stored === null) return null;
   if (stored.files === 0) return { ...stored, files: [], isAfterEnd: stored.isAfterEnd ?? !isBusy() };

@@ -1,4 +1,7 @@
-/** Upload the files of a message when it is sent. Until then they stay in the page, however long it waits and whatever the server forgets. */
+/**
+ * Upload the files of a message when it is sent. Until then they stay in the page, however long it waits and whatever the
+ * server forgets.
+ */
 import { createRequestId } from "../lib/actions.mjs";
 import { reportLostRequest } from "../lib/request.mjs";
 import { UploadRefusedError, uploadFiles } from "../lib/uploads.mjs";
@@ -14,7 +17,8 @@ const LEFT_TEXT = _("Not sent: you left the conversation before its files were t
  * @param {import("../lib/types.mjs").Act} act
  * @param {string|null} thread
  * @param {{settle: Function}} request of the action
- * @returns {(sent: {type: string, files: import("../lib/types.mjs").ChosenFile[], request_id?: string}, fields: object) => string} returns the request id
+ * @returns {(sent: {type: string, files: import("../lib/types.mjs").ChosenFile[], request_id?: string},
+ *   fields: object) => string} returns the request id
  */
 export function useFileSending(act, thread, { settle }) {
   const latest = useRef({ sent: null, thread });

@@ -22,7 +22,8 @@ const NO_REPLY_TEXT = {
 /**
  * A message that the server refuses, or does not answer in time, returns to the field. Sent again unchanged, it keeps its
  * request id and therefore has no second effect.
- * @typedef {{type: "send"|"stop", text: string, files: object[], request_id: string, thread: string|null, data: object}} Sent
+ * @typedef {{type: "send"|"stop", text: string, files: object[], request_id: string, thread: string|null, data: object}}
+ *   Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
@@ -31,11 +32,10 @@ const NO_REPLY_TEXT = {
  */
 export function useSending(data, { reply, act }, field, drafts, onWait) {
   const [problem, setProblem] = useState(null);
-  const acceptedWith = useRef(null); // the data with which an accepted message was sent; until newer data comes, the message's run is unknown
+  const acceptedWith = useRef(null); // the data at a message that was accepted: until newer data comes, its run is unknown
   const thread = data.thread ?? null;
   const begun = useBegunThread(thread);
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
-
   const onReply = (sent, { ok, text, waits = false }, wasLate) => {
     setProblem(ok || waits ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
@@ -54,21 +54,35 @@ export function useSending(data, { reply, act }, field, drafts, onWait) {
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
   const getAwaitedThread = () => begun.get() ?? (request.pending?.thread === null ? request.pending.request_id : null);
-
   const startRequest = (sent, fields) => {
     setProblem(null);
     const request_id = actWithFiles(sent, fields);
     if (sent.type === "send") rememberSent(sent, thread, request_id);
     request.start({ ...sent, request_id, thread, data });
   };
-  const send = ({ text, files, request_id }) => startRequest({ type: "send", text, files, request_id }, { text, ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
-  const stop = () => startRequest({ type: "stop", text: "", files: [], request_id: request.pending?.type === "stop" ? request.pending.request_id : undefined }, {});
+  const takeChoices = () => ({ ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
+  const send = ({ text, files, request_id }) =>
+    startRequest({ type: "send", text, files, request_id }, { text, ...takeChoices() });
+  const stop = () => startRequest(buildStop(request.pending), {});
   const finishStop = () => (setProblem(null), request.end());
   const refuse = (text) => setProblem({ text, canRetry: false });
-  return { ...request, problem, isRunExpected: useRunExpectation(acceptedWith.current === data), getAwaitedThread, send, stop, refuse, finishStop, repeat: () => repeatSent(request, thread, field, send) };
+  const isRunExpected = useRunExpectation(acceptedWith.current === data);
+  const repeat = () => repeatSent(request, thread, field, send);
+  return { ...request, problem, isRunExpected, getAwaitedThread, send, stop, refuse, finishStop, repeat };
 }
 
-/** Remember the conversation whose first message the server has accepted, until it is shown. Its id is the message's request id. */
+/** Build the request to stop an answer, or the same request once more. */
+const buildStop = (pending) => ({
+  type: "stop",
+  text: "",
+  files: [],
+  request_id: pending?.type === "stop" ? pending.request_id : undefined,
+});
+
+/**
+ * Remember the conversation whose first message the server has accepted, until it is shown. Its id is the message's request
+ * id.
+ */
 function useBegunThread(thread) {
   const awaited = useRef(null);
   if (thread !== null) awaited.current = null;
@@ -101,7 +115,10 @@ function repeatSent({ pending, isLate }, thread, field, send) {
   return isUnchanged;
 }
 
-/** After a reload of the tab, return a message without a reply to the field. @param {string|null} request_id of this page's own request */
+/**
+ * After a reload of the tab, return a message without a reply to the field.
+ * @param {string|null} request_id of this page's own request
+ */
 export function recoverSent(thread, request_id, field) {
   const stored = readUnsent("sent", thread);
   if (stored === null || stored.request_id === request_id) return;

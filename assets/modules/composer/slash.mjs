@@ -1,6 +1,6 @@
 /**
- * Slash commands: a text in the field that begins with "/" and names a command of the page. The commands are those of the palette
- * (lib/commands.mjs) that have a word.
+ * Slash commands: a text in the field that begins with "/" and names a command of the page. The commands are those of the
+ * palette (lib/commands.mjs) that have a word.
  */
 import { listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { _ } from "../lib/words.mjs";
@@ -30,35 +30,55 @@ export function listLines(text, commands) {
   const [, typed, argument] = COMMAND_TEXT.exec(text) ?? [];
   if (typed === undefined) return NO_LINES;
   const named = commands.filter(({ word }) => word);
-  if (argument === undefined) return toResult(listEnabledFirst(named.filter(({ word }) => word.startsWith(typed.toLowerCase()))).map((command) => describeCommand(command)));
+  if (argument === undefined)
+    return toResult(
+      listEnabledFirst(named.filter(({ word }) => word.startsWith(typed.toLowerCase()))).map((command) =>
+        describeCommand(command),
+      ),
+    );
   const command = named.find(({ word }) => word === typed.toLowerCase());
   if (command?.choices && !command.offReason) return { lines: listChoices(command, argument), isCommand: true };
-  return toResult(command && (command.hint || command.choices || argument === "") ? [describeCommand(command, argument.trim())] : []);
+  return toResult(
+    command && (command.hint || command.choices || argument === "") ? [describeCommand(command, argument.trim())] : [],
+  );
 }
 
-const listEnabledFirst = (commands) => [...commands.filter(({ offReason }) => !offReason), ...commands.filter(({ offReason }) => offReason)];
+const listEnabledFirst = (commands) => [
+  ...commands.filter(({ offReason }) => !offReason),
+  ...commands.filter(({ offReason }) => offReason),
+];
 const toResult = (lines) => ({ lines, isCommand: lines.length > 0 });
 
 /** @returns {Line} the line of a command, with the argument that was typed */
 function describeCommand({ word, hint, name, offReason = null, choices, run }, argument = "") {
   const completed = `/${word}${hint || choices ? " " : ""}${argument}`;
   const shownHint = hint && argument === "" ? ` [${hint}]` : choices ? " …" : "";
-  return { name: `${completed.trimEnd()}${shownHint}`, detail: name, completed, offReason, run: choices ? null : () => run(argument || undefined) };
+  return {
+    name: `${completed.trimEnd()}${shownHint}`,
+    detail: name,
+    completed,
+    offReason,
+    run: choices ? null : () => run(argument || undefined),
+  };
 }
 
 /** @returns {Line[]} the choices that contain all words of the argument */
 function listChoices({ word, choices }, argument) {
   const words = argument.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = choices().filter(({ name }) => words.every((each) => name.toLowerCase().includes(each)));
-  return matching.slice(0, MAX_LINES).map(({ name, detail = "", run }) => ({ name, detail, completed: `/${word} ${name}`, offReason: null, run }));
+  return matching
+    .slice(0, MAX_LINES)
+    .map(({ name, detail = "", run }) => ({ name, detail, completed: `/${word} ${name}`, offReason: null, run }));
 }
 
 /**
- * Complete and run the command in the field. The list is closed by Escape until the field is empty; its text is then a message.
+ * Complete and run the command in the field. The list is closed by Escape until the field is empty; its text is then a
+ * message.
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {(reason: string) => void} refuse
- * @returns {{lines: Line[], selected: number, isOpen: boolean, choose: (line: Line) => void, onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean}}
- *   `onKeyDown` and `runText` return whether the key, or the text, was for a command
+ * @returns {{lines: Line[], selected: number, isOpen: boolean, choose: (line: Line) => void,
+ *   onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean}} `onKeyDown` and `runText` return whether the key,
+ *   or the text, was for a command
  */
 export function useSlash(field, refuse) {
   const { slashText, isFocused } = field;
@@ -67,7 +87,8 @@ export function useSlash(field, refuse) {
   const [, render] = useState(0);
   useChoicesRevision();
   if (slashText === null) isDismissed.current = false;
-  const { lines, isCommand } = slashText === null || isDismissed.current ? NO_LINES : listLines(slashText, [...listCommands(), ...listBarCommands()]);
+  const { lines, isCommand } =
+    slashText === null || isDismissed.current ? NO_LINES : listLines(slashText, [...listCommands(), ...listBarCommands()]);
   const selected = selection.text === slashText ? Math.min(selection.position, lines.length - 1) : 0;
   const isOpen = isFocused && lines.length > 0;
   const select = (position) => setSelection({ text: slashText, position });
@@ -94,7 +115,12 @@ export function useSlash(field, refuse) {
 function handleKey(event, { lines, selected, select, close, complete }) {
   if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return false;
   const last = lines.length - 1;
-  const positions = { ArrowDown: selected === last ? 0 : selected + 1, ArrowUp: selected === 0 ? last : selected - 1, Home: 0, End: last };
+  const positions = {
+    ArrowDown: selected === last ? 0 : selected + 1,
+    ArrowUp: selected === 0 ? last : selected - 1,
+    Home: 0,
+    End: last,
+  };
   if (event.key in positions) select(positions[event.key]);
   else if (event.key === "Tab") complete(lines[selected].completed);
   else if (event.key === "Escape") close();

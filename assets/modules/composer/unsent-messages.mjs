@@ -9,7 +9,8 @@ export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
 
 /**
  * Return the storage key of an unsent message: the draft, the queued message, or a sent message without a reply.
- * @typedef {{text: string, request_id: string, files: number}} UnsentMessage  its request id prevents a second send; `files` is their number
+ * @typedef {{text: string, request_id: string, files: number}} UnsentMessage  its request id prevents a second send; `files`
+ *   is their number
  * @param {"draft"|"queue"|"sent"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */

@@ -28,13 +28,28 @@ export function AuditDialog({ onClose }) {
     h(
       "div",
       { className: "audit-filters" },
-      h(Filter, { label: _("Person"), all: _("Everybody"), value: filter.person, options: found?.people ?? [], onChange: choose("person") }),
-      h(Filter, { label: _("Kind"), all: _("Everything"), value: filter.kind, options: found?.kinds ?? [], onChange: choose("kind") }),
+      h(Filter, {
+        label: _("Person"), all: _("Everybody"), value: filter.person, options: found?.people ?? [],
+        onChange: choose("person"),
+      }),
+      h(Filter, {
+        label: _("Kind"), all: _("Everything"), value: filter.kind, options: found?.kinds ?? [], onChange: choose("kind"),
+      }),
     ),
     found?.entries.length === 0 && h("p", { className: "quiet" }, _("No entries.")),
-    h("ol", null, found?.entries.map((entry) => h(EntryLine, { key: entry.number, entry }))),
-    found?.has_more && h("button", { type: "button", className: "btn btn-outline-secondary", onClick: readMore }, _("Show more")),
-    found && h("p", { className: "quiet" }, ngettext("Entries are kept for {count} day.", "Entries are kept for {count} days.", found.days)),
+    h(
+      "ol",
+      null,
+      found?.entries.map((entry) => h(EntryLine, { key: entry.number, entry })),
+    ),
+    found?.has_more &&
+      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: readMore }, _("Show more")),
+    found &&
+      h(
+        "p",
+        { className: "quiet" },
+        ngettext("Entries are kept for {count} day.", "Entries are kept for {count} days.", found.days),
+      ),
   );
 }
 
@@ -60,7 +75,16 @@ function usePortions(filter) {
 /** @param {{label: string, all: string, value: string, options: Option[], onChange: (value: string) => void}} props */
 function Filter({ label, all, value, options, onChange }) {
   const option = (each) => h("option", { key: each.value, value: each.value }, each.label);
-  return h("label", null, label, h("select", { className: "form-select", value, onChange: (event) => onChange(event.target.value) }, [{ value: "", label: all }, ...options].map(option)));
+  return h(
+    "label",
+    null,
+    label,
+    h(
+      "select",
+      { className: "form-select", value, onChange: (event) => onChange(event.target.value) },
+      [{ value: "", label: all }, ...options].map(option),
+    ),
+  );
 }
 
 /** @param {{entry: Entry}} props */

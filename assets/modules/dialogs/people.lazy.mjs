@@ -28,20 +28,36 @@ loadStyle(new URL("./people.lazy.css", import.meta.url));
 export function PeopleDialog({ onClose }) {
   const { found, problem, link, change } = usePeople();
   const [leaving, setLeaving] = useState(null); // the person to erase
-  if (leaving) return h(EraseDialog, { person: leaving, onClose: () => setLeaving(null), onErase: (name, confirmed, headers) => change("/erase", { name, confirmed }, headers) });
+  if (leaving)
+    return h(EraseDialog, {
+      person: leaving, onClose: () => setLeaving(null),
+      onErase: (name, confirmed, headers) => change("/erase", { name, confirmed }, headers),
+    });
   const hasPasswords = found?.has_passwords; // else a provider gives the roles
-  const line = (person) => h(PersonLine, { key: person.name, person, change: hasPasswords ? change : null, onErase: () => setLeaving(person) });
+  const line = (person) =>
+    h(PersonLine, { key: person.name, person, change: hasPasswords ? change : null, onErase: () => setLeaving(person) });
   return h(
     ReadingDialog,
     { title: _("People"), className: "people", onClose },
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
     h("ul", null, found?.people.map(line)),
-    hasPasswords === false && h("p", { className: "quiet" }, _("People are added when they first sign in. Their groups at the provider give their role, at each sign-in.")),
+    hasPasswords === false &&
+      h(
+        "p",
+        { className: "quiet" },
+        _("People are added when they first sign in. Their groups at the provider give their role, at each sign-in."),
+      ),
     hasPasswords && h("h3", null, _("Invite somebody")),
     hasPasswords && h(InviteForm, { onInvite: (fields) => change("/links", fields) }),
     link && h(LinkField, { label: _("Give this link to one person. It works once, and is shown only now."), link }),
     found?.links.length > 0 && h("h3", null, _("Links that still work")),
-    h("ul", null, found?.links.map((each) => h(LinkLine, { key: each.id, link: each, onEnd: () => change("/links/end", { id: each.id }) }))),
+    h(
+      "ul",
+      null,
+      found?.links.map((each) =>
+        h(LinkLine, { key: each.id, link: each, onEnd: () => change("/links/end", { id: each.id }) }),
+      ),
+    ),
   );
 }
 
@@ -70,18 +86,30 @@ function usePeople() {
 /** Without `change`, the role is only shown. @param {{person: Person, change: Function|null, onErase: () => void}} props */
 function PersonLine({ person, change, onErase }) {
   const { name } = person;
-  const button = (label, text, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": text, onClick }, label);
+  const button = (label, text, onClick) =>
+    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": text, onClick }, label);
   const browsers = ngettext("{count} browser signed in", "{count} browsers signed in", person.browsers);
   return h(
     "li",
     { "data-testid": "person" },
-    h("div", { className: "people-text" }, h("p", { dir: "auto" }, name, person.is_self && h("strong", null, _(" · You"))), h("p", { className: "quiet" }, person.browsers > 0 ? browsers : _("not signed in"))),
+    h(
+      "div",
+      { className: "people-text" },
+      h("p", { dir: "auto" }, name, person.is_self && h("strong", null, _(" · You"))),
+      h("p", { className: "quiet" }, person.browsers > 0 ? browsers : _("not signed in")),
+    ),
     h(
       "div",
       { className: "people-buttons" },
       !change && h("span", { className: "quiet" }, ROLES[person.role]),
-      change && h(RoleSelect, { label: _("Role of {name}", { name }), value: person.role, onChange: (role) => change("/role", { name, role }) }),
-      change && button(_("New password"), _("A link for a new password of {name}", { name }), () => change("/links", { person: name, days: 1 })),
+      change &&
+        h(RoleSelect, {
+          label: _("Role of {name}", { name }), value: person.role, onChange: (role) => change("/role", { name, role }),
+        }),
+      change &&
+        button(_("New password"), _("A link for a new password of {name}", { name }), () =>
+          change("/links", { person: name, days: 1 }),
+        ),
       button(_("Erase…"), _("Erase {name}", { name }), onErase),
     ),
   );
@@ -90,7 +118,14 @@ function PersonLine({ person, change, onErase }) {
 /** @param {{label: string, value: string, onChange: (role: string) => void, id?: string}} props */
 function RoleSelect({ label, value, onChange, id }) {
   const options = Object.entries(ROLES).map(([role, name]) => h("option", { key: role, value: role }, name));
-  return h("select", { id, className: "form-select", "aria-label": id ? undefined : label, value, onChange: (event) => onChange(event.target.value) }, options);
+  return h(
+    "select",
+    {
+      id, className: "form-select", "aria-label": id ? undefined : label, value,
+      onChange: (event) => onChange(event.target.value),
+    },
+    options,
+  );
 }
 
 /** @param {{onInvite: (fields: {role: string, days: number}) => void}} props */
@@ -105,13 +140,23 @@ function InviteForm({ onInvite }) {
   return h(
     "form",
     { className: "people-invite", onSubmit },
-    h("div", null, h("label", { htmlFor: `${id}-role` }, _("As")), h(RoleSelect, { id: `${id}-role`, value: role, onChange: setRole })),
+    h(
+      "div",
+      null,
+      h("label", { htmlFor: `${id}-role` }, _("As")),
+      h(RoleSelect, { id: `${id}-role`, value: role, onChange: setRole }),
+    ),
     h(
       "div",
       null,
       h("label", { htmlFor: `${id}-days` }, _("The link works for")),
-      h("select", { id: `${id}-days`, className: "form-select", value: days, onChange: (event) => setDays(Number(event.target.value)) },
-        DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count)))),
+      h(
+        "select",
+        {
+          id: `${id}-days`, className: "form-select", value: days, onChange: (event) => setDays(Number(event.target.value)),
+        },
+        DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count))),
+      ),
     ),
     h("button", { className: "btn btn-primary" }, _("Make a link")),
     h("p", { className: "quiet" }, _("Readers can open their conversations, but change nothing.")),
@@ -120,14 +165,24 @@ function InviteForm({ onInvite }) {
 
 /** @param {{link: Link, onEnd: () => void}} props */
 function LinkLine({ link, onEnd }) {
-  const purpose = link.person === null ? _("For a new person: {role}", { role: ROLES[link.role] }) : _("For a new password of {name}", { name: link.person });
+  const purpose =
+    link.person === null
+      ? _("For a new person: {role}", { role: ROLES[link.role] })
+      : _("For a new password of {name}", { name: link.person });
   const until = _("until {time}", { time: formatDateTime(link.expires_at) });
   const maker = link.made_by ? _("made by {name}, {until}", { name: link.made_by, until }) : until;
   return h(
     "li",
     { "data-testid": "person-link" },
     h("div", { className: "people-text" }, h("p", { dir: "auto" }, purpose), h("p", { className: "quiet" }, maker)),
-    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": _("Revoke: {purpose}", { purpose }), onClick: onEnd }, _("Revoke")),
+    h(
+      "button",
+      {
+        type: "button", className: "btn btn-outline-secondary", "aria-label": _("Revoke: {purpose}", { purpose }),
+        onClick: onEnd,
+      },
+      _("Revoke"),
+    ),
   );
 }
 
@@ -149,15 +204,19 @@ function EraseDialog({ person, onErase, onClose }) {
     if (answer.problem) setProblem(answer.problem);
     else onClose();
   };
-  const buttons = h("button", { type: "button", className: "btn btn-danger", disabled: typed !== name || things === null, onClick: erase }, _("Erase for good"));
+  const buttons = h("button", { type: "button", className: "btn btn-danger", disabled: typed !== name || things === null,
+    onClick: erase }, _("Erase for good"));
   return h(
     ReadingDialog,
     { title: _("Erase {name}?", { name }), className: "people", buttons, onClose },
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
     h("p", null, _("This erases the person and all that is theirs, for good:")),
-    things === null ? h("p", { role: "status" }, _("Counting…")) : h("ul", { className: "people-things" }, things.map((each) => h("li", { key: each }, each))),
-    h("p", null, _("Answers in progress are stopped, and their browsers are signed out. Backups and exports made earlier are not touched.")),
+    things === null ? h("p", { role: "status" }, _("Counting…"))
+      : h("ul", { className: "people-things" }, things.map((each) => h("li", { key: each }, each))),
+    h("p", null,
+      _("Answers in progress are stopped, and their browsers are signed out. Backups and exports made earlier are not touched.")),
     h("label", { className: "form-label", htmlFor: id }, _("Write the name to confirm")),
-    h("input", { id, className: "form-control", value: typed, autoComplete: "off", onChange: (event) => setTyped(event.target.value) }),
+    h("input", { id, className: "form-control", value: typed, autoComplete: "off",
+      onChange: (event) => setTyped(event.target.value) }),
   );
 }

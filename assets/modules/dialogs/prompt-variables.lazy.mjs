@@ -8,7 +8,8 @@ const { createElement: h, useEffect, useId, useRef } = window.React;
 const MAX_VARIABLES = 20; // of one prompt; further ones stay text
 
 /** @param {string} text @returns {string[]} each name once, in their order */
-const listVariables = (text) => [...new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name))].slice(0, MAX_VARIABLES);
+const listVariables = (text) =>
+  [...new Set(Array.from(text.matchAll(VARIABLE), ([, name]) => name))].slice(0, MAX_VARIABLES);
 
 /** Fill each variable in one pass: a value that has braces itself stays as it is. @param {Map<string, string>} values */
 const fillVariables = (text, values) => text.replace(VARIABLE, (whole, name) => values.get(name) ?? whole);
@@ -36,5 +37,9 @@ export function VariablesDialog({ prompt, onInsert, onClose }) {
     h("textarea", { key: name, id: `${id}-${index}`, name: `value-${index}`, className: "form-control", rows: 1 }),
   ];
   const buttons = h("button", { type: "submit", form: id, className: "btn btn-primary" }, _("Insert"));
-  return h(ReadingDialog, { title: prompt.name, className: "prompt-variables", buttons, onClose }, h("form", { id, ref: form, "aria-label": _("Variables"), onSubmit, onKeyDown }, names.map(field)));
+  return h(
+    ReadingDialog,
+    { title: prompt.name, className: "prompt-variables", buttons, onClose },
+    h("form", { id, ref: form, "aria-label": _("Variables"), onSubmit, onKeyDown }, names.map(field)),
+  );
 }

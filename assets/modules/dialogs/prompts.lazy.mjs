@@ -12,7 +12,10 @@ const MAX_NAME_CHARS = 120;
 
 loadStyle(new URL("./prompts.lazy.css", import.meta.url));
 
-/** @param {{text: string, onInsert: (item: object) => void, onClose: () => void}} props `text`: of a new prompt; empty: the list is shown */
+/**
+ * @param {{text: string, onInsert: (item: object) => void, onClose: () => void}} props `text`: of a new prompt; empty: the
+ *   list is shown
+ */
 export function PromptsDialog({ text, onInsert, onClose }) {
   const { items, problem, edited, deleted, setEdited, save, remove, restore } = useLibrary(text);
   const formId = useId();
@@ -22,21 +25,35 @@ export function PromptsDialog({ text, onInsert, onClose }) {
     if (isEmpty) newButton.current.focus(); // after the dialog has taken the focus
   }, [isEmpty]);
   useEffect(() => {
-    if (!edited && items !== null && document.activeElement === document.body) newButton.current?.focus(); // what had the focus is gone
+    // what had the focus is gone
+    if (!edited && items !== null && document.activeElement === document.body) newButton.current?.focus();
   }, [edited, items]);
   const add = () => setEdited({ id: createRequestId(), name: "", text: "" });
   // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited
     ? h("button", { key: "save", type: "submit", form: formId, className: "btn btn-primary" }, _("Save"))
-    : h("button", { key: "new", ref: newButton, type: "button", className: "btn btn-primary", onClick: add }, _("New prompt"));
+    : h("button", { key: "new", ref: newButton, type: "button", className: "btn btn-primary", onClick: add },
+        _("New prompt"),
+      );
   return h(
     ReadingDialog,
-    { title: edited ? _("Prompt") : _("Prompts"), className: "prompts", buttons, onClose: edited ? () => setEdited(null) : onClose },
+    {
+      title: edited ? _("Prompt") : _("Prompts"), className: "prompts", buttons,
+      onClose: edited ? () => setEdited(null) : onClose,
+    },
     problem && h("p", { className: "prompts-problem", role: "alert" }, problem),
-    edited ? h(PromptForm, { key: edited.id, id: formId, prompt: edited, onSave: save }) : h(PromptList, { items, onEdit: setEdited, onDelete: remove, onInsert: (item) => (onClose(), onInsert(item)) }),
-    !edited && deleted && h("p", { className: "prompts-deleted", role: "status" },
-      h("span", null, _("“{name}” was deleted.", { name: deleted.name })),
-      h("button", { type: "button", className: "quiet-button", onClick: restore }, icon("arrow-counterclockwise"), _("Undo"))),
+    edited
+      ? h(PromptForm, { key: edited.id, id: formId, prompt: edited, onSave: save })
+      : h(PromptList, { items, onEdit: setEdited, onDelete: remove, onInsert: (item) => (onClose(), onInsert(item)) }),
+    !edited &&
+      deleted &&
+      h("p", { className: "prompts-deleted", role: "status" },
+        h("span", null, _("“{name}” was deleted.", { name: deleted.name })),
+        h("button", { type: "button", className: "quiet-button", onClick: restore },
+          icon("arrow-counterclockwise"),
+          _("Undo"),
+        ),
+      ),
   );
 }
 
@@ -79,14 +96,27 @@ function PromptList({ items, onEdit, onDelete, onInsert }) {
     if (prompt !== null) onEdit(prompt);
   };
   if (items === null) return h("p", { className: "quiet", role: "status" }, _("Reading…"));
-  if (items.length === 0) return h("p", { className: "quiet" }, _("No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it."));
-  const button = (label, name, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
+  if (items.length === 0)
+    return h(
+      "p",
+      { className: "quiet" },
+      _("No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it."),
+    );
+  const button = (label, name, onClick) =>
+    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
   const line = (item) =>
     h(
       "li",
       { key: item.id, "data-testid": "prompt" },
-      h("div", { className: "prompts-text" }, h("p", { dir: "auto" }, item.name), h("p", { className: "quiet", dir: "auto" }, item.excerpt)),
-      h("div", { className: "prompts-buttons" }, 
+      h(
+        "div",
+        { className: "prompts-text" },
+        h("p", { dir: "auto" }, item.name),
+        h("p", { className: "quiet", dir: "auto" }, item.excerpt),
+      ),
+      h(
+        "div",
+        { className: "prompts-buttons" },
         button(_("Insert"), _("Insert {name}", item), () => onInsert(item)),
         button(_("Edit"), _("Edit {name}", item), () => edit(item)),
         button(_("Delete"), _("Delete {name}", item), () => onDelete(item))),
@@ -106,9 +136,29 @@ function PromptForm({ id, prompt, onSave }) {
     "form",
     { id, ref: form, "aria-label": _("Prompt"), onSubmit },
     h("label", { htmlFor: `${id}-name`, className: "form-label" }, _("Name")),
-    h("input", { id: `${id}-name`, name: "name", className: "form-control", defaultValue: prompt.name, maxLength: MAX_NAME_CHARS, required: true, autoComplete: "off" }),
+    h("input", {
+      id: `${id}-name`,
+      name: "name",
+      className: "form-control",
+      defaultValue: prompt.name,
+      maxLength: MAX_NAME_CHARS,
+      required: true,
+      autoComplete: "off",
+    }),
     h("label", { htmlFor: `${id}-text`, className: "form-label" }, _("Text")),
-    h("textarea", { id: `${id}-text`, name: "text", className: "form-control", rows: 8, defaultValue: prompt.text, required: true, "aria-describedby": `${id}-about` }),
-    h("p", { id: `${id}-about`, className: "quiet" }, _("{{name}} is asked for when you insert the prompt, for example {{language}}.")),
+    h("textarea", {
+      id: `${id}-text`,
+      name: "text",
+      className: "form-control",
+      rows: 8,
+      defaultValue: prompt.text,
+      required: true,
+      "aria-describedby": `${id}-about`,
+    }),
+    h(
+      "p",
+      { id: `${id}-about`, className: "quiet" },
+      _("{{name}} is asked for when you insert the prompt, for example {{language}}."),
+    ),
   );
 }

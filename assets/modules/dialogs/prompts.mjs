@@ -9,12 +9,16 @@ const READ_AGAIN_MS = 5000; // another tab may have changed them
 const PromptsDialog = lazy(() => import("./prompts.lazy.mjs"), "PromptsDialog", FAILURE_TEXT);
 const VariablesDialog = lazy(() => import("./prompt-variables.lazy.mjs"), "VariablesDialog", FAILURE_TEXT);
 
-const field = { readAt: -Infinity, insert: () => undefined }; // the message field; `readAt`: when it last asked for the prompts
+// the message field; `readAt`: when it last asked for the prompts
+const field = { readAt: -Infinity, insert: () => undefined };
 
 /** Open the library; with a text, the form for a new prompt. @param {string} [text] */
 export const openPrompts = (text = "") => showDialog(PromptsDialog, { text, onInsert: insertPrompt });
 
-/** Insert a prompt into the field. Its variables are asked for first. @param {import("./prompt-library.mjs").PromptItem} item */
+/**
+ * Insert a prompt into the field. Its variables are asked for first.
+ * @param {import("./prompt-library.mjs").PromptItem} item
+ */
 export async function insertPrompt(item) {
   const prompt = await fetchPrompt(item);
   if (prompt === null) return;
@@ -37,10 +41,16 @@ function readWhenOld() {
 export function listPromptCommands(text, insert) {
   field.insert = insert;
   readWhenOld();
-  const choices = () => (library.items ?? []).map((item) => ({ name: item.name, detail: item.excerpt, run: () => insertPrompt(item) }));
+  const choices = () =>
+    (library.items ?? []).map((item) => ({ name: item.name, detail: item.excerpt, run: () => insertPrompt(item) }));
   return [
-    { group: _("Actions"), name: _("Insert a prompt"), word: "prompt", offReason: library.items?.length === 0 ? _("There are no prompts yet. /prompts adds one.") : null, choices },
+    {
+      group: _("Actions"), name: _("Insert a prompt"), word: "prompt",
+      offReason: library.items?.length === 0 ? _("There are no prompts yet. /prompts adds one.") : null, choices,
+    },
     { group: _("Actions"), name: _("Prompts: list, add, edit"), word: "prompts", run: () => openPrompts() },
-    ...(text.trim() === "" ? [] : [{ group: _("Actions"), name: _("Save the text as a prompt"), run: () => openPrompts(text) }]),
+    ...(text.trim() === ""
+      ? []
+      : [{ group: _("Actions"), name: _("Save the text as a prompt"), run: () => openPrompts(text) }]),
   ];
 }

@@ -15,20 +15,34 @@ const NOT_ENDED_TEXT = _("The server does not answer. Nothing was done; please t
 
 loadStyle(new URL("./sessions.lazy.css", import.meta.url));
 
-/** @typedef {{id: string, browser: string, signed_in_at: number, seen_at: number, is_current: boolean}} Session  times in seconds */
+/**
+ * @typedef {{id: string, browser: string, signed_in_at: number, seen_at: number, is_current: boolean}} Session  times in
+ *   seconds
+ */
 
 /** @param {{onClose: () => void}} props */
 export function SessionsDialog({ onClose }) {
   const { sessions, problem, end, endOthers, signOut } = useSessions();
   const hasOthers = sessions?.some((session) => !session.is_current);
-  const buttons = hasOthers && h("button", { type: "button", className: "btn btn-outline-danger", onClick: endOthers }, _("Sign all others out"));
+  const buttons =
+    hasOthers &&
+    h("button", { type: "button", className: "btn btn-outline-danger", onClick: endOthers }, _("Sign all others out"));
   return h(
     ReadingDialog,
     { title: _("Sessions"), className: "sessions", buttons, onClose },
     problem && h("p", { role: "alert" }, problem),
     sessions?.length === 0 && h("p", null, _("Waymark keeps no sessions here: it signs nobody in itself.")),
-    h("ul", null, sessions?.map((session) => h(SessionLine, { key: session.id, session, onEnd: session.is_current ? () => signOut(session) : () => end(session) }))),
-    sessions?.length > 0 && h("p", { className: "quiet" }, _("A session ends after a week without use, and 30 days after it began.")),
+    h(
+      "ul",
+      null,
+      sessions?.map((session) =>
+        h(SessionLine, {
+          key: session.id, session, onEnd: session.is_current ? () => signOut(session) : () => end(session),
+        }),
+      ),
+    ),
+    sessions?.length > 0 &&
+      h("p", { className: "quiet" }, _("A session ends after a week without use, and 30 days after it began.")),
   );
 }
 
@@ -54,7 +68,10 @@ function SessionLine({ session, onEnd }) {
     ),
     h(
       "button",
-      { type: "button", className: "btn btn-outline-secondary", onClick: onEnd, "aria-label": session.is_current ? undefined : _("End {browser}", { browser: session.browser }) },
+      {
+        type: "button", className: "btn btn-outline-secondary", onClick: onEnd,
+        "aria-label": session.is_current ? undefined : _("End {browser}", { browser: session.browser }),
+      },
       session.is_current ? _("Sign out") : _("End"),
     ),
   );

@@ -8,7 +8,11 @@ const FIRST_WAIT_MS = 2000; // the page's first requests come before
 const RETRY_MS = 5000;
 const SESSION_ENDED = 4401;
 
-const SessionsDialog = lazy(() => import("./sessions.lazy.mjs"), "SessionsDialog", _("The sessions could not be loaded. Please try again."));
+const SessionsDialog = lazy(
+  () => import("./sessions.lazy.mjs"),
+  "SessionsDialog",
+  _("The sessions could not be loaded. Please try again."),
+);
 
 /** Leave the page when its session ends: on the start page, nothing else would tell it. */
 function followSession() {

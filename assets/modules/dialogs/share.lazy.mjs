@@ -1,4 +1,7 @@
-/** The people whom a conversation is shared with, and the links under which strangers read a conversation, or the path to a checkpoint: making one, and the list of them. */
+/**
+ * The people whom a conversation is shared with, and the links under which strangers read a conversation, or the path to a
+ * checkpoint: making one, and the list of them.
+ */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
@@ -17,16 +20,22 @@ const LOOPBACK = /^(localhost|127\.[\d.]+|\[::1\])$/;
 loadStyle(new URL("./share.lazy.css", import.meta.url));
 
 /**
- * @typedef {{id: string, checkpoint: string|null, name: string|null, redacted: boolean, shows_name: boolean, made_at: string,
- *   ends_at: string, opened: number}} Link
+ * @typedef {{id: string, checkpoint: string|null, name: string|null, redacted: boolean, shows_name: boolean,
+ *   made_at: string, ends_at: string, opened: number}} Link
  */
 
 /** @param {{thread: string, checkpoint: {id: string, name: string}|null, onClose: () => void}} props */
 export function ShareDialog({ thread, checkpoint, onClose }) {
   const people = usePeople(thread, onClose);
-  if (people.role === null) return h(ReadingDialog, { title: _("Share this conversation"), className: "share", onClose }, people.problem && h("p", { className: "text-danger", role: "alert" }, people.problem));
+  if (people.role === null)
+    return h(
+      ReadingDialog,
+      { title: _("Share this conversation"), className: "share", onClose },
+      people.problem && h("p", { className: "text-danger", role: "alert" }, people.problem),
+    );
   const parts = checkpoint || !people.hasPeople ? null : h(SharedPeople, people);
-  if (people.role !== "owner") return h(ReadingDialog, { title: _("People in this conversation"), className: "share", onClose }, parts);
+  if (people.role !== "owner")
+    return h(ReadingDialog, { title: _("People in this conversation"), className: "share", onClose }, parts);
   return h(LinkDialog, { thread, checkpoint, onClose }, parts);
 }
 
@@ -44,18 +53,33 @@ function LinkDialog({ thread, checkpoint, onClose, children }) {
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
     children && h("h3", null, _("Links")),
     h("p", null, about),
-    LOOPBACK.test(location.hostname) && h("p", { className: "quiet" }, _("Waymark is served to this machine alone: a link works in its browsers, and nowhere else.")),
+    LOOPBACK.test(location.hostname) &&
+      h(
+        "p",
+        { className: "quiet" },
+        _("Waymark is served to this machine alone: a link works in its browsers, and nowhere else."),
+      ),
     h(LinkForm, { hasNames, onMake: (fields) => change("", { ...fields, checkpoint: checkpoint?.id ?? null }) }),
     token && h(LinkField, { label: _("The link is shown only now."), link: `${location.origin}/shared?token=${token}` }),
     links?.length > 0 && h("h3", null, _("Links to this conversation")),
-    h("ul", null, links?.map((link) => h(LinkLine, { key: link.id, link, onRevoke: () => change(`/${encodeURIComponent(link.id)}/revoke`, {}) }))),
+    h(
+      "ul",
+      null,
+      links?.map((link) =>
+        h(LinkLine, { key: link.id, link, onRevoke: () => change(`/${encodeURIComponent(link.id)}/revoke`, {}) }),
+      ),
+    ),
   );
 }
 
 /** Read the links of a conversation, make one, and end one. `token` is that of the link that was made last. */
 function useLinks(thread) {
   const [token, setToken] = useState(null);
-  const { found, problem, change: send } = useServerList(`/api/threads/${encodeURIComponent(thread)}/shares`, UNREADABLE_TEXT);
+  const {
+    found,
+    problem,
+    change: send,
+  } = useServerList(`/api/threads/${encodeURIComponent(thread)}/shares`, UNREADABLE_TEXT);
   const change = async (path, fields) => {
     const outcome = await send(path, fields);
     if (outcome?.reply) setToken(outcome.reply.token ?? null);
@@ -70,7 +94,8 @@ function LinkForm({ hasNames, onMake }) {
     event.preventDefault();
     const form = new FormData(event.target);
     const isOn = (name) => form.has(name);
-    onMake({ days: Number(form.get("days")), redact: form.get("redact"), leave_out: isOn("results"), leave_out_files: isOn("files"), shows_name: isOn("name") });
+    onMake({ days: Number(form.get("days")), redact: form.get("redact"), leave_out: isOn("results"),
+      leave_out_files: isOn("files"), shows_name: isOn("name") });
   };
   return h(
     "form",
@@ -78,14 +103,18 @@ function LinkForm({ hasNames, onMake }) {
     h(Choice, { name: "results", label: _("Leave out tool results"), isOn: true }),
     h(Choice, { name: "files", label: _("Leave out attached files"), isOn: false }),
     hasNames && h(Choice, { name: "name", label: _("Show my name"), isOn: false }),
-    h("label", { className: "form-label", htmlFor: `${id}-words` }, _("Words to redact"), " ", h("span", { className: "quiet" }, _("optional, one per line"))),
-    h("textarea", { id: `${id}-words`, name: "redact", className: "form-control", rows: 2, placeholder: PATTERN_EXAMPLE, "aria-describedby": `${id}-about` }),
-    h("p", { className: "quiet", id: `${id}-about` }, _("* matches the rest of a word. With words, attached files are left out as well. The dialog of an export says which words are not found.")),
+    h("label", { className: "form-label", htmlFor: `${id}-words` }, _("Words to redact"), " ",
+      h("span", { className: "quiet" }, _("optional, one per line"))),
+    h("textarea", { id: `${id}-words`, name: "redact", className: "form-control", rows: 2, placeholder: PATTERN_EXAMPLE,
+      "aria-describedby": `${id}-about` }),
+    h("p", { className: "quiet", id: `${id}-about` },
+      _("* matches the rest of a word. With words, attached files are left out as well. The dialog of an export says which words are not found.")),
     h(
       "div",
       { className: "share-make" },
       h("label", { htmlFor: `${id}-days` }, _("The link works for")),
-      h("select", { id: `${id}-days`, name: "days", className: "form-select", defaultValue: 7 }, DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count)))),
+      h("select", { id: `${id}-days`, name: "days", className: "form-select", defaultValue: 7 },
+        DAYS.map((count) => h("option", { key: count, value: count }, ngettext("{count} day", "{count} days", count)))),
       h("button", { className: "btn btn-primary" }, _("Make a link")),
     ),
   );
@@ -94,7 +123,12 @@ function LinkForm({ hasNames, onMake }) {
 /** @param {{name: string, label: string, isOn: boolean}} props */
 function Choice({ name, label, isOn }) {
   const id = useId();
-  return h("div", { className: "form-check" }, h("input", { id, name, type: "checkbox", className: "form-check-input", defaultChecked: isOn }), h("label", { htmlFor: id, className: "form-check-label" }, label));
+  return h(
+    "div",
+    { className: "form-check" },
+    h("input", { id, name, type: "checkbox", className: "form-check-input", defaultChecked: isOn }),
+    h("label", { htmlFor: id, className: "form-check-label" }, label),
+  );
 }
 
 /** @param {{link: Link, onRevoke: () => void}} props */
@@ -110,7 +144,19 @@ function LinkLine({ link, onRevoke }) {
   return h(
     "li",
     { "data-testid": "share-link" },
-    h("div", { className: "share-text" }, h("p", { dir: "auto" }, purpose), h("p", { className: "quiet" }, facts.filter(Boolean).join(" · "))),
-    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": _("Revoke: {purpose}", { purpose }), onClick: onRevoke }, _("Revoke")),
+    h(
+      "div",
+      { className: "share-text" },
+      h("p", { dir: "auto" }, purpose),
+      h("p", { className: "quiet" }, facts.filter(Boolean).join(" · ")),
+    ),
+    h(
+      "button",
+      {
+        type: "button", className: "btn btn-outline-secondary", "aria-label": _("Revoke: {purpose}", { purpose }),
+        onClick: onRevoke,
+      },
+      _("Revoke"),
+    ),
   );
 }

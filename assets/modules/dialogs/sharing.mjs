@@ -3,11 +3,18 @@ import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { showDialog } from "../page/keys.mjs";
 
-const ShareDialog = lazy(() => import("./share.lazy.mjs"), "ShareDialog", _("The dialog could not be loaded. Please try again."));
+const ShareDialog = lazy(
+  () => import("./share.lazy.mjs"),
+  "ShareDialog",
+  _("The dialog could not be loaded. Please try again."),
+);
 
 /** @param {string} thread @param {{id: string, name: string}|null} [checkpoint] null: the whole conversation */
 export const showShare = (thread, checkpoint = null) => showDialog(ShareDialog, { thread, checkpoint });
 
 export function watchSharing() {
-  document.addEventListener("click", ({ target }) => target.closest?.("#share") && showShare(decodeURIComponent(location.pathname.slice("/t/".length))));
+  document.addEventListener(
+    "click",
+    ({ target }) => target.closest?.("#share") && showShare(decodeURIComponent(location.pathname.slice("/t/".length))),
+  );
 }

@@ -25,15 +25,25 @@ export function UsageDialog({ onClose }) {
     ReadingDialog,
     { title: _("Usage"), className: "people-usage", onClose },
     status && h("p", { role: "status" }, status),
-    content?.is_admin ? h(EverybodysUsage, { people: content.people }) : content && h(OwnUsage, { person: content.people[0] }),
-    content && h("p", { className: "quiet" }, _("Days begin at 00:00 UTC. Costs are known for models with a price. Storage is that of messages and attached files.")),
+    content?.is_admin
+      ? h(EverybodysUsage, { people: content.people })
+      : content && h(OwnUsage, { person: content.people[0] }),
+    content &&
+      h(
+        "p",
+        { className: "quiet" },
+        _(
+          "Days begin at 00:00 UTC. Costs are known for models with a price. Storage is that of messages and attached files.",
+        ),
+      ),
   );
 }
 
 /** One line for each period. @param {{person?: PersonUsage}} props */
 function OwnUsage({ person }) {
   if (!person) return h("p", null, _("Nothing is used yet."));
-  const row = (period) => h("tr", { key: period.days }, h("th", { scope: "row" }, NAMES[period.days]), h(Figures, { period }));
+  const row = (period) =>
+    h("tr", { key: period.days }, h("th", { scope: "row" }, NAMES[period.days]), h(Figures, { period }));
   return h(
     "div",
     { className: "usage-table", tabIndex: 0 },
@@ -45,7 +55,15 @@ function OwnUsage({ person }) {
 /** One line for each person, of a period that is chosen. @param {{people: PersonUsage[]}} props */
 function EverybodysUsage({ people }) {
   const [days, setDays] = useState(30);
-  const choice = ({ days: each }) => h("button", { key: each, type: "button", className: `btn btn-sm btn-${each === days ? "primary" : "outline-secondary"}`, "aria-pressed": each === days, onClick: () => setDays(each) }, NAMES[each]);
+  const choice = ({ days: each }) =>
+    h(
+      "button",
+      {
+        key: each, type: "button", className: `btn btn-sm btn-${each === days ? "primary" : "outline-secondary"}`,
+        "aria-pressed": each === days, onClick: () => setDays(each),
+      },
+      NAMES[each],
+    );
   const row = (person) =>
     h(
       "tr",
@@ -60,7 +78,16 @@ function EverybodysUsage({ people }) {
     "div",
     null,
     h("div", { className: "usage-periods", role: "group", "aria-label": _("Time") }, people[0].periods.map(choice)),
-    h("div", { className: "usage-table", tabIndex: 0 }, h("table", { className: "table" }, h(Head, { first: _("Person"), more: [_("Conversations"), _("Storage")] }), h("tbody", null, people.map(row)))),
+    h(
+      "div",
+      { className: "usage-table", tabIndex: 0 },
+      h(
+        "table",
+        { className: "table" },
+        h(Head, { first: _("Person"), more: [_("Conversations"), _("Storage")] }),
+        h("tbody", null, people.map(row)),
+      ),
+    ),
   );
 }
 
@@ -73,7 +100,9 @@ function Head({ first, more = [] }) {
 /** @param {{period: Period}} props */
 function Figures({ period }) {
   const cost = period.cost > 0 || period.priced > 0 ? formatDollars(period.cost) : "–";
-  return [formatNumber(period.answers), formatNumber(period.input), formatNumber(period.output), cost].map((text, index) => h("td", { key: index }, text));
+  return [formatNumber(period.answers), formatNumber(period.input), formatNumber(period.output), cost].map((text, index) =>
+    h("td", { key: index }, text),
+  );
 }
 
 const formatStorage = (bytes) => (bytes === null ? "–" : _("{size} MB", { size: formatDecimal(bytes / MEGABYTE, 1) }));

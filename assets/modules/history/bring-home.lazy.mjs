@@ -25,7 +25,10 @@ loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
  */
 export function BringHome({ data, place, onClose }) {
   const { thread } = data;
-  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(thread)}/excerpts?${new URLSearchParams({ place })}`, GONE_TEXT);
+  const { content, status } = useFetch(
+    `/api/threads/${encodeURIComponent(thread)}/excerpts?${new URLSearchParams({ place })}`,
+    GONE_TEXT,
+  );
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState(/** @type {string[]} */ ([]));
   const draft = useDraft(thread, place, setText);
@@ -34,13 +37,20 @@ export function BringHome({ data, place, onClose }) {
   const isEmpty = text.trim() === "" && chosen.length === 0;
   const add = h(
     "button",
-    { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || note.isSending, onClick: () => !isEmpty && note.add(text, chosen) },
+    {
+      type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || note.isSending,
+      onClick: () => !isEmpty && note.add(text, chosen),
+    },
     note.isSending ? _("Adding…") : _("Add note"),
   );
   return h(
     ReadingDialog,
     { title: _("Bring home"), className: "bring-home", buttons: add, onClose },
-    h("p", { role: "status" }, status ?? _("A note from {name} is added to the current branch. The model reads it as data.", { name: content.name })),
+    h(
+      "p",
+      { role: "status" },
+      status ?? _("A note from {name} is added to the current branch. The model reads it as data.", { name: content.name }),
+    ),
     h(Conclusion, { text, setText, draft }),
     content && h(MessageChoice, { messages: content.messages, chosen, setChosen }),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),
@@ -53,11 +63,23 @@ function Conclusion({ text, setText, draft }) {
     "div",
     { className: "bring-conclusion" },
     h("label", { className: "form-label", htmlFor: id }, _("Conclusion")),
-    h("textarea", { id, className: "form-control", rows: 6, maxLength: MAX_CONCLUSION_CHARS, value: text, placeholder: _("In your own words"), onChange: (event) => setText(event.target.value) }),
+    h("textarea", {
+      id,
+      className: "form-control",
+      rows: 6,
+      maxLength: MAX_CONCLUSION_CHARS,
+      value: text,
+      placeholder: _("In your own words"),
+      onChange: (event) => setText(event.target.value),
+    }),
     h(
       "p",
       { className: "bring-draft" },
-      h("button", { type: "button", className: "quiet-button", "aria-disabled": draft.isPending, onClick: () => draft.start(text) }, draft.isPending ? _("The model is writing…") : _("Draft with the model")),
+      h(
+        "button",
+        { type: "button", className: "quiet-button", "aria-disabled": draft.isPending, onClick: () => draft.start(text) },
+        draft.isPending ? _("The model is writing…") : _("Draft with the model"),
+      ),
       h("span", { className: "quiet", role: "status" }, draft.about),
     ),
   );
@@ -75,7 +97,12 @@ function MessageChoice({ messages, chosen, setChosen }) {
       h(
         "label",
         { key: id },
-        h("input", { type: "checkbox", className: "form-check-input", checked: chosen.includes(id), onChange: () => toggle(id) }),
+        h("input", {
+          type: "checkbox",
+          className: "form-check-input",
+          checked: chosen.includes(id),
+          onChange: () => toggle(id),
+        }),
         h("span", null, h("strong", null, `${SPEAKER_NAMES[role]}: `), text),
       ),
     ),
@@ -91,9 +118,14 @@ function useDraft(thread, place, setText) {
     if (state.isPending) return;
     const { signal } = (controller.current = new AbortController());
     setState({ isPending: true, problem: null, about: "" });
-    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/conclusion`, { body: { place }, signal, failureText: NO_ANSWER_TEXT });
+    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/conclusion`, {
+      body: { place },
+      signal,
+      failureText: NO_ANSWER_TEXT,
+    });
     if (signal.aborted) return;
-    if (reply) setText((written) => [written.trimEnd(), reply.text].filter(Boolean).join("\n\n").slice(0, MAX_CONCLUSION_CHARS));
+    if (reply)
+      setText((written) => [written.trimEnd(), reply.text].filter(Boolean).join("\n\n").slice(0, MAX_CONCLUSION_CHARS));
     setState({ isPending: false, problem, about: reply ? describeDraft(reply) : "" });
   };
   return { ...state, start };
@@ -115,7 +147,10 @@ function useNote({ thread, version }, place, onClose) {
     if (last.current.content !== content) last.current = { content, request_id: createRequestId() };
     setState({ isSending: true, problem: null });
     const body = { place, text, messages, request_id: last.current.request_id, version: findSeenVersion(thread, version) };
-    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/excerpts`, { body, failureText: NO_ANSWER_TEXT });
+    const { reply, problem } = await send(`/api/threads/${encodeURIComponent(thread)}/excerpts`, {
+      body,
+      failureText: NO_ANSWER_TEXT,
+    });
     setState({ isSending: false, problem });
     if (!reply) return;
     flushSync(onClose); // gives the focus back

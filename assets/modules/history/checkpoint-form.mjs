@@ -29,9 +29,16 @@ export function CheckpointForm({ title, checkpoint, quote, onSave, onCancel }) {
   return h(
     "form",
     { className: "save-form", "aria-label": title, onSubmit, onKeyDown },
-    quote !== undefined && h("p", { className: "form-quote" }, quote === "" ? _("At the chosen message") : _("At “{quote}”", { quote })),
-    h(Field, { id: `${id}-name`, label: _("Name"), input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS, isOptional: !checkpoint }),
-    h(Field, { id: `${id}-description`, label: _("Description"), kind: "textarea", input: description, value: checkpoint?.description, maxLength: MAX_DESCRIPTION_CHARS, isOptional: true }),
+    quote !== undefined &&
+      h("p", { className: "form-quote" }, quote === "" ? _("At the chosen message") : _("At “{quote}”", { quote })),
+    h(Field, {
+      id: `${id}-name`, label: _("Name"), input: name, value: checkpoint?.name, maxLength: MAX_CHECKPOINT_NAME_CHARS,
+      isOptional: !checkpoint,
+    }),
+    h(Field, {
+      id: `${id}-description`, label: _("Description"), kind: "textarea", input: description, value: checkpoint?.description,
+      maxLength: MAX_DESCRIPTION_CHARS, isOptional: true,
+    }),
     h(
       "div",
       { className: "form-buttons" },
@@ -46,6 +53,9 @@ function Field({ id, label, kind = "input", input, value = "", maxLength, isOpti
     Fragment,
     null,
     h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, _("optional"))),
-    h(kind, { id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off", rows: kind === "textarea" ? 3 : undefined }),
+    h(kind, {
+      id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off",
+      rows: kind === "textarea" ? 3 : undefined,
+    }),
   );
 }

@@ -20,21 +20,27 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 
 /**
  * @typedef {{spec: string, answers: number, cost: number|null}} ModelFigures
- * @typedef {import("../lib/types.mjs").Tokens & {answers: number, cost: number|null, unpriced: number, models: ModelFigures[],
- *   tools: {name: string, count: number}[], duration_ms: number}} FiguresView
- * @typedef {import("../lib/types.mjs").MessageView & {difference: "same"|"words"|"lines"|"rewritten"|"long"|null}} ComparedMessage
+ * @typedef {import("../lib/types.mjs").Tokens & {answers: number, cost: number|null, unpriced: number,
+ *   models: ModelFigures[], tools: {name: string, count: number}[], duration_ms: number}} FiguresView
+ * @typedef {import("../lib/types.mjs").MessageView & {difference: "same"|"words"|"lines"|"rewritten"|"long"|null}}
+ *   ComparedMessage
  * @typedef {{messages: ComparedMessage[], figures: FiguresView}} TurnView
  * @typedef {{length: number, counted: number, more: number, figures: FiguresView, turns: TurnView[]}} SideView
  */
 
 /**
  * Places are in the server's notation: "" is the current position, otherwise "branch:ID", "checkpoint:ID" or "message:ID".
- * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onBring: (place: string) => void, onClose: () => void}} props
+ * @param {{data: import("../lib/types.mjs").HistoryData, place: string, act: Function, onBring: (place: string) => void,
+ *   onClose: () => void}} props
  */
 export function Compare({ data, place, act, onBring, onClose }) {
   const [one, setOne] = useState(place);
   const [other, setOther] = useState(CURRENT_POSITION);
-  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(data.thread)}/comparison?${new URLSearchParams({ one, other })}`, GONE_TEXT, data.version);
+  const { content, status } = useFetch(
+    `/api/threads/${encodeURIComponent(data.thread)}/comparison?${new URLSearchParams({ one, other })}`,
+    GONE_TEXT,
+    data.version,
+  );
   const go = (type, target) => {
     onClose();
     act(type, target);
@@ -43,25 +49,43 @@ export function Compare({ data, place, act, onBring, onClose }) {
     onClose();
     onBring(place);
   };
-  const head = (name, place, onChoose) => h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
-  return h(
-    ReadingDialog,
-    { title: _("Compare"), size: "xl", className: "compare", onClose },
-    h("div", { className: "compare-common" }, h("p", { role: "status" }, status ?? describeShared(content)), content?.common && h("blockquote", null, h(Prose, { html: content.common }))),
+  const head = (name, place, onChoose) =>
+    h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
+  return h(ReadingDialog, { title: _("Compare"), size: "xl", className: "compare", onClose },
+    h("div", { className: "compare-common" },
+      h("p", { role: "status" }, status ?? describeShared(content)),
+      content?.common && h("blockquote", null, h(Prose, { html: content.common })),
+    ),
     h("div", { className: "compare-sides" }, head("one", one, setOne), head("other", other, setOther)),
-    content && data.has_states && h("section", { className: "compare-channels" }, h("h3", null, _("Values of the graph")), h(Channels, { data, one, other, isBrief: true })),
-    content && h("div", { onClick: (event) => runProseTool(event, showToast) }, h(ComparedTurns, { names: { one: namePlace(data, one), other: namePlace(data, other) }, comparison: content })),
+    content &&
+      data.has_states &&
+      h("section", { className: "compare-channels" },
+        h("h3", null, _("Values of the graph")),
+        h(Channels, { data, one, other, isBrief: true }),
+      ),
+    content &&
+      h("div", { onClick: (event) => runProseTool(event, showToast) },
+        h(ComparedTurns, { names: { one: namePlace(data, one), other: namePlace(data, other) }, comparison: content }),
+      ),
   );
 }
 
 /** "12 messages in common, the last of them:" */
 function describeShared({ shared, common, one, other }) {
   if (shared + one.length + other.length === 0) return _("No differences: both are empty.");
-  if (one.length + other.length === 0) return ngettext("No differences: both have the same message.", "No differences: both have the same {count} messages.", shared, { count: formatNumber(shared) });
+  if (one.length + other.length === 0)
+    return ngettext(
+      "No differences: both have the same message.",
+      "No differences: both have the same {count} messages.",
+      shared,
+      { count: formatNumber(shared) },
+    );
   if (shared === 0 && (one.length === 0 || other.length === 0)) return _("Nothing in common: one of them is empty.");
   if (shared === 0) return _("Nothing in common: they differ from the first message on.");
   const values = { count: formatNumber(shared) };
-  return common ? ngettext("{count} message in common, this one:", "{count} messages in common, the last of them:", shared, values) : ngettext("{count} message in common.", "{count} messages in common.", shared, values);
+  return common
+    ? ngettext("{count} message in common, this one:", "{count} messages in common, the last of them:", shared, values)
+    : ngettext("{count} message in common.", "{count} messages in common.", shared, values);
 }
 
 /** The place of a side, its figures, and a list to choose another place. */
@@ -77,10 +101,25 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
       h(PositionSelect, { id: `${id}-place`, data, place, onChoose }),
       h(GoButton, { place, go }),
     ),
-    h("h3", { className: "compare-length", id: `${id}-length` }, side ? (side.length ? formatCount(side.length, "more message") : _("No other messages")) : "…"),
+    h(
+      "h3",
+      { className: "compare-length", id: `${id}-length` },
+      side ? (side.length ? formatCount(side.length, "more message") : _("No other messages")) : "…",
+    ),
     side?.length > 0 && h(FiguresLine, { figures: side.figures }),
-    side?.length > 0 && place !== CURRENT_POSITION && h("p", { className: "compare-bring" }, h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …"))),
-    side?.counted < side?.length && h("p", { className: "quiet" }, _("The figures are those of the first {messages}.", { messages: formatCount(side.counted, "message") })),
+    side?.length > 0 &&
+      place !== CURRENT_POSITION &&
+      h(
+        "p",
+        { className: "compare-bring" },
+        h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …")),
+      ),
+    side?.counted < side?.length &&
+      h(
+        "p",
+        { className: "quiet" },
+        _("The figures are those of the first {messages}.", { messages: formatCount(side.counted, "message") }),
+      ),
   );
 }
 

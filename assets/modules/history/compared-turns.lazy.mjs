@@ -22,19 +22,32 @@ export function ComparedTurns({ names, comparison }) {
     h(
       "div",
       { key: number, className: "compare-turn", "data-columns": sides.length },
-      sides.map((side) => h(Turn, { key: side, side, name: names[side], number, turn: comparison[side].turns[number], isOnly: count === 1 })),
+      sides.map((side) =>
+        h(Turn, { key: side, side, name: names[side], number, turn: comparison[side].turns[number], isOnly: count === 1 }),
+      ),
     ),
   );
   const isCut = sides.some((side) => comparison[side].more > 0);
-  const rest = sides.map((side) => h("p", { key: side, className: "quiet" }, comparison[side].more > 0 && _("… and {messages} more.", { messages: formatCount(comparison[side].more, "message") })));
+  const rest = sides.map((side) =>
+    h(
+      "p",
+      { key: side, className: "quiet" },
+      comparison[side].more > 0 && _("… and {messages} more.", { messages: formatCount(comparison[side].more, "message") }),
+    ),
+  );
   return h(Fragment, null, turns, isCut && h("div", { className: "compare-turn", "data-columns": sides.length }, rest));
 }
 
-/** @param {{side: string, name: string, number: number, isOnly: boolean, turn?: import("./compare.lazy.mjs").TurnView}} props */
+/**
+ * @param {{side: string, name: string, number: number, isOnly: boolean, turn?: import("./compare.lazy.mjs").TurnView}} props
+ */
 function Turn({ side, name, number, isOnly, turn }) {
   return h(
     "div",
-    { className: "compare-cell", "data-side": side, role: "group", "aria-label": _("{name}, turn {number}", { name, number: number + 1 }) },
+    {
+      className: "compare-cell", "data-side": side, role: "group",
+      "aria-label": _("{name}, turn {number}", { name, number: number + 1 }),
+    },
     h("p", { className: "compare-cell-name", "aria-hidden": true }, name),
     !turn && h("p", { className: "quiet" }, _("No turn here.")),
     turn?.messages.map((message) => h(ComparedMessage, { key: message.id, message })),

@@ -18,7 +18,15 @@ function listFigures(figures) {
   const { answers, input, output, cost, unpriced, models, tools, duration_ms: duration } = figures;
   const list = [formatCount(answers, "answer")];
   if (input + output > 0) list.push(formatUsage(figures));
-  if (cost !== null) list.push(unpriced > 0 ? _("{cost} (without {answers} of unknown price)", { cost: formatDollars(cost), answers: formatCount(unpriced, "answer") }) : formatDollars(cost));
+  if (cost !== null)
+    list.push(
+      unpriced > 0
+        ? _("{cost} (without {answers} of unknown price)", {
+            cost: formatDollars(cost),
+            answers: formatCount(unpriced, "answer"),
+          })
+        : formatDollars(cost),
+    );
   list.push(...(models.length === 1 ? models.map(({ spec }) => spec).filter(Boolean) : models.map(formatModelUsage)));
   if (tools.length > 0) list.push(tools.map(({ name, count }) => (count > 1 ? `${name} ×${count}` : name)).join(", "));
   if (duration > 0) list.push(formatDuration(duration));

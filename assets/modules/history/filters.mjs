@@ -29,7 +29,10 @@ export function useFilter({ thread, checkpoints, checkpoint_count: count, branch
 
 /** List the filters that would hide something. */
 function listKinds(checkpoints, moves) {
-  const authors = new Set([...checkpoints.map(({ created_by: author }) => AUTHORS[author]), ...(moves.length > 0 ? ["agent"] : [])]);
+  const authors = new Set([
+    ...checkpoints.map(({ created_by: author }) => AUTHORS[author]),
+    ...(moves.length > 0 ? ["agent"] : []),
+  ]);
   const isPinned = checkpoints.some(({ pinned }) => pinned);
   const found = Object.keys(KINDS).filter((kind) => authors.has(kind) || (kind === "pinned" && isPinned));
   return found.length > 1 ? ["all", ...found] : [];
@@ -37,9 +40,17 @@ function listKinds(checkpoints, moves) {
 
 export function Filters({ filter: { value, kinds, setKind, query, setQuery, isSearched } }) {
   const toggle = (kind) =>
-    h("button", { key: kind, type: "button", className: "filter", "aria-pressed": value.kind === kind, onClick: () => setKind(value.kind === kind ? "all" : kind) }, KINDS[kind]);
+    h(
+      "button",
+      {
+        key: kind, type: "button", className: "filter", "aria-pressed": value.kind === kind,
+        onClick: () => setKind(value.kind === kind ? "all" : kind),
+      },
+      KINDS[kind],
+    );
   return [
-    kinds.length > 0 && h("div", { key: "kinds", className: "filters", role: "group", "aria-label": _("Show") }, kinds.map(toggle)),
+    kinds.length > 0 &&
+      h("div", { key: "kinds", className: "filters", role: "group", "aria-label": _("Show") }, kinds.map(toggle)),
     isSearched &&
       h("input", {
         key: "search",

@@ -6,13 +6,19 @@ const MAX_LANES_WIDTH = 112; // more lanes are nearer to one another
 const MARGIN = 15;
 const LINES = ["other", "removed", "current", "move"]; // the last is drawn above the others
 
-/** @param {{lanes: number}} layout @returns {{x: (lane: number) => number, width: number}} the columns of the lanes, in pixels */
+/**
+ * @param {{lanes: number}} layout
+ * @returns {{x: (lane: number) => number, width: number}} the columns of the lanes, in pixels
+ */
 export function measureLanes({ lanes }) {
   const step = lanes > 1 ? Math.min(LANE_WIDTH, MAX_LANES_WIDTH / (lanes - 1)) : LANE_WIDTH;
   return { x: (lane) => MARGIN + lane * step, width: MARGIN * 2 + (lanes - 1) * step };
 }
 
-/** Draw the rows from `first` to before `end`. @param {{layout: import("./layout.mjs").HistoryLayout, first: number, end: number, height: number}} props */
+/**
+ * Draw the rows from `first` to before `end`.
+ * @param {{layout: import("./layout.mjs").HistoryLayout, first: number, end: number, height: number}} props
+ */
 function GraphView({ layout, first, end, height }) {
   const { x, width } = measureLanes(layout);
   const paths = drawEdges(layout, first, end, height, x);
@@ -20,7 +26,10 @@ function GraphView({ layout, first, end, height }) {
   const rows = layout.rows.slice(first, end);
   return h(
     "svg",
-    { className: "graph", "aria-hidden": true, focusable: "false", width, height: (end - first) * height, style: { top: `${first * height}px` } },
+    {
+      className: "graph", "aria-hidden": true, focusable: "false", width, height: (end - first) * height,
+      style: { top: `${first * height}px` },
+    },
     h(
       "g",
       { transform: `translate(0 ${-first * height})` },
@@ -41,7 +50,10 @@ function drawEdges({ rows, edges }, first, end, height, x) {
     const [lane, target] = [x(rows[from].lane), x(rows[to].lane)];
     const [begin, y] = [Math.max(top, (from + 0.5) * height), (to + 0.5) * height];
     if (lane === target || y - height > bottom) paths[line] += `M${lane} ${begin}V${Math.min(bottom, y)}`;
-    else paths[line] += `M${lane} ${Math.min(begin, y - height)}V${y - height}C${lane} ${y - height * 0.35} ${target} ${y - height * 0.75} ${target} ${y}`;
+    else {
+      paths[line] += `M${lane} ${Math.min(begin, y - height)}V${y - height}`;
+      paths[line] += `C${lane} ${y - height * 0.35} ${target} ${y - height * 0.75} ${target} ${y}`;
+    }
     if (rows[to].kind === "move" && rows[to].item.value.kind !== "summary") {
       paths.move += `M${lane} ${begin}C${lane - 15} ${begin} ${target - 15} ${y} ${target} ${y}`;
     }
@@ -61,7 +73,8 @@ function drawMark({ key, kind, item, line }, x, y) {
     const mark = h("path", { key, className: `${classes} mark-${name}`, d: diamond(x, y, 6.5) });
     return item.isMarked ? h("g", { key }, mark, h("path", { className: "mark-halo", d: diamond(x, y, 11.5) })) : mark;
   }
-  if (kind === "branch" && item.isMarked) return h("g", { key }, dot("here", 4.5), h("circle", { className: "mark-halo", cx: x, cy: y, r: 8.5 }));
+  if (kind === "branch" && item.isMarked)
+    return h("g", { key }, dot("here", 4.5), h("circle", { className: "mark-halo", cx: x, cy: y, r: 8.5 }));
   if (kind === "branch" || kind === "removed" || kind === "alternative") return dot(item.isHere ? "here" : "head", 4.5);
   if (kind === "move") return dot(item.value.kind === "summary" ? "summary" : "move", 4.5);
   return kind === "fold" ? null : dot("fork", 3);

@@ -14,16 +14,25 @@ loadStyle(new URL("./growth.lazy.css", import.meta.url));
 /**
  * @typedef {{points: {messages: number, tokens: number}[], drops: {messages: number, before: number, after: number}[],
  *   most: number}} GrowthView
- * @param {{data: import("../lib/types.mjs").HistoryData, onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
+ * @param {{data: import("../lib/types.mjs").HistoryData,
+ *   onShow: (checkpoint: import("../lib/types.mjs").CheckpointView) => void}} props
  */
 export function Growth({ data, onShow }) {
   const { content, status } = useFetch(`/api/threads/${encodeURIComponent(data.thread)}/growth`, GONE_TEXT, data.version);
   if (!content) return h("p", { className: "quiet", role: "status" }, status);
-  if (content.points.length < 2) return h("p", { className: "growth-saved" }, content.points.length ? describeGrowth(content.points[0], content.drops) : _("No messages yet."));
+  if (content.points.length < 2)
+    return h(
+      "p",
+      { className: "growth-saved" },
+      content.points.length ? describeGrowth(content.points[0], content.drops) : _("No messages yet."),
+    );
   return h(Plot, { growth: content, checkpoints: data.checkpoints, onShow });
 }
 
 /** @param {{growth: GrowthView, checkpoints: import("../lib/types.mjs").CheckpointView[], onShow: Function}} props */
+const describeEnd = ({ messages, tokens }) =>
+  _("message {messages}: {tokens} now", { messages: formatNumber(messages), tokens: formatCount(tokens, "token") });
+
 function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
   const last = points.at(-1);
   const x = (messages) => (100 * (messages - 1)) / (last.messages - 1);
@@ -42,14 +51,13 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
         { viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": describeGrowth(last, drops) },
         h("polygon", { className: "growth-area", points: `0,100 ${line} 100,100` }),
         h("polyline", { className: "growth-line", points: line }),
-        drops.map((drop) => h("line", { key: drop.messages, className: "growth-drop", x1: x(drop.messages), x2: x(drop.messages), y1: y(drop.before), y2: y(drop.after) })),
+        drops.map(({ messages: key, before, after }) =>
+          h("line", { key, className: "growth-drop", x1: x(key), x2: x(key), y1: y(before), y2: y(after) })),
       ),
       drops.map((drop) => h(Saving, { key: drop.messages, drop, place: x(drop.messages), height: y(drop.before) })),
       pickMarks(checkpoints, last.messages).map((checkpoint) =>
         h("button", {
-          key: checkpoint.id,
-          type: "button",
-          className: "growth-mark",
+          ...{ key: checkpoint.id, type: "button", className: "growth-mark" },
           tabIndex: -1, // the list below has each of them, for the keyboard as well
           "aria-hidden": true,
           title: `${checkpoint.name} · ${formatCount(checkpoint.tokens ?? findTokensAt(checkpoint.messages), "token")}`,
@@ -58,7 +66,7 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
         }),
       ),
     ),
-    h("figcaption", null, h("span", null, _("message {messages}", { messages: 1 })), h("span", null, _("message {messages}: {tokens} now", { messages: formatNumber(last.messages), tokens: formatCount(last.tokens, "token") }))),
+    h("figcaption", null, h("span", null, _("message {messages}", { messages: 1 })), h("span", null, describeEnd(last))),
     drops.map((drop) => h("p", { key: drop.messages, className: "growth-saved" }, describeSaving(drop))),
   );
 }
@@ -66,7 +74,11 @@ function Plot({ growth: { points, drops, most }, checkpoints, onShow }) {
 /** The tokens that a summary or a move saved, where that happened. */
 function Saving({ drop, place, height }) {
   const style = { top: `${height}%`, ...(place > 50 ? { right: `${100 - place}%` } : { left: `${place}%` }) };
-  return h("span", { className: "growth-saving", "aria-hidden": true, style }, `−${formatCount(Math.max(0, drop.before - drop.after), "token")}`);
+  return h(
+    "span",
+    { className: "growth-saving", "aria-hidden": true, style },
+    `−${formatCount(Math.max(0, drop.before - drop.after), "token")}`,
+  );
 }
 
 /** Pick the checkpoints that are distinguishable at this width: the last one in each column. */
@@ -78,7 +90,19 @@ function pickMarks(checkpoints, messages) {
   return [...places.values()];
 }
 
-const describeSaving = ({ messages, before, after }) => _("At message {messages}, about {before} were reduced to {after}.", { messages: formatNumber(messages), before: formatCount(before, "token"), after: formatNumber(after) });
+const describeSaving = ({ messages, before, after }) =>
+  _("At message {messages}, about {before} were reduced to {after}.", {
+    messages: formatNumber(messages),
+    before: formatCount(before, "token"),
+    after: formatNumber(after),
+  });
 
 /** Describe the plot in words. */
-const describeGrowth = (last, drops) => [_("The conversation uses about {tokens} after {messages}.", { tokens: formatCount(last.tokens, "token"), messages: formatCount(last.messages, "message") }), ...drops.map(describeSaving)].join(" ");
+const describeGrowth = (last, drops) =>
+  [
+    _("The conversation uses about {tokens} after {messages}.", {
+      tokens: formatCount(last.tokens, "token"),
+      messages: formatCount(last.messages, "message"),
+    }),
+    ...drops.map(describeSaving),
+  ].join(" ");

@@ -7,7 +7,16 @@ import { Graph, measureLanes } from "./graph.mjs";
 import { HistoryRow } from "./history-row.mjs";
 import { findNeighbour } from "./neighbours.mjs";
 
-const { createElement: h, useCallback, useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState } = window.React;
+const {
+  createElement: h,
+  useCallback,
+  useDeferredValue,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} = window.React;
 const { flushSync } = window.ReactDOM;
 
 const STEP_ROWS = 10; // the rows in the page change by as many
@@ -30,9 +39,11 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const selected = layout.numbers.get(selection.selected) ?? -1;
   const { here } = layout;
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
-  const { reveal, goHere } = useReveal(scroll, height, measure, { thread: data.thread, here, selected, selectedKey: selection.selected, rows });
+  const { reveal, goHere } = useReveal(scroll, height, measure,
+    { thread: data.thread, here, selected, selectedKey: selection.selected, rows });
   const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
-  const shown = [...new Set([...Array.from({ length: end - first }, (_, place) => first + place), focused])].filter((number) => rows[number]).sort((one, other) => one - other);
+  const inView = Array.from({ length: end - first }, (_, place) => first + place);
+  const shown = [...new Set([...inView, focused])].filter((number) => rows[number]).sort((one, other) => one - other);
   const drawn = useDeferredValue(view); // after a jump, the rows come first, and the graph with the next frame
   const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
   const { width } = measureLanes(layout);
@@ -44,9 +55,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
       "div",
       { className: "graph-area", style: { height: `${rows.length * height}px`, "--graph-width": `${width}px` } },
       h(Graph, { layout, first: Math.min(drawn.first, rows.length), end: Math.min(drawn.end, rows.length), height }),
-      h(
-        "ol",
-        { className: "track" },
+      h("ol", { className: "track" },
         shown.map((number) =>
           h(HistoryRow, {
             ...{ key: rows[number].key, row: rows[number], number, count: rows.length, height, now, maxTokens, onPress },
@@ -63,12 +72,19 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
 /** Bring the current position back into view. */
 function HereButton({ isAbove, isBelow, onClick }) {
   if (!isAbove && !isBelow) return null;
-  return h("button", { type: "button", className: `quiet-button here-button${isAbove ? " above" : ""}`, tabIndex: -1, onClick }, icon(isAbove ? "arrow-up" : "arrow-down"), _("You are here"));
+  return h(
+    "button",
+    { type: "button", className: `quiet-button here-button${isAbove ? " above" : ""}`, tabIndex: -1, onClick },
+    icon(isAbove ? "arrow-up" : "arrow-down"),
+    _("You are here"),
+  );
 }
 
 /** @returns {number} pixels of a row */
 function useRowHeight() {
-  const measure = () => parseFloat(getComputedStyle(document.documentElement).fontSize) * (matchMedia(LARGE_ROWS).matches ? ROW_REMS.large : ROW_REMS.small);
+  const measure = () =>
+    parseFloat(getComputedStyle(document.documentElement).fontSize) *
+    (matchMedia(LARGE_ROWS).matches ? ROW_REMS.large : ROW_REMS.small);
   const [height, setHeight] = useState(measure);
   useEffect(() => {
     const media = matchMedia(LARGE_ROWS);
@@ -80,8 +96,8 @@ function useRowHeight() {
 }
 
 /**
- * Follow the rows in view: `top` to `bottom`, and those that are in the page, `first` to `end`. After a jump these are the rows
- * in view alone, which are there sooner; the others follow when no other jump does.
+ * Follow the rows in view: `top` to `bottom`, and those that are in the page, `first` to `end`. After a jump these are the
+ * rows in view alone, which are there sooner; the others follow when no other jump does.
  */
 function useView(scroll, height, count) {
   const [view, setView] = useState({ top: 0, bottom: STEP_ROWS, first: 0, end: MARGIN_ROWS * 3 });
@@ -116,11 +132,14 @@ function findRowsInView(element, height) {
   return { top: Math.floor(rows(above)), bottom: Math.ceil(rows(above + element.clientHeight)) };
 }
 
-const addMargins = ({ top, bottom }) => ({ first: Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS), end: Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS });
+const addMargins = ({ top, bottom }) => ({
+  first: Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS),
+  end: Math.ceil(bottom / STEP_ROWS) * STEP_ROWS + MARGIN_ROWS,
+});
 
 /**
- * Keep the current position and the selected place in view. A person who has gone from the selected place to the current one stays
- * there: rows that come later, or a card that grows, do not take them away.
+ * Keep the current position and the selected place in view. A person who has gone from the selected place to the current one
+ * stays there: rows that come later, or a card that grows, do not take them away.
  * @returns {{reveal: (number: number) => void, goHere: () => void}}
  */
 function useReveal(scroll, height, measure, { thread, here, selected, selectedKey, rows }) {

@@ -13,14 +13,15 @@ const TEST_IDS = { checkpoint: "checkpoint", branch: "branch" };
 export const isMilestone = ({ kind, item }) => kind === "checkpoint" && item.value.created_by === "judge";
 
 /**
- * @param {{row: import("./layout.mjs").HistoryRow, number: number, count: number, height: number, now: number, maxTokens: number,
- *   isSelected: boolean, isTabStop: boolean, hasBranches: boolean, onPress: (row: object) => void}} props
+ * @param {{row: import("./layout.mjs").HistoryRow, number: number, count: number, height: number, now: number,
+ *   maxTokens: number, isSelected: boolean, isTabStop: boolean, hasBranches: boolean, onPress: (row: object) => void}} props
  */
 function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop, hasBranches, onPress }) {
   const { kind, item, key, line, messages } = row;
   const value = item?.value;
   const isHere = item?.isHere ?? false;
-  const classes = ["place", `place-${kind}`, `line-${line}`, item?.isMarked && "here", isMilestone(row) && "milestone", isSelected && "selected"];
+  const classes = ["place", `place-${kind}`, `line-${line}`, item?.isMarked && "here", isMilestone(row) && "milestone",
+    isSelected && "selected"];
   const name = nameRow(row, hasBranches);
   return h(
     "li",
@@ -36,17 +37,21 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
       "aria-setsize": count,
       "aria-posinset": number + 1,
     },
-    h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected, title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
-    value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"), h("span", { className: "visually-hidden" }, _("Pinned"))),
+    h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected,
+      title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
+    value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"),
+      h("span", { className: "visually-hidden" }, _("Pinned"))),
     h(Note, { row, isHere, hasBranches }),
     h(TokenBar, { tokens: row.tokens, maxTokens }),
-    value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) }, formatShortTime(value.time, now)),
+    value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) },
+      formatShortTime(value.time, now)),
   );
 }
 
 /** A turn brings all places as new objects. Of a thousand, only changed ones are rendered again. */
 const isSameRow = ({ row, onPress: _, ...one }, { row: otherRow, onPress: __, ...other }) =>
-  Object.keys(one).every((name) => one[name] === other[name]) && (row === otherRow || JSON.stringify(row) === JSON.stringify(otherRow));
+  Object.keys(one).every((name) => one[name] === other[name]) &&
+  (row === otherRow || JSON.stringify(row) === JSON.stringify(otherRow));
 
 export const HistoryRow = memo(Row, isSameRow);
 
@@ -67,13 +72,24 @@ export function nameRow({ kind, item, count, messages }, hasBranches) {
 function Note({ row: { kind, item }, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
-  if (kind === "branch") return note((isHere && hasBranches ? `${_("you are here")} · ` : "") + formatCount(value.messages, "message"));
+  if (kind === "branch")
+    return note((isHere && hasBranches ? `${_("you are here")} · ` : "") + formatCount(value.messages, "message"));
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
-  if (kind === "move") return h("span", { className: "place-note", title: describeRemoval(value) }, describeSaving(value) || describeRemoval(value));
+  if (kind === "move")
+    return h(
+      "span",
+      { className: "place-note", title: describeRemoval(value) },
+      describeSaving(value) || describeRemoval(value),
+    );
   if (kind !== "checkpoint") return null;
   const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
   return [
-    author && h("span", { key: "author", className: "place-note", title: _("Saved by {name}", { name: AUTHORS[value.created_by].name }) }, author),
+    author &&
+      h(
+        "span",
+        { key: "author", className: "place-note", title: _("Saved by {name}", { name: AUTHORS[value.created_by].name }) },
+        author,
+      ),
     isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, _("Milestone")),
     isHere && h("span", { key: "here", className: "visually-hidden" }, _("you are here")),
   ];
@@ -91,12 +107,17 @@ function describeSaving({ before, after }) {
 /** Describe where a branch diverges from the current one, and how long it is. */
 export function describeBranch({ current, messages, shared }) {
   if (current) return _("you are here · {messages}", { messages: formatCount(messages, "message") });
-  const from = shared === messages ? _("at message {messages}", { messages }) : _("from message {messages}", { messages: shared });
+  const from =
+    shared === messages ? _("at message {messages}", { messages }) : _("from message {messages}", { messages: shared });
   return `${shared ? from : _("from the beginning")} · ${formatCount(messages, "message")}`;
 }
 
 function TokenBar({ tokens, maxTokens }) {
   if (!tokens) return null;
   const width = Math.max(2, Math.round((MAX_BAR_WIDTH * tokens) / Math.max(1, maxTokens)));
-  return h("span", { className: "place-bar", title: formatCount(tokens, "token") }, h("span", { style: { width: `${width}px` } }));
+  return h(
+    "span",
+    { className: "place-bar", title: formatCount(tokens, "token") },
+    h("span", { style: { width: `${width}px` } }),
+  );
 }

@@ -27,17 +27,33 @@ const { createPortal } = window.ReactDOM;
 
 const EMPTY_HISTORY = {
   ...{ thread: null, checkpoints: [], checkpoint_count: 0, branches: [], branch_count: 0 },
-  ...{ segments: [], elsewhere: [], moves: [], alternatives: [], removed: null, has_states: false, save: { enabled: false, reason: null } },
+  ...{
+    segments: [],
+    elsewhere: [],
+    moves: [],
+    alternatives: [],
+    removed: null,
+    has_states: false,
+    save: { enabled: false, reason: null },
+  },
 };
 const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 const CURRENT_POSITION = "";
 const NOTHING_THERE = _("There is no conversation yet.");
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare", s: "switchTo" };
-const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare", _("The comparison could not be shown. Please try again."));
-const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome", _("The dialog could not be loaded. Please try again."));
-const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain", _("The dialog could not be loaded. Please try again."));
-const GraphState = lazy(() => import("./graph-state.lazy.mjs"), "GraphState", _("The state could not be shown. Please try again."));
+const Compare = lazy(() => import("./compare.lazy.mjs"), "Compare",
+  _("The comparison could not be shown. Please try again."));
+const BringHome = lazy(() => import("./bring-home.lazy.mjs"), "BringHome",
+  _("The dialog could not be loaded. Please try again."));
+const RunAgain = lazy(() => import("./run-again.lazy.mjs"), "RunAgain",
+  _("The dialog could not be loaded. Please try again."));
+const GraphState = lazy(() => import("./graph-state.lazy.mjs"), "GraphState",
+  _("The state could not be shown. Please try again."));
 const Growth = lazy(() => import("./growth.lazy.mjs"), "Growth", _("The plot could not be loaded. Please try again."));
+
+/** Show a dialog about a place, while one is open. */
+const showPlace = (Dialog, { place, end }, props) =>
+  place !== null && createPortal(h(Dialog, { key: place, place, onClose: end, ...props }), document.body);
 
 /**
  * @param {{id: string, data?: import("../lib/types.mjs").HistoryData, reply?: import("../lib/types.mjs").HistoryPortion,
@@ -60,21 +76,23 @@ export function History(props) {
   useEndOfTips(data.checkpoint_count);
   const opening = useOpening(layout, selection, filter, portion);
   useHistoryRequests(opening.open, form.open, ({ place }) => comparing.start(place));
-  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start, rerunning.start, inspecting.start, portion, selection));
+  useCommands("history", () => listHistoryCommands(data, act, () => form.open(), saving.save, comparing.start,
+    rerunning.start, inspecting.start, portion, selection));
   return h(
     "div",
     { id: props.id, className: "history" },
-    h(PaneHead, { title: _("History"), id: "history-heading" }, !form.place && h(SaveButton, { save: data.save, onClick: () => form.open() })),
+    h(PaneHead, { title: _("History"), id: "history-heading" },
+      !form.place && h(SaveButton, { save: data.save, onClick: () => form.open() })),
     form.place && h(NewCheckpoint, { form, saving }),
     h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
-    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start, onBring: bringing.start, onRunAgain: rerunning.start, onState: data.has_states ? inspecting.start : null }),
-    comparing.place !== null &&
-      createPortal(h(Compare, { key: comparing.place, data, place: comparing.place, act, onBring: bringing.start, onClose: comparing.end }), document.body),
-    bringing.place !== null && createPortal(h(BringHome, { key: bringing.place, data, place: bringing.place, onClose: bringing.end }), document.body),
-    inspecting.place !== null && createPortal(h(GraphState, { key: inspecting.place, data, place: inspecting.place, onClose: inspecting.end }), document.body),
-    rerunning.place !== null && createPortal(h(RunAgain, { thread: data.thread, place: rerunning.place, onClose: rerunning.end }), document.body),
+    h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start,
+      onBring: bringing.start, onRunAgain: rerunning.start, onState: data.has_states ? inspecting.start : null }),
+    showPlace(Compare, comparing, { data, act, onBring: bringing.start }),
+    showPlace(BringHome, bringing, { data }),
+    showPlace(GraphState, inspecting, { data }),
+    showPlace(RunAgain, rerunning, { thread: data.thread }),
   );
 }
 
@@ -85,7 +103,20 @@ function useBranchName({ branches }) {
 }
 
 /** The rows and the card of the selected one. */
-function Places({ data, layout, filter, saving, act, selection, opening, portion, onCompare, onBring, onRunAgain, onState }) {
+function Places({
+  data,
+  layout,
+  filter,
+  saving,
+  act,
+  selection,
+  opening,
+  portion,
+  onCompare,
+  onBring,
+  onRunAgain,
+  onState,
+}) {
   const { rows } = layout;
   const latest = useRef(null);
   const onShow = (row) => {
@@ -102,18 +133,37 @@ function Places({ data, layout, filter, saving, act, selection, opening, portion
     else if (name === "restore") showToast(explainNoRestore(row, rows));
     return true;
   };
-  const isBare = data.checkpoints.length === 0 && data.branch_count < 2 && data.moves.length === 0 && data.alternatives.length === 0 && !data.removed;
+  const isBare =
+    data.checkpoints.length === 0 &&
+    data.branch_count < 2 &&
+    data.moves.length === 0 &&
+    data.alternatives.length === 0 &&
+    !data.removed;
   const isFiltered = filter.value.words !== "" || filter.value.kind !== "all";
-  const isEmpty = isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
+  const isEmpty =
+    isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
   const selected = rows[layout.numbers.get(selection.selected)];
   const before = [
     isBare && !saving.pending && h(NoCheckpoints, { key: "none" }),
     isEmpty && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
-    portion.hidden > 0 && !filter.value.words && h("button", { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier }, _("Show earlier ({hidden})", { hidden: portion.hidden })),
+    portion.hidden > 0 &&
+      !filter.value.words &&
+      h(
+        "button",
+        { key: "earlier", type: "button", className: "text-button", onClick: portion.showEarlier },
+        _("Show earlier ({hidden})", { hidden: portion.hidden }),
+      ),
   ];
   return [
-    h(HistoryList, { key: "list", layout: isBare ? NO_LAYOUT : layout, data, selection, onPress, onKey, before }, saving.pending && h(SavingRow, { saving })),
-    selected && h(PlaceCard, { key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose: opening.close }),
+    h(
+      HistoryList,
+      { key: "list", layout: isBare ? NO_LAYOUT : layout, data, selection, onPress, onKey, before },
+      saving.pending && h(SavingRow, { saving }),
+    ),
+    selected &&
+      h(PlaceCard, {
+        key: "card", row: selected, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose: opening.close,
+      }),
   ];
 }
 
@@ -147,30 +197,73 @@ function NewCheckpoint({ form, saving }) {
     form.close();
     saving.save({ name, description, message });
   };
-  return h("div", { className: "history-save" }, h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, onSave, onCancel: form.close }));
+  return h(
+    "div",
+    { className: "history-save" },
+    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, onSave, onCancel: form.close }),
+  );
 }
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
-function listHistoryCommands({ checkpoints, branches, save, has_states: hasStates }, act, onOpenForm, onSave, onCompare, onRunAgain, onState, { hidden, showEarlier }, selection) {
+function listHistoryCommands(
+  { checkpoints, branches, save, has_states: hasStates },
+  act,
+  onOpenForm,
+  onSave,
+  onCompare,
+  onRunAgain,
+  onState,
+  { hidden, showEarlier },
+  selection,
+) {
   const newest = [...checkpoints].reverse();
   const head = branches.find(({ current }) => current)?.message;
   const others = branches.filter(({ current }) => !current);
-  const comparable = [...others.map(({ id }) => `branch:${id}`), ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`)];
+  const comparable = [
+    ...others.map(({ id }) => `branch:${id}`),
+    ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`),
+  ];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
-  const restorable = newest.filter(({ message }) => message !== head).map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
+  const restorable = newest
+    .filter(({ message }) => message !== head)
+    .map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
   const switches = others.map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
-    { group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"), offReason: save.enabled ? null : save.reason ?? NOTHING_THERE, run: saveNamed },
-    { group: _("Actions"), name: _("Restore a checkpoint"), word: "restore", offReason: restorable.length > 0 ? null : _("There is no checkpoint to go back to."), choices: () => restorable },
-    { group: _("Actions"), name: _("Branch from here"), word: "branch", hint: _("name"), offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }) },
-    { group: _("Actions"), name: _("Switch to a branch"), word: "switch", offReason: switches.length > 0 ? null : _("There is no other branch."), choices: () => switches },
-    { group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE, run: () => onRunAgain(CURRENT_POSITION) },
+    {
+      group: _("Actions"), name: _("Save checkpoint"), word: "save", hint: _("name"),
+      offReason: save.enabled ? null : (save.reason ?? NOTHING_THERE), run: saveNamed,
+    },
+    {
+      group: _("Actions"), name: _("Restore a checkpoint"), word: "restore",
+      offReason: restorable.length > 0 ? null : _("There is no checkpoint to go back to."), choices: () => restorable,
+    },
+    {
+      group: _("Actions"), name: _("Branch from here"), word: "branch", hint: _("name"),
+      offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }),
+    },
+    {
+      group: _("Actions"), name: _("Switch to a branch"), word: "switch",
+      offReason: switches.length > 0 ? null : _("There is no other branch."), choices: () => switches,
+    },
+    {
+      group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE,
+      run: () => onRunAgain(CURRENT_POSITION),
+    },
     ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => onCompare(comparable[0]) }] : []),
-    ...(hasStates ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: () => onState(CURRENT_POSITION) }] : []),
+    ...(hasStates
+      ? [{ group: _("Actions"), name: _("State of the graph"), word: "state", run: () => onState(CURRENT_POSITION) }]
+      : []),
     ...listSteps(selection),
     ...restorable,
-    ...(hidden > 0 ? [{ group: GO_BACK, name: _("Show earlier checkpoints"), detail: formatCount(hidden, "checkpoint"), run: () => (showPane("history"), showEarlier()) }] : []),
+    ...(hidden > 0
+      ? [
+          {
+            group: GO_BACK, name: _("Show earlier checkpoints"), detail: formatCount(hidden, "checkpoint"),
+            run: () => (showPane("history"), showEarlier()),
+          },
+        ]
+      : []),
     ...switches,
   ];
 }
@@ -199,9 +292,7 @@ function TokenPlot({ data, layout, selection }) {
 }
 
 function NoCheckpoints() {
-  return h(
-    "div",
-    { className: "pane-empty" },
+  return h("div", { className: "pane-empty" },
     icon("signpost-2"),
     h("p", null, _("No checkpoints yet. Save one, and you can come back to this point whenever you like.")),
   );

@@ -1,4 +1,6 @@
-/** Lay out the tree of a conversation: one row for each place, lanes for branches, and edges between rows. Pure functions. */
+/**
+ * Lay out the tree of a conversation: one row for each place, lanes for branches, and edges between rows. Pure functions.
+ */
 import { buildNodes } from "./places.mjs";
 
 const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row of their own
@@ -6,13 +8,14 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
 /**
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
- * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed", lane: number, item: PlaceItem|null,
- *   messages: number, message: string|null, count: number, line: "current"|"other"|"removed", tokens: number|null, up: number, down: number}} HistoryRow
- *   `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed",
+ *   lane: number, item: PlaceItem|null, messages: number, message: string|null, count: number,
+ *   line: "current"|"other"|"removed", tokens: number|null, up: number, down: number}} HistoryRow `count`: of the messages
+ *   in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
  * @typedef {{from: number, to: number, line: "current"|"other"|"removed"}} HistoryEdge  between the numbers of two rows
- * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number, numbers: Map<string, number>, here: number, forks: number[]}} HistoryLayout
- *   For keys, which must not scan a thousand rows each time: `numbers` of rows by their keys, the current position (-1: none), and
- *   the rows that a branch forks from, in order
+ * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number, numbers: Map<string, number>, here: number,
+ *   forks: number[]}} HistoryLayout For keys, which must not scan a thousand rows each time: `numbers` of rows by their
+ *   keys, the current position (-1: none), and the rows that a branch forks from, in order
  */
 
 /**
@@ -35,7 +38,14 @@ function addIndexes({ rows, edges }) {
   const lanes = rows.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
   const forks = new Set(edges.filter(({ from, to }) => rows[from].lane !== rows[to].lane).map(({ from }) => from));
   const numbers = new Map(rows.map(({ key }, number) => [key, number]));
-  return { rows, edges, lanes, numbers, here: rows.findIndex(({ item }) => item?.isHere), forks: [...forks].sort((one, other) => one - other) };
+  return {
+    rows,
+    edges,
+    lanes,
+    numbers,
+    here: rows.findIndex(({ item }) => item?.isHere),
+    forks: [...forks].sort((one, other) => one - other),
+  };
 }
 
 export const NO_LAYOUT = addIndexes({ rows: [], edges: [] });
@@ -51,7 +61,8 @@ function measureNodes(root) {
 }
 
 const RANKS = { other: 0, removed: 1, current: 2 };
-const compareChildren = (one, other) => RANKS[one.line] - RANKS[other.line] || one.size - other.size || one.segment - other.segment;
+const compareChildren = (one, other) =>
+  RANKS[one.line] - RANKS[other.line] || one.size - other.size || one.segment - other.segment;
 
 /** @returns {number|null} tokens up to the place of an item, as far as the item has them */
 const countTokens = ({ value }) => value.tokens ?? value.after ?? null;
@@ -70,7 +81,8 @@ function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
     }
     above = number;
   };
-  const placeTokens = node.items.map(countTokens).find((tokens) => tokens !== null) ?? null; // counted by another item at the place
+  // counted by another item at the place
+  const placeTokens = node.items.map(countTokens).find((tokens) => tokens !== null) ?? null;
   const isFork = node.items.length === 0 && node.children.length > 1;
   const folded = node.parent === null ? 0 : messages - node.parent.messages - 1;
   const place = `${node.segment}:${messages}`;

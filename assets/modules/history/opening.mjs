@@ -6,7 +6,8 @@ const { useEffect, useRef, useState } = window.React;
 /**
  * @param {import("./layout.mjs").HistoryLayout} layout
  * @param {{selected: string|null, select: (key: string|null) => void}} selection
- * @returns {{open: (request: {checkpoint: string}) => void, close: () => void}}  `close` returns the focus to where it came from
+ * @returns {{open: (request: {checkpoint: string}) => void, close: () => void}}  `close` returns the focus to where it came
+ *   from
  */
 export function useOpening({ rows }, { selected, select }, filter, portion) {
   const [wanted, setWanted] = useState(null); // the key of the row, until it is there
@@ -29,7 +30,8 @@ export function useOpening({ rows }, { selected, select }, filter, portion) {
   useEffect(() => {
     if (focused.current === null || focused.current !== selected) return;
     focused.current = null;
-    requestAnimationFrame(() => document.querySelector(".place-card .card-buttons button")?.focus()); // after the sheet's own focus
+    // after the sheet's own focus
+    requestAnimationFrame(() => document.querySelector(".place-card .card-buttons button")?.focus());
   });
   const close = () => {
     const { button, key } = opener.current ?? {};

@@ -2,12 +2,16 @@
 import { _ } from "../lib/words.mjs";
 
 /**
- * @typedef {{act: Function, onCompare: (place: string) => void, onBring?: (place: string) => void, onRunAgain?: (place: string) => void,
- *   onState?: ((place: string) => void)|null}} PlaceHandlers  `onState` is null where the conversation has no graph with states
- * @typedef {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null, again: Function|null,
- *   state: Function|null, switchTo: {name: string, run: Function}|null}} PlaceActions  null: the action is not for this place
+ * @typedef {{act: Function, onCompare: (place: string) => void, onBring?: (place: string) => void, onRunAgain?:
+ *   (place: string) => void, onState?: ((place: string) => void)|null}} PlaceHandlers  `onState` is null where the
+ *   conversation has no graph with states
+ * @typedef {{restore: Function|null, fork: Function|null, compare: Function|null, bring: Function|null,
+ *   again: Function|null, state: Function|null, switchTo: {name: string, run: Function}|null}} PlaceActions  null: the
+ *   action is not for this place
  *
- * @param {import("./layout.mjs").HistoryRow} row @param {import("./layout.mjs").HistoryRow[]} rows @param {PlaceHandlers} handlers
+ * @param {import("./layout.mjs").HistoryRow} row
+ * @param {import("./layout.mjs").HistoryRow[]} rows
+ * @param {PlaceHandlers} handlers
  * @returns {PlaceActions}
  */
 export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }) {
@@ -55,7 +59,9 @@ export function explainNoRestore(row, rows) {
   if (isCurrentPlace(row, rows)) return _("The conversation is at this place already.");
   if (row.line === "removed") return _("The last restore removed this. Undo brings it back.");
   const branch = findBranch(row, rows);
-  return branch ? _("This place is on the branch “{name}”. Switch to it first, with s.", { name: branch.name }) : _("This place is not on the current branch. Branch from it, with b.");
+  return branch
+    ? _("This place is on the branch “{name}”. Switch to it first, with s.", { name: branch.name })
+    : _("This place is not on the current branch. Branch from it, with b.");
 }
 
 /** Find the branch that a place is on: the one at the end of its lane. */

@@ -11,9 +11,11 @@ const MAX_BUTTONS = 3;
 const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /**
- * @typedef {{text: string, name: string, testId?: string, run: Function, isMain?: boolean}} PlaceButton  `name`: in full, for those who only hear it
- * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData, act: Function,
- *   actions: import("./place-actions.mjs").PlaceActions, onShow: (row: object) => void, onRename: () => void}} props
+ * @typedef {{text: string, name: string, testId?: string, run: Function, isMain?: boolean}} PlaceButton  `name`: in full,
+ *   for those who only hear it
+ * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData,
+ *   act: Function, actions: import("./place-actions.mjs").PlaceActions, onShow: (row: object) => void,
+ *   onRename: () => void}} props
  */
 export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }) {
   const [isOpen, setOpen] = useState(false);
@@ -21,26 +23,62 @@ export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }
   const others = offered.slice(MAX_BUTTONS).map(({ text, run, testId }) => [text, run, testId]);
   const items = [...others, ...listBeginnings(actions), ...listChangesOfPlace(row, data, act, onRename)];
   const more = _("More for {title}", { title: name });
-  const moreButton = { type: "button", className: "icon-button card-more", "aria-label": more, title: _("More"), "aria-haspopup": "menu", "aria-expanded": isOpen };
+  const moreButton = {
+    type: "button",
+    className: "icon-button card-more",
+    "aria-label": more,
+    title: _("More"),
+    "aria-haspopup": "menu",
+    "aria-expanded": isOpen,
+  };
   return h(
     "div",
     { className: "card-buttons" },
     offered.slice(0, MAX_BUTTONS).map(makeButton),
-    items.length > 0 && h("span", { className: "more" }, h("button", { ...moreButton, onClick: ({ detail }) => detail < 2 && setOpen(true) }, icon("three-dots")), isOpen && h(Menu, { name: more, items, onClose: () => setOpen(false) })),
+    items.length > 0 &&
+      h(
+        "span",
+        { className: "more" },
+        h("button", { ...moreButton, onClick: ({ detail }) => detail < 2 && setOpen(true) }, icon("three-dots")),
+        isOpen && h(Menu, { name: more, items, onClose: () => setOpen(false) }),
+      ),
   );
 }
 
 const makeButton = ({ text, name, testId, run, isMain }) =>
-  h("button", { key: text, type: "button", className: `btn ${isMain ? "btn-primary" : "btn-secondary"}`, "data-testid": testId, "aria-label": name, onClick: (event) => event.detail < 2 && run() }, text); // a double click is one request
+  h(
+    "button",
+    {
+      key: text, type: "button", className: `btn ${isMain ? "btn-primary" : "btn-secondary"}`, "data-testid": testId,
+      "aria-label": name, onClick: (event) => event.detail < 2 && run(),
+    },
+    text,
+  ); // a double click is one request
 
 /** List what changes the conversation. @returns {PlaceButton[]} */
 function listChanges({ kind, item }, name, act, { restore, fork, switchTo }) {
   const isUndoable = kind === "removed" && item.value.undoable;
   return [
-    restore && { text: _("Restore"), name: _("Restore {name}", { name }), testId: "restore", run: restore, isMain: !switchTo },
-    switchTo && { text: _("Switch"), name: _("Switch to {name}", { name: switchTo.name }), testId: "switch", run: switchTo.run, isMain: true },
+    restore && {
+      text: _("Restore"),
+      name: _("Restore {name}", { name }),
+      testId: "restore",
+      run: restore,
+      isMain: !switchTo,
+    },
+    switchTo && {
+      text: _("Switch"),
+      name: _("Switch to {name}", { name: switchTo.name }),
+      testId: "switch",
+      run: switchTo.run,
+      isMain: true,
+    },
     isUndoable && { text: _("Undo"), name: _("Undo the restore"), run: () => act("undo"), isMain: true },
-    isUndoable && { text: _("Keep as branch"), name: _("Keep the removed messages as a branch"), run: () => act("keep-removed") },
+    isUndoable && {
+      text: _("Keep as branch"),
+      name: _("Keep the removed messages as a branch"),
+      run: () => act("keep-removed"),
+    },
     fork && { text: _("Branch"), name: _("Branch from {name}", { name }), testId: "fork", run: fork },
   ].filter(Boolean);
 }
@@ -48,7 +86,9 @@ function listChanges({ kind, item }, name, act, { restore, fork, switchTo }) {
 /** List what only reads. @returns {PlaceButton[]} */
 function listReadings(row, name, { compare }, onShow) {
   const isBranch = row.kind === "branch";
-  const compareName = isBranch ? _("Compare branch {name} with the current position", { name }) : _("Compare {name} with the current position", { name });
+  const compareName = isBranch
+    ? _("Compare branch {name} with the current position", { name })
+    : _("Compare {name} with the current position", { name });
   return [
     compare && { text: _("Compare"), name: compareName, testId: "compare", run: compare },
     { text: _("Show"), name: _("Show {name}", { name }), testId: "show", run: () => onShow(row) },
@@ -57,7 +97,11 @@ function listReadings(row, name, { compare }, onShow) {
 
 /** List the menu's items that open a dialog. */
 const listBeginnings = ({ state, bring, again }) =>
-  [state && [_("State"), state, "state"], bring && [_("Bring home"), bring, "bring"], again && [_("Run again"), again, "run-again"]].filter(Boolean);
+  [
+    state && [_("State"), state, "state"],
+    bring && [_("Bring home"), bring, "bring"],
+    again && [_("Run again"), again, "run-again"],
+  ].filter(Boolean);
 
 /** List the menu's items that are about the place itself. */
 function listChangesOfPlace({ kind, item }, data, act, onRename) {
@@ -65,18 +109,38 @@ function listChangesOfPlace({ kind, item }, data, act, onRename) {
   const { id, name, pinned, current } = item.value;
   const link = [_("Copy link"), () => copyLink(data.thread, { [kind]: id }), "copy-link"];
   const rename = [_("Rename"), onRename, "rename"];
-  if (kind === "branch") return data.branch_count < 2 ? [link] : [link, rename, current && [_("Delete all others"), () => act("prune"), "prune"]].filter(Boolean);
+  if (kind === "branch")
+    return data.branch_count < 2
+      ? [link]
+      : [link, rename, current && [_("Delete all others"), () => act("prune"), "prune"]].filter(Boolean);
   if (item.isElsewhere) return [link];
   const share = [_("Share"), () => showShare(data.thread, { id, name }), "share"];
-  return [link, share, [pinned ? _("Unpin") : _("Pin"), () => act("change", { checkpoint: id, pinned: !pinned }), "pin"], rename];
+  return [
+    link,
+    share,
+    [pinned ? _("Unpin") : _("Pin"), () => act("change", { checkpoint: id, pinned: !pinned }), "pin"],
+    rename,
+  ];
 }
 
-/** @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData, act: Function}} props */
+/**
+ * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData,
+ *   act: Function}} props
+ */
 export function DeleteButton({ row: { kind, item }, name, data, act }) {
   const isOwn = kind === "checkpoint" && !item.isElsewhere;
   const isOtherBranch = kind === "branch" && data.branch_count > 1 && !item.value.current;
   if (!isOwn && !isOtherBranch) return null;
   const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name });
-  const onClick = ({ detail }) => detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: item.value.id })); // the second click of a double one on the form that was here is none
-  return h("button", { type: "button", className: "icon-button delete-button", "data-testid": "delete", "aria-label": label, title: label, onClick }, icon("trash3"));
+  const onClick = ({ detail }) =>
+    // the second click of a double one on the form that was here is none
+    detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: item.value.id }));
+  return h(
+    "button",
+    {
+      type: "button", className: "icon-button delete-button", "data-testid": "delete", "aria-label": label, title: label,
+      onClick,
+    },
+    icon("trash3"),
+  );
 }

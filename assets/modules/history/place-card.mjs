@@ -20,8 +20,8 @@ const PlaceUsage = lazy(() => import("./place-usage.lazy.mjs"), "PlaceUsage");
 const MAX_BRANCH_NAME_CHARS = 120;
 
 /**
- * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData, act: Function,
- *   onShow: (row: object) => void, onCompare: (place: string) => void, onBring: (place: string) => void,
+ * @param {{row: import("./layout.mjs").HistoryRow, rows: object[], data: import("../lib/types.mjs").HistoryData,
+ *   act: Function, onShow: (row: object) => void, onCompare: (place: string) => void, onBring: (place: string) => void,
  *   onRunAgain: (place: string) => void, onState: ((place: string) => void)|null, onClose: () => void}} props
  */
 export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, onRunAgain, onState, onClose }) {
@@ -35,20 +35,31 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
     event.preventDefault();
     onClose();
   };
-  return h(
-    "div",
-    { className: "place-card", ref: card, role: "group", "aria-label": name, onKeyDown },
-    h(
-      "div",
-      { className: "card-head" },
+  return h("div", { className: "place-card", ref: card, role: "group", "aria-label": name, onKeyDown },
+    h("div", { className: "card-head" },
       h("h3", null, name),
       row.item?.isHere && h("span", { className: "here-label" }, _("you are here")),
-      h("span", { className: "card-corner" }, h(DeleteButton, { row, name, data, act }), h("button", { type: "button", className: "icon-button", "aria-label": _("Close this place"), title: _("Close"), onClick: onClose }, icon("x-lg"))),
+      h("span", { className: "card-corner" },
+        h(DeleteButton, { row, name, data, act }),
+        h(
+          "button",
+          {
+            type: "button", className: "icon-button", "aria-label": _("Close this place"), title: _("Close"),
+            onClick: onClose,
+          },
+          icon("x-lg"),
+        ),
+      ),
     ),
     h(Description, { row }),
     h(Figures, { row }),
-    row.kind === "checkpoint" && !row.item.isElsewhere && h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
-    h(PlaceButtons, { row, name, data, act, onShow, actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }), onRename: renaming.start }),
+    row.kind === "checkpoint" &&
+      !row.item.isElsewhere &&
+      h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
+    h(PlaceButtons, {
+      row, name, data, act, onShow, actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }),
+      onRename: renaming.start,
+    }),
   );
 }
 
@@ -75,7 +86,8 @@ function useRenaming({ key, kind, item }, card, act) {
     else setRenamed({ name: value.name, description });
   };
   const saveCheckpoint = (name, description) => {
-    if (name !== renamed.name || description !== renamed.description) act("change", { checkpoint: value.id, name, description });
+    if (name !== renamed.name || description !== renamed.description)
+      act("change", { checkpoint: value.id, name, description });
     close();
   };
   const saveBranch = (name) => {
@@ -83,15 +95,36 @@ function useRenaming({ key, kind, item }, card, act) {
     close();
   };
   if (renamed === null) return { start, form: null };
-  if (kind === "checkpoint") return { start, form: h(CheckpointForm, { title: _("Rename checkpoint"), checkpoint: renamed, onSave: saveCheckpoint, onCancel: close }) };
-  return { start, form: h(NameField, { label: _("Name of the branch"), value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch }) };
+  if (kind === "checkpoint")
+    return {
+      start,
+      form: h(CheckpointForm, {
+        title: _("Rename checkpoint"), checkpoint: renamed, onSave: saveCheckpoint, onCancel: close,
+      }),
+    };
+  return {
+    start,
+    form: h(NameField, {
+      label: _("Name of the branch"), value: renamed.name, maxLength: MAX_BRANCH_NAME_CHARS, onDone: saveBranch,
+    }),
+  };
 }
 
 function Description({ row: { kind, item } }) {
   const value = item?.value;
-  if (kind === "removed") return h("p", { className: "card-text" }, _("The last restore removed these messages. They stay here until the next message."));
+  if (kind === "removed")
+    return h(
+      "p",
+      { className: "card-text" },
+      _("The last restore removed these messages. They stay here until the next message."),
+    );
   if (kind !== "checkpoint" || !value.description) return null;
-  return h("div", { className: "card-description", tabIndex: 0, role: "region", "aria-label": _("About this checkpoint") }, h("p", { className: "card-text" }, value.description), h(ShowAll, { more: value.more }));
+  return h(
+    "div",
+    { className: "card-description", tabIndex: 0, role: "region", "aria-label": _("About this checkpoint") },
+    h("p", { className: "card-text" }, value.description),
+    h(ShowAll, { more: value.more }),
+  );
 }
 
 function Figures({ row: { kind, item, messages } }) {
@@ -100,7 +133,11 @@ function Figures({ row: { kind, item, messages } }) {
   const figures = [kind === "branch" ? describeBranch(value) : messages > 0 && formatCount(messages, "message")];
   if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
   if (kind === "move" && value.before !== null && value.after !== null) {
-    const [messages, before, after] = [formatCount(value.removed, "message"), formatNumber(value.before), formatNumber(value.after)];
+    const [messages, before, after] = [
+      formatCount(value.removed, "message"),
+      formatNumber(value.before),
+      formatNumber(value.after),
+    ];
     figures.push(_("{messages}: {before} → {after} tokens", { messages, before, after }));
   }
   const author = kind === "checkpoint" ? AUTHORS[value.created_by] : null;
@@ -109,6 +146,11 @@ function Figures({ row: { kind, item, messages } }) {
     { className: "card-figures" },
     figures.filter(Boolean).map((figure) => h("span", { key: figure }, figure)),
     value?.time && h("time", { dateTime: value.time, title: formatDateTime(value.time) }, formatAge(value.time, now)),
-    author && h("span", { title: _("Saved by {name}", { name: author.name }) }, value.created_by === "user" ? _("by you") : _("by {name}", { name: author.name })),
+    author &&
+      h(
+        "span",
+        { title: _("Saved by {name}", { name: author.name }) },
+        value.created_by === "user" ? _("by you") : _("by {name}", { name: author.name }),
+      ),
   );
 }

@@ -1,4 +1,7 @@
-/** The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there: keys walk past many places. */
+/**
+ * The tokens and the cost of all answers up to a place, by model. Fetched when the selection stays there: keys walk past
+ * many places.
+ */
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
 import { _ } from "../lib/words.mjs";
@@ -24,7 +27,11 @@ function Usage({ thread, place }) {
   return h(
     "p",
     { className: "card-figures", "data-testid": "place-usage" },
-    h("span", null, _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` })),
+    h(
+      "span",
+      null,
+      _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` }),
+    ),
     models.length > 1 && models.map((model) => h("span", { key: model.spec }, formatModelUsage(model))),
   );
 }

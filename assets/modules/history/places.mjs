@@ -1,10 +1,10 @@
 /** The places of a conversation's tree that History shows, joined to a tree of nodes. Pure functions. */
 
 /**
- * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: object, segment: number|null, messages: number,
- *   message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean}} PlaceItem
- *   something that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the
- *   current position; one such item is marked
+ * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"removed", value: object, segment: number|null,
+ *   messages: number, message: string|null, isElsewhere: boolean, isHere: boolean, isMarked: boolean}} PlaceItem something
+ *   that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the current
+ *   position; one such item is marked
  * @typedef {{segment: number, messages: number, message: string|null, items: PlaceItem[], parent: PlaceNode|null,
  *   children: PlaceNode[], line: "current"|"other"|"removed", size: number}} PlaceNode
  */
@@ -32,14 +32,25 @@ function listItems({ checkpoints, elsewhere, branches, branch_count: count, move
     const { segment, messages, message } = value;
     return { key: `${kind}:${value.id ?? ""}`, kind, value, segment, messages, message, isHere, isMarked, isElsewhere };
   };
-  const own = checkpoints.map((checkpoint) => make("checkpoint", checkpoint, { isHere: checkpoint.here })).filter((item) => isWanted(item, filter));
+  const own = checkpoints
+    .map((checkpoint) => make("checkpoint", checkpoint, { isHere: checkpoint.here }))
+    .filter((item) => isWanted(item, filter));
   const isMarked = !own.some(({ isHere }) => isHere);
   const others = branches.filter(({ current }) => !current);
   const current = branches.filter((branch) => branch.current && (isMarked || count > 1));
-  const leftBehind = (removed?.checkpoints ?? []).filter(({ id }) => !elsewhere.some((each) => each.id === id)); // of no other branch
-  const elsewhereToo = [...elsewhere, ...leftBehind].map((checkpoint) => make("checkpoint", checkpoint, { isElsewhere: true }));
+  // of no other branch
+  const leftBehind = (removed?.checkpoints ?? []).filter(({ id }) => !elsewhere.some((each) => each.id === id));
+  const elsewhereToo = [...elsewhere, ...leftBehind].map((checkpoint) =>
+    make("checkpoint", checkpoint, { isElsewhere: true }),
+  );
   const left = alternatives.map((alternative) => make("alternative", alternative, { isElsewhere: true }));
-  const before = [...left, ...moves.map((move) => make("move", move)), ...own, ...elsewhereToo, ...others.map((branch) => make("branch", branch, { isElsewhere: true }))];
+  const before = [
+    ...left,
+    ...moves.map((move) => make("move", move)),
+    ...own,
+    ...elsewhereToo,
+    ...others.map((branch) => make("branch", branch, { isElsewhere: true })),
+  ];
   return [
     ...before.filter((item) => isWanted(item, filter)),
     ...current.map((branch) => make("branch", branch, { isHere: true, isMarked })),
@@ -53,10 +64,22 @@ function isWanted({ kind, value }, { kind: wanted, words }) {
   if (words && !`${value.name}\n${value.description ?? ""}`.toLowerCase().includes(words)) return false;
   if (wanted === "all") return true;
   if (wanted === "pinned") return kind === "checkpoint" && value.pinned;
-  return (kind === "checkpoint" && value.created_by === AUTHORS[wanted]) || (kind === "move" && wanted === "agent" && value.kind !== "summary");
+  return (
+    (kind === "checkpoint" && value.created_by === AUTHORS[wanted]) ||
+    (kind === "move" && wanted === "agent" && value.kind !== "summary")
+  );
 }
 
-const makeNode = (segment, messages, message) => ({ segment, messages, message, items: [], parent: null, children: [], line: "other", size: 1 });
+const makeNode = (segment, messages, message) => ({
+  segment,
+  messages,
+  message,
+  items: [],
+  parent: null,
+  children: [],
+  line: "other",
+  size: 1,
+});
 
 function findNode(nodes, { segment, messages, message }) {
   const key = segment === null || segment === undefined ? ROOT : `${segment}:${messages}`;
@@ -77,11 +100,16 @@ function addForks(nodes, segments) {
 
 /** Set the parent of each node: the one before it on its segment, else the one that the segment forks from. */
 function joinNodes(nodes, segments) {
-  const ordered = [...nodes.values()].filter(({ segment }) => segment !== null).sort((one, other) => one.segment - other.segment || one.messages - other.messages);
+  const ordered = [...nodes.values()]
+    .filter(({ segment }) => segment !== null)
+    .sort((one, other) => one.segment - other.segment || one.messages - other.messages);
   ordered.forEach((node, place) => {
     const before = ordered[place - 1];
     const own = segments.get(node.segment);
-    node.parent = before?.segment === node.segment ? before : findNode(nodes, { segment: own?.parent ?? null, messages: own?.from ?? 0 });
+    node.parent =
+      before?.segment === node.segment
+        ? before
+        : findNode(nodes, { segment: own?.parent ?? null, messages: own?.from ?? 0 });
     node.parent.children.push(node);
   });
 }
@@ -94,10 +122,12 @@ function markLines(nodes, items) {
   };
   mark(({ isHere }) => isHere, "current");
   for (const { isElsewhere, kind, ...item } of items) {
-    if (kind === "branch" && isElsewhere) for (let node = findNode(nodes, item); node && !node.isReached; node = node.parent) node.isReached = true;
+    if (kind === "branch" && isElsewhere)
+      for (let node = findNode(nodes, item); node && !node.isReached; node = node.parent) node.isReached = true;
   }
   const end = items.find(({ kind }) => kind === "removed");
-  for (let node = end && findNode(nodes, end); node && node.line === "other" && !node.isReached; node = node.parent) node.line = "removed";
+  for (let node = end && findNode(nodes, end); node && node.line === "other" && !node.isReached; node = node.parent)
+    node.line = "removed";
 }
 
 /** Return whether a node has nothing to show: no item, and no fork. */

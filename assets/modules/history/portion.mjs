@@ -31,7 +31,8 @@ export function usePortion(data, reply, act) {
     const timer = setTimeout(() => act("portion", { count, text: words, ...place }), words === "" ? 0 : SEARCH_AFTER_MS);
     return () => clearTimeout(timer);
   }, [isWhole, count, words, wanted, data.version]);
-  const isWanted = !isWhole && last?.thread === data.thread && (words !== "" || ((count > 1 || wanted !== null) && last.words === ""));
+  const isWanted =
+    !isWhole && last?.thread === data.thread && (words !== "" || ((count > 1 || wanted !== null) && last.words === ""));
   const joined = useMemo(() => (isWanted ? joinPortion(last, data) : data), [isWanted && last, data]);
   const hidden = data.checkpoint_count + data.branch_count - joined.checkpoints.length - joined.branches.length;
   return { data: joined, hidden, showEarlier: () => setCount(count + 1), search: setWords, include: setWanted };
@@ -46,7 +47,16 @@ function joinPortion(portion, data) {
   };
   const own = join("checkpoints", { here: false }).sort((one, other) => one.position - other.position);
   const ids = new Set(own.map(({ id }) => id));
-  const segments = new Map([...data.segments, ...portion.segments].map((each) => [each.id, each])); // a portion has more of them
+  // a portion has more of them
+  const segments = new Map([...data.segments, ...portion.segments].map((each) => [each.id, each]));
   const elsewhere = join("elsewhere").filter(({ id }) => !ids.has(id));
-  return { ...data, checkpoints: own, branches: join("branches", { current: false }), elsewhere, segments: [...segments.values()], moves: join("moves"), alternatives: join("alternatives") };
+  return {
+    ...data,
+    checkpoints: own,
+    branches: join("branches", { current: false }),
+    elsewhere,
+    segments: [...segments.values()],
+    moves: join("moves"),
+    alternatives: join("alternatives"),
+  };
 }

@@ -9,7 +9,9 @@ export const CURRENT_POSITION = "";
 export function namePlace({ branches, checkpoints }, place) {
   const [kind, id] = place.split(":");
   const named = kind === "branch" ? branches : checkpoints;
-  return place === CURRENT_POSITION ? _("Current position") : (named.find((each) => each.id === id)?.name ?? _("Selected place"));
+  return place === CURRENT_POSITION
+    ? _("Current position")
+    : (named.find((each) => each.id === id)?.name ?? _("Selected place"));
 }
 
 /**
@@ -19,15 +21,29 @@ export function namePlace({ branches, checkpoints }, place) {
 export function PositionSelect({ id, data, place, onChoose, none }) {
   const branches = data.branches.filter(({ current }) => !current);
   const option = (value, name) => h("option", { key: value, value }, name);
-  const known = [none?.place, CURRENT_POSITION, ...branches.map(({ id }) => `branch:${id}`), ...data.checkpoints.map(({ id }) => `checkpoint:${id}`)];
+  const known = [
+    none?.place,
+    CURRENT_POSITION,
+    ...branches.map(({ id }) => `branch:${id}`),
+    ...data.checkpoints.map(({ id }) => `checkpoint:${id}`),
+  ];
   return h(
     "select",
     { id, className: "form-select", value: place, onChange: (event) => onChoose(event.target.value) },
     none && option(none.place, none.name),
     option(CURRENT_POSITION, _("Current position")),
     !known.includes(place) && option(place, place.startsWith("message:") ? _("Selected place") : _("(no longer exists)")),
-    branches.length > 0 && h("optgroup", { label: _("Branches") }, branches.map((branch) => option(`branch:${branch.id}`, branch.name))),
+    branches.length > 0 &&
+      h(
+        "optgroup",
+        { label: _("Branches") },
+        branches.map((branch) => option(`branch:${branch.id}`, branch.name)),
+      ),
     data.checkpoints.length > 0 &&
-      h("optgroup", { label: _("Checkpoints") }, data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse()),
+      h(
+        "optgroup",
+        { label: _("Checkpoints") },
+        data.checkpoints.map((checkpoint) => option(`checkpoint:${checkpoint.id}`, checkpoint.name)).reverse(),
+      ),
   );
 }

@@ -18,18 +18,31 @@ const TOOLS_TEXT = _("Tools run again as well: whatever they send or write happe
 loadStyle(new URL("./run-again.lazy.css", import.meta.url));
 
 /**
- * @typedef {{questions: {id: string, text: string}[], models: string[], model: string, default: string, instructions: string,
- *   max: {questions: number, instructions: number}}} RerunChoice  the questions of a place, and the conversation's settings
+ * @typedef {{questions: {id: string, text: string}[], models: string[], model: string, default: string,
+ *   instructions: string, max: {questions: number, instructions: number}}} RerunChoice  the questions of a place, and the
+ *   conversation's settings
  * @param {{thread: string, place: string, onClose: () => void}} props
  */
 export function RunAgain({ thread, place, onClose }) {
-  const { content, status } = useFetch(`/api/threads/${encodeURIComponent(thread)}/rerun?${new URLSearchParams({ place })}`, GONE_TEXT);
+  const { content, status } = useFetch(
+    `/api/threads/${encodeURIComponent(thread)}/rerun?${new URLSearchParams({ place })}`,
+    GONE_TEXT,
+  );
   const [changes, setChanges] = useState(/** @type {{first?: string, model?: string, instructions?: string}} */ ({}));
   const begin = useBeginning(thread, onClose);
   const isEmpty = !content?.questions.length;
-  const chosen = content && { first: content.questions[0]?.id, model: content.model, instructions: content.instructions, ...changes };
+  const chosen = content && {
+    first: content.questions[0]?.id,
+    model: content.model,
+    instructions: content.instructions,
+    ...changes,
+  };
   const start = () => !isEmpty && begin.start({ place, ...chosen });
-  const button = h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || begin.isSending, onClick: start }, begin.isSending ? _("Starting…") : _("Start"));
+  const button = h(
+    "button",
+    { type: "button", className: "btn btn-primary", "aria-disabled": isEmpty || begin.isSending, onClick: start },
+    begin.isSending ? _("Starting…") : _("Start"),
+  );
   const change = (name) => (event) => setChanges({ ...changes, [name]: event.target.value });
   return h(
     ReadingDialog,
@@ -47,10 +60,19 @@ function describe({ questions, max }, { first }) {
   const count = questions.length - questions.findIndex(({ id }) => id === first);
   const asked = Math.min(count, max.questions);
   const limit = asked < count ? _(" At most {questions} are asked at once.", { questions: max.questions }) : "";
-  return ngettext("{count} question is asked once more on a new branch.", "{count} questions are asked once more on a new branch, one after the other.", asked) + limit;
+  return (
+    ngettext(
+      "{count} question is asked once more on a new branch.",
+      "{count} questions are asked once more on a new branch, one after the other.",
+      asked,
+    ) + limit
+  );
 }
 
-/** @param {{content: RerunChoice, chosen: {first: string, model: string, instructions: string}, change: (name: string) => (event: any) => void}} props */
+/**
+ * @param {{content: RerunChoice, chosen: {first: string, model: string, instructions: string},
+ *   change: (name: string) => (event: any) => void}} props
+ */
 function Fields({ content, chosen, change }) {
   const id = useId();
   const option = (value, text) => h("option", { key: value, value }, text);
@@ -59,11 +81,23 @@ function Fields({ content, chosen, change }) {
   const field = (name, more) => ({ id: `${id}-${name}`, value: chosen[name], onChange: change(name), ...more });
   return [
     label("model", _("Model")),
-    h("select", { key: "model", ...field("model", { className: "form-select", autoFocus: true }) }, option("", _("{value} (default)", { value: content.default })), others.map((name) => option(name, name))),
+    h(
+      "select",
+      { key: "model", ...field("model", { className: "form-select", autoFocus: true }) },
+      option("", _("{value} (default)", { value: content.default })),
+      others.map((name) => option(name, name)),
+    ),
     label("instructions", _("Instructions")),
-    h("textarea", { key: "instructions", ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }) }),
+    h("textarea", {
+      key: "instructions",
+      ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }),
+    }),
     label("first", _("From question")),
-    h("select", { key: "first", ...field("first", { className: "form-select" }) }, content.questions.map((each, index) => option(each.id, `${index + 1}. ${each.text}`))),
+    h(
+      "select",
+      { key: "first", ...field("first", { className: "form-select" }) },
+      content.questions.map((each, index) => option(each.id, `${index + 1}. ${each.text}`)),
+    ),
   ].map((each, index) => h("div", { key: index, className: "run-again-part" }, each));
 }
 
@@ -76,7 +110,10 @@ function useBeginning(thread, onClose) {
     const content = JSON.stringify(choice);
     if (last.current.content !== content) last.current = { content, request_id: createRequestId() };
     setState({ isSending: true, problem: null });
-    const { problem } = await send(`/api/threads/${encodeURIComponent(thread)}/rerun`, { body: { ...choice, request_id: last.current.request_id }, failureText: NO_ANSWER_TEXT });
+    const { problem } = await send(`/api/threads/${encodeURIComponent(thread)}/rerun`, {
+      body: { ...choice, request_id: last.current.request_id },
+      failureText: NO_ANSWER_TEXT,
+    });
     setState({ isSending: false, problem });
     if (problem !== null) return;
     flushSync(onClose); // gives the focus back

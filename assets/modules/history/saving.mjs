@@ -66,7 +66,9 @@ export function SavingRow({ saving }) {
     "div",
     { className: "saving", role: "status" },
     h("p", null, saving.pending.name || _("Checkpoint")),
-    saving.isLate ? h("p", null, _("Not saved yet: the server does not answer.")) : h("p", null, h("span", { className: "spinner" }), _("Saving…")),
+    saving.isLate
+      ? h("p", null, _("Not saved yet: the server does not answer."))
+      : h("p", null, h("span", { className: "spinner" }), _("Saving…")),
     saving.isLate && h("button", { type: "button", className: "quiet-button", onClick: saving.retry }, _("Try again")),
   );
 }

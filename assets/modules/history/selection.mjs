@@ -7,7 +7,8 @@ const { flushSync } = window.ReactDOM;
 
 /**
  * @param {import("./layout.mjs").HistoryLayout} layout
- * @returns {{selected: string|null, select: (key: string|null) => void, show: (row: object|null) => void, stepBack: Function|null, stepForward: Function|null}}
+ * @returns {{selected: string|null, select: (key: string|null) => void, show: (row: object|null) => void,
+ *   stepBack: Function|null, stepForward: Function|null}}
  */
 export function useSelection({ rows }, thread) {
   const [selected, select] = useState(null);
@@ -16,8 +17,12 @@ export function useSelection({ rows }, thread) {
   latest.current = rows;
   const show = useCallback((row) => {
     select(row?.key ?? null);
-    if (row?.item?.value.detached && !row.item.isElsewhere) showToast(_("{name} is not on the current path. Restore it to see its messages.", { name: row.item.value.name }));
-    else document.dispatchEvent(new CustomEvent("waymark-show", { detail: { message: row && findShownMessage(latest.current, row) } }));
+    if (row?.item?.value.detached && !row.item.isElsewhere)
+      showToast(_("{name} is not on the current path. Restore it to see its messages.", { name: row.item.value.name }));
+    else
+      document.dispatchEvent(
+        new CustomEvent("waymark-show", { detail: { message: row && findShownMessage(latest.current, row) } }),
+      );
   }, []);
   return { selected, select, show, ...useSteps(rows, selected, show) };
 }
@@ -29,7 +34,10 @@ function findShownMessage(rows, row) {
   return shown.message;
 }
 
-const sortSteps = (rows) => rows.filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere).sort((one, other) => one.messages - other.messages);
+const sortSteps = (rows) =>
+  rows
+    .filter(({ kind, item }) => kind === "checkpoint" && !item.isElsewhere)
+    .sort((one, other) => one.messages - other.messages);
 
 /** Step through the checkpoints of the current branch. The current position comes after the last one. */
 function useSteps(rows, selected, show) {
@@ -49,7 +57,8 @@ function useStepKeys(stepBack, stepForward) {
   latest.current = { ArrowUp: stepBack, ArrowDown: stepForward };
   useEffect(() => {
     const onKeyDown = (event) => {
-      const isOther = !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
+      const isOther =
+        !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || document.querySelector(".modal.show");
       if (isOther || event.target.value || !(event.key in latest.current)) return;
       event.preventDefault();
       flushSync(() => latest.current[event.key]?.());

@@ -13,7 +13,11 @@ export function buildAddress(thread, place = {}) {
   return `${location.origin}/t/${encodeURIComponent(thread)}${query && `?${query}`}`;
 }
 
-/** Read the place that an address names. @param {URL|Location} address @returns {{thread: string, kind: string, id: string}|null} */
+/**
+ * Read the place that an address names.
+ * @param {URL|Location} address
+ * @returns {{thread: string, kind: string, id: string}|null}
+ */
 export function parseAddress({ pathname, search }) {
   const query = new URLSearchParams(search);
   const kind = KINDS.find((each) => query.get(each));

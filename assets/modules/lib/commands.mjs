@@ -22,7 +22,8 @@ export function useCommands(owner, list) {
 }
 
 /** @returns {Command[]} all current offers; the order in which components were mounted has no effect */
-export const listCommands = () => [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
+export const listCommands = () =>
+  [...commandsByOwner].sort(([one], [other]) => (one < other ? -1 : 1)).flatMap(([, list]) => list());
 
 /** Tell the open lists that a command has other choices now: they were fetched. */
 export const announceChoices = () => document.dispatchEvent(new Event(CHOICES_EVENT));

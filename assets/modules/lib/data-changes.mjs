@@ -1,9 +1,9 @@
 /** Apply the changes that a turn makes to the data of a panel. Pure functions. */
 
 /**
- * @typedef {{fields?: object, items?: Record<string, object[]>, first?: Record<string, object>, every?: Record<string, object>}} DataChange
- *   `fields` have new values. `items` of lists change where their id is there, and are added last elsewhere. `first` is now the
- *   first of its list. `every` item of a list gets these fields.
+ * @typedef {{fields?: object, items?: Record<string, object[]>, first?: Record<string, object>, every?: Record<string,
+ *   object>}} DataChange `fields` have new values. `items` of lists change where their id is there, and are added last
+ *   elsewhere. `first` is now the first of its list. `every` item of a list gets these fields.
  */
 
 /**
@@ -13,9 +13,11 @@
  */
 export function changeData(data, { fields = {}, items = {}, first = {}, every = {} }) {
   const changed = { ...data, ...fields };
-  for (const [list, common] of Object.entries(every)) changed[list] = changed[list].map((item) => (isChangedBy(item, common) ? { ...item, ...common } : item));
+  for (const [list, common] of Object.entries(every))
+    changed[list] = changed[list].map((item) => (isChangedBy(item, common) ? { ...item, ...common } : item));
   for (const [list, news] of Object.entries(items)) changed[list] = news.reduce(putItem, changed[list]);
-  for (const [list, item] of Object.entries(first)) changed[list] = [item, ...changed[list].filter(({ id }) => id !== item.id)];
+  for (const [list, item] of Object.entries(first))
+    changed[list] = [item, ...changed[list].filter(({ id }) => id !== item.id)];
   return changed;
 }
 

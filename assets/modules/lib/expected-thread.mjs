@@ -1,4 +1,6 @@
-/** A conversation that begins with the message just sent. Its id is the request's, so the page follows it before the reply. */
+/**
+ * A conversation that begins with the message just sent. Its id is the request's, so the page follows it before the reply.
+ */
 const { useEffect, useState } = window.React;
 
 const EXPECT_EVENT = "waymark-expect";

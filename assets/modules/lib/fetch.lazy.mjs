@@ -26,7 +26,11 @@ export function useFetch(address, goneText, revision) {
     const controller = new AbortController();
     const fail = (status) => setResult({ address, content: null, status });
     fetch(address, { signal: controller.signal })
-      .then(async (reply) => (reply.ok ? setResult({ address, content: await reply.json(), status: null }) : fail(reply.status === 404 ? goneText : UNREADABLE_TEXT)))
+      .then(async (reply) =>
+        reply.ok
+          ? setResult({ address, content: await reply.json(), status: null })
+          : fail(reply.status === 404 ? goneText : UNREADABLE_TEXT),
+      )
       .catch(() => controller.signal.aborted || fail(UNREADABLE_TEXT));
     return () => controller.abort();
   }, [address, revision, attempt]);

@@ -11,7 +11,8 @@ const POINT = _("1.5")[1];
 const formatDay = (date) => _("{day} {month}", { day: date.getDate(), month: MONTHS[date.getMonth()] });
 /** @returns {string} "1.5" */
 export const formatDecimal = (number, places) => number.toFixed(places).replace(".", POINT);
-const formatTimeOfDay = (date) => `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
+const formatTimeOfDay = (date) =>
+  `${String(date.getHours()).padStart(2, "0")}:${String(date.getMinutes()).padStart(2, "0")}`;
 
 const findStartOfDay = (time) => new Date(time).setHours(0, 0, 0, 0);
 /** Count the calendar days between two moments. Rounding absorbs the hour of a summer time change. */
@@ -25,7 +26,8 @@ const countDaysBetween = (time, now) => Math.round((findStartOfDay(now) - findSt
 export function formatAge(iso, now) {
   const age = now - Date.parse(iso);
   if (age >= MINUTE && age < HOUR) return _("{minutes} min ago", { minutes: Math.floor(age / MINUTE) });
-  if (age >= HOUR && countDaysBetween(Date.parse(iso), now) < 1) return _("{hours} h ago", { hours: Math.floor(age / HOUR) });
+  if (age >= HOUR && countDaysBetween(Date.parse(iso), now) < 1)
+    return _("{hours} h ago", { hours: Math.floor(age / HOUR) });
   return formatBriefAge(iso, now);
 }
 
@@ -88,7 +90,8 @@ export function formatDuration(milliseconds) {
 }
 
 /** @returns {string} "12", "3.4k" */
-export const formatNumber = (number) => (number < 1000 ? String(number) : `${formatDecimal(number / 1000, number < 9950 ? 1 : 0)}${_("k")}`);
+export const formatNumber = (number) =>
+  number < 1000 ? String(number) : `${formatDecimal(number / 1000, number < 9950 ? 1 : 0)}${_("k")}`;
 
 /** @returns {string} "1 message", "12 messages", "3.4k tokens" */
 export const formatCount = (number, noun) => COUNTED[noun](number, { count: formatNumber(number) });
@@ -119,7 +122,10 @@ export function formatDollars(dollars) {
   return _("${dollars}", { dollars: formatDecimal(dollars, places) });
 }
 
-/** @param {import("./types.mjs").Tokens} used @returns {string} "1.2k tokens in (1.0k cached), 340 tokens out (120 reasoning)" */
+/**
+ * @param {import("./types.mjs").Tokens} used
+ * @returns {string} "1.2k tokens in (1.0k cached), 340 tokens out (120 reasoning)"
+ */
 export function formatUsage({ input, cached, output, reasoning }) {
   const read = { input: formatCount(input, "token"), cached: formatNumber(cached) };
   const written = { output: formatCount(output, "token"), reasoning: formatNumber(reasoning) };
@@ -129,5 +135,9 @@ export function formatUsage({ input, cached, output, reasoning }) {
   ].join(", ");
 }
 
-/** @param {{spec: string, answers: number, cost: number|null}} usage of one of several models @returns {string} "openai:gpt-5: 3 answers, $0.01" */
-export const formatModelUsage = ({ spec, answers, cost }) => `${spec || _("Unknown model")}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;
+/**
+ * @param {{spec: string, answers: number, cost: number|null}} usage of one of several models
+ * @returns {string} "openai:gpt-5: 3 answers, $0.01"
+ */
+export const formatModelUsage = ({ spec, answers, cost }) =>
+  `${spec || _("Unknown model")}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;

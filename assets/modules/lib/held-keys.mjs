@@ -1,4 +1,7 @@
-/** Hold the keys while a part is loaded that will have the focus: they would write into the message field, and Enter would send that. */
+/**
+ * Hold the keys while a part is loaded that will have the focus: they would write into the message field, and Enter would
+ * send that.
+ */
 const MAX_HOLD_MS = 3000; // a network that stalls must not take the keyboard away, except for Escape
 const KEYS = ["Enter", "Escape", "Backspace", "ArrowUp", "ArrowDown"];
 
@@ -31,7 +34,15 @@ export function holdKeys() {
   const stop = () => window.removeEventListener("keydown", onKeyDown, true);
   const onKeyDown = (event) => {
     const isTyped = event.key.length === 1 || KEYS.includes(event.key);
-    if (!isTyped || (isLate && event.key !== "Escape") || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (
+      !isTyped ||
+      (isLate && event.key !== "Escape") ||
+      event.isComposing ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey
+    )
+      return;
     event.preventDefault();
     event.stopImmediatePropagation();
     keys.push(event.key);

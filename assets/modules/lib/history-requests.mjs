@@ -1,4 +1,6 @@
-/** Requests of the conversation to History, which shows the card of a checkpoint, the form of a new one, and a comparison. */
+/**
+ * Requests of the conversation to History, which shows the card of a checkpoint, the form of a new one, and a comparison.
+ */
 const { useEffect, useRef } = window.React;
 
 const OPEN = "waymark-open-checkpoint";

@@ -1,4 +1,7 @@
-/** The language that a person has chosen for this browser. The server reads the cookie, and without one what the browser wants. */
+/**
+ * The language that a person has chosen for this browser. The server reads the cookie, and without one what the browser
+ * wants.
+ */
 const COOKIE = "waymark_language";
 const MAX_AGE_SECONDS = 365 * 24 * 3600;
 

@@ -11,11 +11,14 @@ const isProgressShown = () => document.querySelector(".progress-box") !== null;
 /**
  * Send a request, and show a notice if its reply is late or lost, or the request too long.
  * @param {() => Promise<Response>} send
- * @param {{retry?: (() => void)|null, isShown?: boolean}} [options] `retry` is offered when the request is lost; `isShown`: the page
- *   shows elsewhere that it is late or lost
+ * @param {{retry?: (() => void)|null, isShown?: boolean}} [options] `retry` is offered when the request is lost; `isShown`:
+ *   the page shows elsewhere that it is late or lost
  */
 export async function watchReply(send, { retry = null, isShown = false } = {}) {
-  const timer = setTimeout(() => isShown || isProgressShown() || showToast(_("The server has not answered yet.")), NOTICE_AFTER_MS);
+  const timer = setTimeout(
+    () => isShown || isProgressShown() || showToast(_("The server has not answered yet.")),
+    NOTICE_AFTER_MS,
+  );
   try {
     const reply = await send();
     if (reply.status === TOO_LONG) {

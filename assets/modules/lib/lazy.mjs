@@ -67,7 +67,9 @@ function announceWait() {
 
 function showWaits(change) {
   awaited += change;
-  const status = document.querySelector(".part-wait") ?? document.body.appendChild(Object.assign(document.createElement("div"), { className: "part-wait" }));
+  const status =
+    document.querySelector(".part-wait") ??
+    document.body.appendChild(Object.assign(document.createElement("div"), { className: "part-wait" }));
   status.setAttribute("role", "status");
   const spinner = Object.assign(document.createElement("span"), { className: "spinner" });
   status.replaceChildren(...(awaited > 0 ? [spinner, _("Loading…")] : []));

@@ -15,8 +15,22 @@ export function LinkField({ label, link }) {
     "div",
     { className: "link-field" },
     h("label", { htmlFor: id }, label),
-    h("div", null,
-      h("input", { id, className: "form-control", readOnly: true, autoFocus: true, value: link, onFocus: (event) => event.target.select() }),
-      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: copy }, copied === link ? _("Copied") : _("Copy"))),
+    h(
+      "div",
+      null,
+      h("input", {
+        id,
+        className: "form-control",
+        readOnly: true,
+        autoFocus: true,
+        value: link,
+        onFocus: (event) => event.target.select(),
+      }),
+      h(
+        "button",
+        { type: "button", className: "btn btn-outline-secondary", onClick: copy },
+        copied === link ? _("Copied") : _("Copy"),
+      ),
+    ),
   );
 }

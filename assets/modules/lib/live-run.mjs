@@ -3,7 +3,10 @@ const { useSyncExternalStore } = window.React;
 
 const STATES = { start: "running", end: "ended" };
 
-/** @type {{thread: string|null, state: "running"|"ended"|null, version: number, rest: string|null}} state: null if the stream knows no run; rest: how it ended */
+/**
+ * @type {{thread: string|null, state: "running"|"ended"|null, version: number, rest: string|null}} state: null if the stream
+ *   knows no run; rest: how it ended
+ */
 let liveRun = { thread: null, state: null, version: 0, rest: null };
 const listeners = new Set();
 
@@ -16,7 +19,8 @@ function set(next) {
 export function recordRun(thread, { kind, version, run, state: rest }) {
   const known = liveRun.thread === thread ? liveRun.state : null;
   const state = kind === "hello" ? (run ? "running" : null) : (STATES[kind] ?? known);
-  if (state !== known || (state !== null && version !== undefined)) set({ thread, state, version: version ?? liveRun.version, rest: kind === "end" ? rest : liveRun.rest });
+  if (state !== known || (state !== null && version !== undefined))
+    set({ thread, state, version: version ?? liveRun.version, rest: kind === "end" ? rest : liveRun.rest });
 }
 
 /** Forget a run in progress: the connection is lost, and its end may be missed. */
@@ -41,6 +45,7 @@ export function useRunState(data, isExpected) {
   if (isFollowed && live.state === "running" && live.version >= data.version) return { isRunning: true, rest: null };
   const isEndNewer = isFollowed && live.state === "ended" && live.version >= data.version;
   const rest = isEndNewer ? live.rest : (data.rest ?? null);
-  if (isEndNewer && live.version > data.version) return { isRunning: rest === "done" && Boolean(data.asking), rest }; // a rerun asks on
+  // a rerun asks on
+  if (isEndNewer && live.version > data.version) return { isRunning: rest === "done" && Boolean(data.asking), rest };
   return { isRunning: Boolean(data.running) || isExpected, rest };
 }

@@ -6,7 +6,10 @@ const EDGE_PX = 8; // between a menu and the edge of its view
 const MIN_HEIGHT_PX = 130;
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
-/** Keep a menu in view: above its opener where there is more room, no higher than that room, and within the window's left edge. */
+/**
+ * Keep a menu in view: above its opener where there is more room, no higher than that room, and within the window's left
+ * edge.
+ */
 function placeMenu(element) {
   const view = element.closest(".log, .threads-scroll")?.getBoundingClientRect() ?? { top: 0, bottom: window.innerHeight };
   const { left, bottom } = element.getBoundingClientRect();
@@ -35,7 +38,8 @@ export function Menu({ name, items, onClose }) {
   }, []);
   const onKeyDown = (event) => {
     const buttons = [...list.current.children];
-    if (event.key in STEPS) buttons[(buttons.indexOf(document.activeElement) + STEPS[event.key] + buttons.length) % buttons.length].focus();
+    if (event.key in STEPS)
+      buttons[(buttons.indexOf(document.activeElement) + STEPS[event.key] + buttons.length) % buttons.length].focus();
     else if (event.key === "Escape" || event.key === "Tab") onClose();
     else return;
     event.preventDefault();
@@ -45,9 +49,16 @@ export function Menu({ name, items, onClose }) {
     flushSync(onClose); // the button has the focus again: it is what the action returns the focus to
     act();
   };
-  return h(
-    "div",
-    { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
-    items.map(([label, act, testId], place) => h("button", { key: place, type: "button", role: "menuitem", tabIndex: place === 0 ? 0 : -1, "data-testid": testId, onClick: choose(act) }, label)),
+  return h("div", { className: "more-menu", role: "menu", "aria-label": name, ref: list, onKeyDown },
+    items.map(([label, act, testId], place) =>
+      h(
+        "button",
+        {
+          key: place, type: "button", role: "menuitem", tabIndex: place === 0 ? 0 : -1, "data-testid": testId,
+          onClick: choose(act),
+        },
+        label,
+      ),
+    ),
   );
 }

@@ -1,6 +1,7 @@
 /**
- * Notices of answers that ended out of sight, and of questions that wait: a mark in the title of the page and, where the person
- * has switched it on, a notification of the browser. A notification has the conversation's title, and nothing of its text.
+ * Notices of answers that ended out of sight, and of questions that wait: a mark in the title of the page and, where the
+ * person has switched it on, a notification of the browser. A notification has the conversation's title, and nothing of its
+ * text.
  */
 import { readOption, storeOption } from "./page-options.mjs";
 import { showMessage } from "./show-message.mjs";
@@ -23,7 +24,8 @@ export function showTitle(title) {
 
 /**
  * Give notice that a run came to rest, unless the person sees it.
- * @param {{thread: string, title: string, isWaiting: boolean, isOpen: boolean}} run `isOpen`: the page shows the conversation
+ * @param {{thread: string, title: string, isWaiting: boolean, isOpen: boolean}} run `isOpen`: the page shows the
+ *   conversation
  */
 export function noticeRunEnd({ thread, title, isWaiting, isOpen }) {
   if (isOpen && document.visibilityState === "visible") return;

@@ -9,11 +9,14 @@ import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
 
-const REPEATED_ACTIONS = new Set(["rename", "rename-branch", "change", "tag"]); // offered again when lost: a person has typed something
+// offered again when lost: a person has typed something
+const REPEATED_ACTIONS = new Set(["rename", "rename-branch", "change", "tag"]);
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
-/** The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`. */
+/**
+ * The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`.
+ */
 const page = { pathname: location.pathname, update: null, window: null, begun: null };
 let newestRead = 0;
 let shownRead = 0;
@@ -29,7 +32,11 @@ let begunRead = null; // that of the newest `refreshPanels`, until Dash calls fo
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
   const sent = { pathname: location.pathname, window: page.window, newestRead };
-  const reply = await request(`/api/actions/${list}`, { ...describePage(), action }, { retry, isShown: SHOWN_ACTIONS.has(action.type) });
+  const reply = await request(
+    `/api/actions/${list}`,
+    { ...describePage(), action },
+    { retry, isShown: SHOWN_ACTIONS.has(action.type) },
+  );
   if (reply === null) return;
   const { head, panels, ...others } = reply;
   if (panels && isNewest(panels, sent)) return showPanels({ ...mergeProperties(others, panels), head }, sent);
@@ -41,13 +48,21 @@ export async function sendAction(list, action) {
   afterFirstWord(() => page.begun && setProperties({ head })); // unless the user went elsewhere
 }
 
-const mergeProperties = (one, other) => Object.entries(other).reduce((merged, [id, values]) => ({ ...merged, [id]: { ...merged[id], ...values } }), one);
+const mergeProperties = (one, other) =>
+  Object.entries(other).reduce((merged, [id, values]) => ({ ...merged, [id]: { ...merged[id], ...values } }), one);
 
-/** Return whether panels that came with an action are still what a reading would show: nothing else was read or shown since. */
+/**
+ * Return whether panels that came with an action are still what a reading would show: nothing else was read or shown since.
+ */
 function isNewest(panels, sent) {
   const shown = getData("transcript");
   const isHere = page.begun === null && location.pathname === sent.pathname && page.window === sent.window;
-  return isHere && newestRead === sent.newestRead && shown?.thread === panels.transcript.data.thread && shown.version <= panels.transcript.data.version;
+  return (
+    isHere &&
+    newestRead === sent.newestRead &&
+    shown?.thread === panels.transcript.data.thread &&
+    shown.version <= panels.transcript.data.version
+  );
 }
 
 /** Show the panels that came with an action. Dash, which learns of its update, reads nothing for it. */
@@ -66,7 +81,11 @@ function showPanels(properties, { pathname, window }) {
  */
 export async function readPanels(pathname, update, shownWindow) {
   Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null, begun: null });
-  const isBegun = begunRead !== null && begunRead.pathname === pathname && begunRead.update.tick === update?.tick && begunRead.window === page.window;
+  const isBegun =
+    begunRead !== null &&
+    begunRead.pathname === pathname &&
+    begunRead.update.tick === update?.tick &&
+    begunRead.window === page.window;
   const { number, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
   if (isBegun) begunRead = null;
   const read = await reply;
@@ -97,8 +116,8 @@ export function refreshPanels(address) {
 /**
  * Apply a turn's changes to the panels.
  * @param {{properties: object, data: Record<string, import("./data-changes.mjs").DataChange>}} turn
- * @returns {boolean} whether that is all. Otherwise the panels have to be read: Dash may not be there yet, and a reading that is
- *   under way may be older than the turn.
+ * @returns {boolean} whether that is all. Otherwise the panels have to be read: Dash may not be there yet, and a reading
+ *   that is under way may be older than the turn.
  */
 export function applyTurn({ properties, data }) {
   if (Object.keys(data).some((id) => !getData(id))) return false;
@@ -113,17 +132,28 @@ export function applyTurn({ properties, data }) {
  * @returns {Promise<object|null>} for `applyTurn`; null if the panels have to be read
  */
 export async function readTurn(thread, run) {
-  const { reply } = await send(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`, { failureText: NOT_DONE_TEXT });
+  const { reply } = await send(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`, {
+    failureText: NOT_DONE_TEXT,
+  });
   return reply; // without one, the reading of the panels tells
 }
 
 const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
 
-const describePage = (update = page.update) => ({ pathname: page.begun ?? location.pathname, update: update && { ...update, toast: undefined }, window: page.window, list_seen: getListSeen() });
+const describePage = (update = page.update) => ({
+  pathname: page.begun ?? location.pathname,
+  update: update && { ...update, toast: undefined },
+  window: page.window,
+  list_seen: getListSeen(),
+});
 
 /** Send a request of the page. @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
 async function request(address, body, watching = {}) {
-  const { reply, status } = await send(address, { body, failureText: NOT_DONE_TEXT, watch: (run) => watchReply(run, watching) });
+  const { reply, status } = await send(address, {
+    body,
+    failureText: NOT_DONE_TEXT,
+    watch: (run) => watchReply(run, watching),
+  });
   if (reply !== null || status === null) return reply; // `watchReply` told of a lost one
   if (status !== TOO_LONG) showToast(NOT_DONE_TEXT);
   reportLostRequest();

@@ -2,20 +2,31 @@
 const SERVER_ERROR = 500;
 
 /**
- * @typedef {{reply: any, problem: string|null, status: number|null}} Outcome  of `reply` and `problem` one is null; both are, after an
- *   abort. `status` is null where no reply came: then the server may have done it or not, and the same request may be sent again
+ * @typedef {{reply: any, problem: string|null, status: number|null}} Outcome  of `reply` and `problem` one is null; both
+ *   are, after an abort. `status` is null where no reply came: then the server may have done it or not, and the same request
+ *   may be sent again
  */
 
 /**
  * Read JSON, or send JSON with a body.
  * @param {string} address
- * @param {{body?: object, headers?: Record<string, string>, method?: string, failureText: string, lostText?: string, signal?: AbortSignal,
- *   watch?: (run: () => Promise<Response>) => Promise<Response>}} options `headers` go beside a body; `failureText` is shown for a failure without a sentence of the
- *   server, `lostText` where no reply comes; `watch` runs the request, and may tell of a late reply
+ * @param {{body?: object, headers?: Record<string, string>, method?: string, failureText: string, lostText?: string,
+ *   signal?: AbortSignal, watch?: (run: () => Promise<Response>) => Promise<Response>}} options `headers` go beside a body;
+ *   `failureText` is shown for a failure without a sentence of the server, `lostText` where no reply comes; `watch` runs the
+ *   request, and may tell of a late reply
  * @returns {Promise<Outcome>}
  */
-export async function send(address, { body, headers, method = body === undefined ? "GET" : "POST", failureText, lostText = failureText, signal, watch = (run) => run() }) {
-  const json = body !== undefined && { headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify(body) };
+export async function send(
+  address,
+  {
+    body, headers, method = body === undefined ? "GET" : "POST", failureText, lostText = failureText, signal,
+    watch = (run) => run(),
+  },
+) {
+  const json = body !== undefined && {
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  };
   let status = null;
   try {
     const reply = await watch(() => fetch(address, { method, signal, ...json }));

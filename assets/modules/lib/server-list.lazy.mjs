@@ -4,12 +4,13 @@ import { send } from "./send.mjs";
 const { useEffect, useRef, useState } = window.React;
 
 /**
- * Read a list, change it by one change at a time, and read it again when a lost network is back. A reading never replaces the
- * reply to a change: that is newer.
+ * Read a list, change it by one change at a time, and read it again when a lost network is back. A reading never replaces
+ * the reply to a change: that is newer.
  * @param {string} address of the list; a change has a path below it
  * @param {string} failureText
- * @returns {{found: any, problem: string|null, change: (path: string, fields: object) => Promise<import("./send.mjs").Outcome|null>}}
- *   `found` has the newest values of the replies; `change` resolves to null for a press during another change, which is no second change
+ * @returns {{found: any, problem: string|null, change: (path: string,
+ *   fields: object) => Promise<import("./send.mjs").Outcome|null>}} `found` has the newest values of the replies; `change`
+ *   resolves to null for a press during another change, which is no second change
  */
 export function useServerList(address, failureText) {
   const [found, setFound] = useState(null);

@@ -14,13 +14,17 @@ export function showMessage(thread, message, branch = null) {
   const isOpen = getOpenThread() === thread;
   if (isOpen && message === null) return;
   // A transcript that has just been rendered does not listen yet: it takes the wanted message in a moment.
-  const isHeard = isOpen && !document.dispatchEvent(new CustomEvent("waymark-show", { cancelable: true, detail: { message, branch } }));
+  const isHeard =
+    isOpen && !document.dispatchEvent(new CustomEvent("waymark-show", { cancelable: true, detail: { message, branch } }));
   if (isHeard) return;
   wanted = { thread, message, branch };
   if (!isOpen) refreshPanels(`/t/${encodeURIComponent(thread)}`);
 }
 
-/** @param {string|null} thread that the transcript shows now @returns {{message: string|null, branch: string|null}|null} the message to show in it, once */
+/**
+ * @param {string|null} thread that the transcript shows now
+ * @returns {{message: string|null, branch: string|null}|null} the message to show in it, once
+ */
 export function takeWantedMessage(thread) {
   if (wanted === null || wanted.thread !== thread) return null;
   const { message, branch } = wanted;

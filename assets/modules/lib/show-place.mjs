@@ -11,8 +11,8 @@ const UNREADABLE_TEXT = _("The place of this link cannot be read right now.");
  * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation.
  * @param {string} thread @param {string} address of the place
  * @param {string} noun what is there, as “message”
- * @param {{unreadableText?: string, isWanted?: () => boolean}} [options] a text for when the server does not reply, and whether
- *   the reader still waits for the place when it does
+ * @param {{unreadableText?: string, isWanted?: () => boolean}} [options] a text for when the server does not reply, and
+ *   whether the reader still waits for the place when it does
  */
 export async function openPlace(thread, address, noun, { unreadableText = UNREADABLE_TEXT, isWanted = () => true } = {}) {
   const place = await fetchPlace(address, _("This {noun} is no longer there.", { noun: nameNoun(noun) }), unreadableText);
@@ -41,6 +41,17 @@ async function fetchPlace(address, goneText, unreadableText) {
 /** Show the message of the current path that is nearest to a place. */
 function showNearest(thread, { message, standing, branch }, noun) {
   showMessage(thread, message);
-  if (standing === "branch") showToast(_("This {noun} is on the branch “{branch}”. The conversation is shown at the place where that begins.", { noun: nameNoun(noun), branch }));
-  if (standing === "left") showToast(_("This {noun} was left behind. The conversation is shown at the place where it was removed.", { noun: nameNoun(noun) }));
+  if (standing === "branch")
+    showToast(
+      _("This {noun} is on the branch “{branch}”. The conversation is shown at the place where that begins.", {
+        noun: nameNoun(noun),
+        branch,
+      }),
+    );
+  if (standing === "left")
+    showToast(
+      _("This {noun} was left behind. The conversation is shown at the place where it was removed.", {
+        noun: nameNoun(noun),
+      }),
+    );
 }

@@ -8,10 +8,13 @@ const LOST_AFTER_MS = 1000;
 const SESSION_ENDED = 4401;
 const THREAD_IS_GONE = 4404;
 
-/** The newest version that the stream reported, and the changes that only the data shows, each with the version before it. */
+/**
+ * The newest version that the stream reported, and the changes that only the data shows, each with the version before it.
+ */
 let newest = { thread: null, version: 0, unseen: [] };
 
-const findUnseen = (thread, version) => (newest.thread === thread ? newest.unseen.find((each) => each.version > version) : undefined);
+const findUnseen = (thread, version) =>
+  newest.thread === thread ? newest.unseen.find((each) => each.version > version) : undefined;
 
 /** Return whether the stream has reported a change since this version that only newer data will show. */
 export const isChangeUnseen = (thread, version) => findUnseen(thread, version) !== undefined;
@@ -22,7 +25,8 @@ export function findSeenVersion(thread, version) {
   return Math.max(version, findUnseen(thread, version)?.before ?? newest.version);
 }
 
-const isShown = ({ kind, message }) => kind === "end" || kind === "answer" || ((kind === "start" || kind === "message") && Boolean(message));
+const isShown = ({ kind, message }) =>
+  kind === "end" || kind === "answer" || ((kind === "start" || kind === "message") && Boolean(message));
 
 function recordVersion(thread, frame) {
   if (newest.thread !== thread) newest = { thread, version: 0, unseen: [] };
@@ -49,7 +53,8 @@ function takePrepared() {
 
 function createSocket(path) {
   const key = readPageKey();
-  return new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []); // a socket cannot carry a header
+  // a socket cannot carry a header
+  return new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, key ? ["waymark", key] : []);
 }
 
 /**
@@ -138,7 +143,10 @@ class ThreadSocket {
     this.#retry();
   }
 
-  /** Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see early.js). */
+  /**
+   * Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see
+   * early.js).
+   */
   async #returnToSession() {
     const reply = window.waymark.isLeaving ? null : await fetch("/api/sessions").catch(() => null);
     if (!this.#isClosed && reply?.status !== 401) this.#retry();
@@ -153,6 +161,7 @@ class ThreadSocket {
 
   /** Reconnect at once, without the timer, when the network or the user is back. */
   #hurry = () => {
-    if (!this.#isClosed && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED) this.open();
+    if (!this.#isClosed && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED)
+      this.open();
   };
 }

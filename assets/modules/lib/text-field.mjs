@@ -25,5 +25,10 @@ export function fitHeight(area, maxPx) {
 /** Return whether a text that was only continued fits the height: most keys then lay out nothing outside of the field. */
 function isStillFitted(area, value, width) {
   const before = fitted.get(area);
-  return before?.width === width && before.value !== "" && value.startsWith(before.value) && area.scrollHeight <= area.clientHeight;
+  return (
+    before?.width === width &&
+    before.value !== "" &&
+    value.startsWith(before.value) &&
+    area.scrollHeight <= area.clientHeight
+  );
 }

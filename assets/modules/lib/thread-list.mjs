@@ -8,7 +8,8 @@ export const getListSeen = () => listSeen;
 export const noteListSeen = (seen) => (listSeen = seen);
 
 const compareTexts = (one, other) => (one < other ? -1 : Number(one > other));
-const comparePlaces = (one, other) => other.pinned - one.pinned || compareTexts(other.updated, one.updated) || compareTexts(one.id, other.id);
+const comparePlaces = (one, other) =>
+  other.pinned - one.pinned || compareTexts(other.updated, one.updated) || compareTexts(one.id, other.id);
 
 /**
  * Merge conversations into a list: each is there once, in its newest state, and in the order of the list.
@@ -34,7 +35,11 @@ const isStillShared = (shared) => (thread) => !thread.owner || !shared || shared
 export function applyListData(list, data) {
   const isNew = data.since === null && data.seen !== list.seen; // the same list may come again, with a turn's change
   if (isNew) return { threads: mergeThreads([], data.threads), more: data.more, seen: data.seen };
-  return { threads: mergeThreads(list.threads, data.threads, data.gone).filter(isStillShared(data.shared)), more: list.more, seen: data.seen };
+  return {
+    threads: mergeThreads(list.threads, data.threads, data.gone).filter(isStillShared(data.shared)),
+    more: list.more,
+    seen: data.seen,
+  };
 }
 
 /**

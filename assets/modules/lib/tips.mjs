@@ -16,7 +16,10 @@ function endTips() {
   for (const name of NAMES) if (!readOption(getOption(name))) storeOption(getOption(name), true);
 }
 
-/** Begin the tips where the list of conversations is empty; without them, the page is known. @param {{id: string}[]|undefined} threads */
+/**
+ * Begin the tips where the list of conversations is empty; without them, the page is known.
+ * @param {{id: string}[]|undefined} threads
+ */
 export function useFirstRun(threads) {
   const count = threads?.length;
   useEffect(() => {

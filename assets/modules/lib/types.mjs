@@ -1,22 +1,27 @@
 /**
  * Views that the server builds for the page, and types that several rooms share. No module imports this file at run time.
  *
- * @typedef {{request_id: string, ok: boolean, text: string|null, waits?: boolean}} Reply  the server's answer to an action; a message that `waits` is to follow the answer in progress
- * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request id
+ * @typedef {{request_id: string, ok: boolean, text: string|null, waits?: boolean}} Reply  the server's answer to an action;
+ *   a message that `waits` is to follow the answer in progress
+ * @typedef {(type: string, fields?: object, request_id?: string) => string} Act  reports an action and returns its request
+ *   id
  *
  * @typedef {{name: string, detail?: string, run: () => void}} Choice  an argument that a command offers
- * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?: string, choices?: () => Choice[],
- *   run?: (argument?: string) => void}} Command  a line of the palette. With a `word` also a slash command of the field: `hint` names its free
- *   argument; with `choices` it needs one of them, and has no `run` of its own.
- *   `offReason` says why it is not possible now
+ * @typedef {{group: string, name: string, detail?: string, thread?: string, offReason?: string|null, word?: string, hint?:
+ *   string, choices?: () => Choice[], run?: (argument?: string) => void}} Command  a line of the palette. With a `word` also
+ *   a slash command of the field: `hint` names its free argument; with `choices` it needs one of them, and has no `run` of
+ *   its own. `offReason` says why it is not possible now
  *
- * @typedef {{id: string, name: string, arguments: string, more_arguments: MoreView|null, status: "running"|"waiting"|"queued"|"done"|"error"|"stopped",
- *   duration_ms: number|null, result: string|null, more_result: MoreView|null, message_id: string|null,
- *   move: MoveView|null, agent: string, work: WorkView|null, attempts: AttemptView[]}} ToolView
+ * @typedef {{id: string, name: string, arguments: string, more_arguments: MoreView|null,
+ *   status: "running"|"waiting"|"queued"|"done"|"error"|"stopped", duration_ms: number|null, result: string|null,
+ *   more_result: MoreView|null, message_id: string|null, move: MoveView|null, agent: string, work: WorkView|null,
+ *   attempts: AttemptView[]}} ToolView
  * @typedef {{chars: number, address: string}} MoreView  the rest of a long text
  * @typedef {{count: number, address: string}} MoreCallsView  the calls of a message that have no card
- * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string, read: string[]}} MoveView  the move that a goto call requests
- * @typedef {{agent: string, question: string, address: string, messages: number, waiting: ToolView[]}} WorkView  a sub-agent's work for a call
+ * @typedef {{target: string, number: number, leaves: string, tokens: string, argument: string, words: string,
+ *   read: string[]}} MoveView  the move that a goto call requests
+ * @typedef {{agent: string, question: string, address: string, messages: number, waiting: ToolView[]}} WorkView  a
+ *   sub-agent's work for a call
  * @typedef {{branch: string, name: string, done: boolean}} AttemptView
  * @typedef {{input: number, cached: number, output: number, reasoning: number}} Tokens
  * @typedef {{removed: number, before: number, after: number, address: string}} RemovalView
@@ -24,58 +29,78 @@
  * @typedef {{origin: string, address: string}} ExcerptView  of a note from another branch
  * @typedef {{kind: "image"|"file", name: string, size: number, address: string}} FileView
  * @typedef {{text: string, more: MoreView|null, duration_ms: number|null}} ReasoningView
- * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string, more: MoreView|null, label: string|null,
- *   time: string, tools: ToolView[], more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
- *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null, model: string|null}} MessageView
+ * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string,
+ *   more: MoreView|null, label: string|null, time: string, tools: ToolView[], more_tools: MoreCallsView|null,
+ *   siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null, left: RemovalView|null,
+ *   excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null,
+ *   model: string|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
- * @typedef {{number: number, model: string, state: string, error: string|null, details: string|null, head: string|null, current: boolean,
- *   messages: MessageView[], usage: (Tokens & {cost: number|null})|null}} AnswerView  of one of several models; `head`: its last message
- * @typedef {{run: string, answers: AnswerView[]}} CandidatesView  the answers to the last question, where several models were asked
- * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a guest graph asks about
- * @typedef {{name: string, label: string, type: "string"|"number"|"integer"|"boolean", options: string[], required: boolean}} FieldView
- * @typedef {{id: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string, actions: ActionView[], fields: FieldView[]}} QuestionView
- *   of a guest graph that waits
+ * @typedef {{number: number, model: string, state: string, error: string|null, details: string|null, head: string|null,
+ *   current: boolean, messages: MessageView[], usage: (Tokens & {cost: number|null})|null}} AnswerView  of one of several
+ *   models; `head`: its last message
+ * @typedef {{run: string, answers: AnswerView[]}} CandidatesView  the answers to the last question, where several models
+ *   were asked
+ * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a guest
+ *   graph asks about
+ * @typedef {{name: string, label: string, type: "string"|"number"|"integer"|"boolean", options: string[],
+ *   required: boolean}} FieldView
+ * @typedef {{id: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string, actions: ActionView[],
+ *   fields: FieldView[]}} QuestionView of a guest graph that waits
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a guest graph at work
- * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean, model: string, closable: boolean, place: string}} RerunView
- * @typedef {{version: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation; `place` is where a
- *   restore went, and `keepable` that it removed messages which no branch keeps
- * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}} MarksView  the
- *   first checkpoints at a message, and the number of the others
- * @typedef {{messages: {id: string, role: "user"|"assistant", text: string}[], count: number, undoable: boolean, address: string}} RemovedPartView
- *   the first messages that the last restore removed
+ * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean,
+ *   model: string, closable: boolean, place: string}} RerunView
+ * @typedef {{version: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation;
+ *   `place` is where a restore went, and `keepable` that it removed messages which no branch keeps
+ * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}}
+ *   MarksView  the first checkpoints at a message, and the number of the others
+ * @typedef {{messages: {id: string, role: "user"|"assistant", text: string}[], count: number, undoable: boolean,
+ *   address: string}} RemovedPartView the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
- *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string, MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[],
- *   is_graph?: boolean, missing?: boolean}} TranscriptData  `is_graph`: a guest graph answers; `missing`: no conversation has this address
+ *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
+ *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[], is_graph?: boolean,
+ *   missing?: boolean}} TranscriptData  `is_graph`: a guest graph answers; `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
- * @typedef {{thread: string|null, version: number, running: boolean, asking: boolean, rest: string|null, fill: {key: string, text: string}|null,
- *   model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean, meter: MeterView|null,
- *   max_chars: number, limits?: string|null, graph: string, forms: Record<string, {fields: object[], has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
+ * @typedef {{thread: string|null, version: number, running: boolean, asking: boolean, rest: string|null, fill: {key: string,
+ *   text: string}|null, model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean,
+ *   meter: MeterView|null, max_chars: number, limits?: string|null, graph: string, forms: Record<string, {fields: object[],
+ *   has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
  *
- * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment; null: at the beginning
- * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null, created_by: "user"|"agent"|"judge"|"system",
- *   time: string, detached: boolean, tokens: number|null, pinned: boolean, here: boolean}} CheckpointView
+ * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment;
+ *   null: at the beginning
+ * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null,
+ *   created_by: "user"|"agent"|"judge"|"system", time: string, detached: boolean, tokens: number|null, pinned: boolean,
+ *   here: boolean}} CheckpointView
  * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
- * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null, after: number|null, time: string}} MoveView
- * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the last restore left behind
- * @typedef {{id: number, parent: number|null, from: number, message: string|null}} SegmentView  forks from `parent` after `from` messages, at a message
- * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number, checkpoints: CheckpointView[],
- *   segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[], alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
+ * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null,
+ *   after: number|null, time: string}} MoveView
+ * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the
+ *   last restore left behind
+ * @typedef {{id: number, parent: number|null, from: number, message: string|null}} SegmentView  forks from `parent` after
+ *   `from` messages, at a message
+ * @typedef {{thread: string|null, version: number, branch_count: number, branches: BranchView[], checkpoint_count: number,
+ *   checkpoints: CheckpointView[], segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[],
+ *   alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
  * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}}} HistoryData
  *
- * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?: string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it
- * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], shared?: string[], seen: string, current: string|null,
- *   running: string[], waiting: string[], tags: {id: string, name: string}[], open: ThreadItem|null}} ThreadsData  the first portion; with `since`, what has changed since that moment
+ * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?:
+ *   string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it
+ * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], shared?: string[], seen: string,
+ *   current: string|null, running: string[], waiting: string[], tags: {id: string, name: string}[], open: ThreadItem|null}}
+ *   ThreadsData  the first portion; with `since`, what has changed since that moment
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,
- *   max_tokens?: string, reasoning_effort?: string, extra_body?: string, graph?: string}} Choice  settings of a conversation; empty: not chosen
+ *   max_tokens?: string, reasoning_effort?: string, extra_body?: string, graph?: string}} Choice  settings of a
+ *   conversation; empty: not chosen
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
- * @typedef {{name: string, demo: string|null, graph: string}} ModelItem  `demo`: the hint of the demo model; `graph`: of a guest, its name
+ * @typedef {{name: string, demo: string|null, graph: string}} ModelItem  `demo`: the hint of the demo model; `graph`: of a
+ *   guest, its name
  * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
- *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice, string|number>>}} SettingsData
+ *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice,
+ *   string|number>>}} SettingsData
  */
 export {};

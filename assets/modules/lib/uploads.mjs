@@ -11,10 +11,19 @@ export class UploadRefusedError extends Error {}
  */
 export async function uploadContent(purpose, content, { headers, signal } = {}) {
   const type = { "Content-Type": "application/octet-stream" };
-  const reply = await fetch(`/api/uploads/${purpose}`, { method: "POST", body: content, headers: { ...headers, ...type }, signal });
+  const reply = await fetch(`/api/uploads/${purpose}`, {
+    method: "POST",
+    body: content,
+    headers: { ...headers, ...type },
+    signal,
+  });
   if (!reply.ok) throw new UploadRefusedError(await reply.text());
   return (await reply.json()).id;
 }
 
-/** @param {import("./types.mjs").ChosenFile[]} files @returns {Promise<{name: string, id: string}[]>} the files as a message names them */
-export const uploadFiles = (files) => Promise.all(files.map(async ({ name, content }) => ({ name, id: await uploadContent("file", content) })));
+/**
+ * @param {import("./types.mjs").ChosenFile[]} files
+ * @returns {Promise<{name: string, id: string}[]>} the files as a message names them
+ */
+export const uploadFiles = (files) =>
+  Promise.all(files.map(async ({ name, content }) => ({ name, id: await uploadContent("file", content) })));

@@ -7,7 +7,8 @@ export const LANGUAGE = catalogue.language;
 let rules = null;
 const getRules = () => (rules ??= new Intl.PluralRules(LANGUAGE));
 
-const fill = (text, values) => (values ? text.replace(/\{(\w+)\}/g, (found, name) => (name in values ? String(values[name]) : found)) : text);
+const fill = (text, values) =>
+  values ? text.replace(/\{(\w+)\}/g, (found, name) => (name in values ? String(values[name]) : found)) : text;
 
 /**
  * Translate a text, and fill in its values.

@@ -23,10 +23,12 @@ export function Approval({ tool, act }) {
     setForm(null);
   };
   const decideButton = (name, style, kind, fields, title) =>
-    h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isPending || undefined, onClick: () => decide(kind, fields) }, name);
+    h("button", { type: "button", className: `btn ${style}`, title, "aria-disabled": isPending || undefined,
+      onClick: () => decide(kind, fields) }, name);
   const formButton = (name, next) => {
     const onClick = () => setForm(form === next ? null : next);
-    return h("button", { type: "button", className: "btn btn-outline-secondary", "aria-disabled": isPending || undefined, "aria-expanded": form === next, onClick }, name);
+    return h("button", { type: "button", className: "btn btn-outline-secondary", "aria-disabled": isPending || undefined,
+      "aria-expanded": form === next, onClick }, name);
   };
   return h(
     "div",
@@ -36,7 +38,8 @@ export function Approval({ tool, act }) {
       "div",
       { className: "approval-buttons" },
       decideButton(_("Allow"), form === null ? "btn-primary" : "btn-outline-secondary", "allow"),
-      tool.move && decideButton(_("Always allow"), "btn-outline-secondary", "allow", { always: true }, _("Always allow in this conversation")),
+      tool.move && decideButton(_("Always allow"), "btn-outline-secondary", "allow", { always: true },
+        _("Always allow in this conversation")),
       tool.move && formButton(_("Change the note"), "words"),
       !tool.move && formButton(_("Change arguments"), "edit"),
       !tool.move && formButton(_("Answer instead"), "respond"),
@@ -48,7 +51,9 @@ export function Approval({ tool, act }) {
 
 function describeCall({ agent, name }) {
   const values = { agent: agent === "main" ? _("The agent") : agent, name };
-  return name === "fork" ? _("{agent} asks to try these approaches, each on its own branch.", values) : _("{agent} asks to use {name}.", values);
+  return name === "fork"
+    ? _("{agent} asks to try these approaches, each on its own branch.", values)
+    : _("{agent} asks to use {name}.", values);
 }
 
 /** The form for other arguments, another note, or an answer instead of the tool's. */
@@ -57,7 +62,8 @@ function AnswerForm({ tool, form, isPending, decide, onCancel }) {
   const onSubmit = (event) => {
     event.preventDefault();
     if (text.trim() === "") return;
-    if (form === "words") decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
+    if (form === "words")
+      decide("edit", { text: JSON.stringify({ ...JSON.parse(tool.arguments), [tool.move.argument]: text }) });
     else decide(form, { text });
   };
   return h(
@@ -74,17 +80,27 @@ function AnswerForm({ tool, form, isPending, decide, onCancel }) {
     h(
       "div",
       { className: "approval-buttons" },
-      h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, FORMS[form].button),
+      h(
+        "button",
+        { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined },
+        FORMS[form].button,
+      ),
       h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, _("Cancel")),
     ),
   );
 }
 
 const describeMainMove = (move) =>
-  _("The agent asks to go back to message {number}: {leaves} will be removed from the conversation. You can undo this.", { number: move.number, leaves: move.leaves });
+  _("The agent asks to go back to message {number}: {leaves} will be removed from the conversation. You can undo this.", {
+    number: move.number,
+    leaves: move.leaves,
+  });
 
 const describeMemoryMove = (agent, move) =>
-  _("{agent} asks to go back to message {number} of its own memory: it will forget {leaves}. The conversation keeps all messages.", { agent, number: move.number, leaves: move.leaves });
+  _(
+    "{agent} asks to go back to message {number} of its own memory: it will forget {leaves}. The conversation keeps all messages.",
+    { agent, number: move.number, leaves: move.leaves },
+  );
 
 /** A requested move: its target, the messages it would remove, and its note. A sub-agent moves within its own memory. */
 function Move({ id, agent, move }) {
@@ -93,9 +109,21 @@ function Move({ id, agent, move }) {
     "div",
     { className: "approval-move" },
     h("p", { id }, isMain ? describeMainMove(move) : describeMemoryMove(agent, move)),
-    h("p", { className: "quiet", title: isMain ? _("The size of the model's next request") : _("The size of the agent's memory") }, move.tokens),
+    h(
+      "p",
+      {
+        className: "quiet", title: isMain ? _("The size of the model's next request") : _("The size of the agent's memory"),
+      },
+      move.tokens,
+    ),
     h("blockquote", null, move.target === "" ? _("(a call with no text)") : move.target),
-    h("p", { className: "quiet" }, move.read.length === 0 ? _("The agent keeps this note:") : _("The agent keeps this note, after reading {sources}:", { sources: move.read.join(", ") })),
+    h(
+      "p",
+      { className: "quiet" },
+      move.read.length === 0
+        ? _("The agent keeps this note:")
+        : _("The agent keeps this note, after reading {sources}:", { sources: move.read.join(", ") }),
+    ),
     h("blockquote", null, move.words),
   );
 }

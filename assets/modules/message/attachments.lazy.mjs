@@ -21,16 +21,27 @@ export function AttachedFiles({ files }) {
   return h(
     "ul",
     { className: "attached", "aria-label": _("Attached files") },
-    files.map((file) => h("li", { key: file.address }, file.kind === "image" ? h(Picture, { file }) : h(Download, { file }))),
+    files.map((file) =>
+      h("li", { key: file.address }, file.kind === "image" ? h(Picture, { file }) : h(Download, { file })),
+    ),
   );
 }
 
 function Picture({ file }) {
   const { place, source, isLost, setLost } = usePicture(file.address);
-  if (isLost) return h("span", { className: "attached-chip attached-lost" }, icon("exclamation-triangle"), _("{name} is damaged and is not shown.", { name: file.name }));
+  if (isLost)
+    return h(
+      "span",
+      { className: "attached-chip attached-lost" },
+      icon("exclamation-triangle"),
+      _("{name} is damaged and is not shown.", { name: file.name }),
+    );
   return h(
     "button",
-    { ref: place, type: "button", className: "attached-picture", "aria-label": _("Open {name}", { name: file.name }), title: `${file.name} · ${formatSize(file.size)}`, onClick: () => source && enlarge(file, source) },
+    {
+      ref: place, type: "button", className: "attached-picture", "aria-label": _("Open {name}", { name: file.name }),
+      title: `${file.name} · ${formatSize(file.size)}`, onClick: () => source && enlarge(file, source),
+    },
     h("img", { src: source, alt: file.name, onError: () => setLost(true) }),
   );
 }
@@ -53,7 +64,10 @@ function usePicture(address) {
         if (!controller.signal.aborted) setLost(true);
       }
     };
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && (observer.disconnect(), load()), { rootMargin: NEAR_VIEW });
+    const observer = new IntersectionObserver(
+      (entries) => entries.some((entry) => entry.isIntersecting) && (observer.disconnect(), load()),
+      { rootMargin: NEAR_VIEW },
+    );
     observer.observe(place.current);
     return () => (observer.disconnect(), controller.abort(), href && URL.revokeObjectURL(href));
   }, [address]);
@@ -78,8 +92,18 @@ function enlarge(file, source) {
     return element;
   };
   const dialog = make("dialog", { className: "attached-large", ariaLabel: file.name });
-  const close = make("button", { type: "button", className: "btn btn-secondary", textContent: _("Close"), onclick: () => dialog.close() });
-  const keep = make("a", { href: file.address, download: file.name, className: "btn btn-primary", textContent: _("Download") });
+  const close = make("button", {
+    type: "button",
+    className: "btn btn-secondary",
+    textContent: _("Close"),
+    onclick: () => dialog.close(),
+  });
+  const keep = make("a", {
+    href: file.address,
+    download: file.name,
+    className: "btn btn-primary",
+    textContent: _("Download"),
+  });
   const name = make("p", { textContent: `${file.name} · ${formatSize(file.size)}` });
   dialog.append(make("img", { src: source, alt: file.name }), make("div", { className: "attached-bar" }, name, keep, close));
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // outside the picture

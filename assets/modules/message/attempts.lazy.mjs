@@ -6,7 +6,10 @@ const { createElement: h } = window.React;
 
 const STATES = { done: _("done"), running: _("running"), "not finished": _("not finished") };
 
-/** @param {import("../lib/types.mjs").ToolView} tool @returns {string[]} prompts of the call; none if its arguments are malformed */
+/**
+ * @param {import("../lib/types.mjs").ToolView} tool
+ * @returns {string[]} prompts of the call; none if its arguments are malformed
+ */
 function readPrompts(tool) {
   try {
     const prompts = JSON.parse(tool.arguments).prompts;
@@ -20,12 +23,19 @@ function readPrompts(tool) {
 export function AttemptsDone({ tool }) {
   const all = tool.attempts.length || readPrompts(tool).length;
   const label = ngettext("{count} attempt", "{count} attempts", all);
-  return tool.attempts.length > 0 ? _("{done} of {all} done", { done: tool.attempts.filter((attempt) => attempt.done).length, all }) : label;
+  return tool.attempts.length > 0
+    ? _("{done} of {all} done", { done: tool.attempts.filter((attempt) => attempt.done).length, all })
+    : label;
 }
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
 export function Attempts({ tool, act }) {
-  if (tool.attempts.length === 0) return h("ol", { className: "attempts" }, readPrompts(tool).map((text, place) => h("li", { key: place }, text)));
+  if (tool.attempts.length === 0)
+    return h(
+      "ol",
+      { className: "attempts" },
+      readPrompts(tool).map((text, place) => h("li", { key: place }, text)),
+    );
   const isRunning = tool.status === "running";
   return h(
     "ol",
@@ -44,6 +54,13 @@ function AttemptRow({ attempt, isRunning, act }) {
     h("span", { className: "tool-sign" }, sign, h("span", { className: "visually-hidden" }, STATES[state])),
     act &&
       !isRunning && // no switch of branches while the run is active
-      h("button", { type: "button", className: "text-button", "aria-label": _("Open {name}", { name: attempt.name }), onClick: () => act("switch", { branch: attempt.branch }) }, _("Open")),
+      h(
+        "button",
+        {
+          type: "button", className: "text-button", "aria-label": _("Open {name}", { name: attempt.name }),
+          onClick: () => act("switch", { branch: attempt.branch }),
+        },
+        _("Open"),
+      ),
   );
 }

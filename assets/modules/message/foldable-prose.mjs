@@ -11,7 +11,10 @@ const UNFOLDED = { user: [24, 2_500], assistant: [400, 40_000] };
 const unfoldedIds = new Set(); // of messages: they stay so while the page is open
 const formattedById = new Map(); // questions as Markdown, by the id of their message
 
-/** The folded part can be searched and read: a hit or a focus in it unfolds it. @param {{message: import("../lib/types.mjs").MessageView}} props */
+/**
+ * The folded part can be searched and read: a hit or a focus in it unfolds it.
+ * @param {{message: import("../lib/types.mjs").MessageView}} props
+ */
 export function FoldableProse({ message }) {
   const { id, role, text, more } = message;
   const { place, html } = useShownHtml(message);
@@ -27,7 +30,12 @@ export function FoldableProse({ message }) {
     setFolded(true);
   };
   if (!isLong) return h(Fragment, null, h(Prose, { html, place }), h(ShowAll, { more }));
-  const button = { type: "button", className: "quiet-button", "aria-expanded": !isFolded, onClick: isFolded ? unfold : fold };
+  const button = {
+    type: "button",
+    className: "quiet-button",
+    "aria-expanded": !isFolded,
+    onClick: isFolded ? unfold : fold,
+  };
   return h(
     Fragment,
     null,
@@ -47,11 +55,13 @@ function useShownHtml({ id, role, html }) {
     if (!isWanted || formattedById.has(id)) return undefined;
     const controller = new AbortController();
     const { thread } = place.current.closest("[data-thread]").dataset;
-    fetchFormatted(`/api/threads/${encodeURIComponent(thread)}/messages/${id}/formatted`, controller.signal).then((formatted) => {
-      if (formatted === null) return;
-      formattedById.set(id, formatted);
-      setFormattedId(id);
-    });
+    fetchFormatted(`/api/threads/${encodeURIComponent(thread)}/messages/${id}/formatted`, controller.signal).then(
+      (formatted) => {
+        if (formatted === null) return;
+        formattedById.set(id, formatted);
+        setFormattedId(id);
+      },
+    );
     return () => controller.abort();
   }, [isWanted, id]);
   return { place, html: (isWanted && formattedById.get(id)) || html };

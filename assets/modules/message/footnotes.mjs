@@ -13,13 +13,16 @@ export function linkFootnotes(root, list) {
 function linkFootnote(root, note, id) {
   note.id = id;
   note.tabIndex = -1;
-  const marks = [...root.querySelectorAll("sup[data-footnote]")].filter((mark) => mark.dataset.footnote === note.dataset.footnote);
+  const marks = [...root.querySelectorAll("sup[data-footnote]")].filter(
+    (mark) => mark.dataset.footnote === note.dataset.footnote,
+  );
   marks.forEach((mark, place) => {
     const link = buildLink(mark.dataset.footnote, id, _("Footnote {footnote}", { footnote: mark.dataset.footnote }));
     link.id = `${id}-mark-${place}`;
     mark.replaceChildren(link);
   });
-  if (marks.length > 0) (note.lastElementChild ?? note).append(" ", buildLink("↩\ufe0e", `${id}-mark-0`, _("Back to the text")));
+  if (marks.length > 0)
+    (note.lastElementChild ?? note).append(" ", buildLink("↩\ufe0e", `${id}-mark-0`, _("Back to the text")));
 }
 
 function buildLink(text, target, name) {

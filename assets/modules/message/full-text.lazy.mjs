@@ -16,12 +16,18 @@ export function FullText({ title, address, act, onClose }) {
     onClose();
     act("fork", { message: content.head });
   };
-  const buttons = content && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, _("Branch from there"));
+  const buttons =
+    content && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, _("Branch from there"));
   return h(
     ReadingDialog,
     { title, className: "full-text", buttons, onClose },
     status && h("p", { role: "status" }, status),
-    content?.is_cut && h("p", { className: "quiet" }, _("Only the last of {messages} are shown.", { messages: formatCount(content.removed, "message") })),
+    content?.is_cut &&
+      h(
+        "p",
+        { className: "quiet" },
+        _("Only the last of {messages} are shown.", { messages: formatCount(content.removed, "message") }),
+      ),
     content?.messages.map((message) => h(ReadOnlyMessage, { key: message.id, message })),
   );
 }

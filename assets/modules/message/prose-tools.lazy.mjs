@@ -2,9 +2,39 @@
 
 /** File name extensions by language, where they differ. */
 const EXTENSIONS = {
-  bash: "sh", c: "c", "c#": "cs", "c++": "cpp", clojure: "clj", csharp: "cs", elixir: "ex", erlang: "erl", fortran: "f90", golang: "go", haskell: "hs", javascript: "js",
-  jsx: "jsx", julia: "jl", kotlin: "kt", latex: "tex", markdown: "md", matlab: "m", mermaid: "mmd", "objective-c": "m", ocaml: "ml", perl: "pl", plaintext: "txt",
-  powershell: "ps1", python: "py", python3: "py", ruby: "rb", rust: "rs", shell: "sh", text: "txt", typescript: "ts", yaml: "yaml", zsh: "sh",
+  bash: "sh",
+  c: "c",
+  "c#": "cs",
+  "c++": "cpp",
+  clojure: "clj",
+  csharp: "cs",
+  elixir: "ex",
+  erlang: "erl",
+  fortran: "f90",
+  golang: "go",
+  haskell: "hs",
+  javascript: "js",
+  jsx: "jsx",
+  julia: "jl",
+  kotlin: "kt",
+  latex: "tex",
+  markdown: "md",
+  matlab: "m",
+  mermaid: "mmd",
+  "objective-c": "m",
+  ocaml: "ml",
+  perl: "pl",
+  plaintext: "txt",
+  powershell: "ps1",
+  python: "py",
+  python3: "py",
+  ruby: "rb",
+  rust: "rs",
+  shell: "sh",
+  text: "txt",
+  typescript: "ts",
+  yaml: "yaml",
+  zsh: "sh",
 };
 const FILE_NAMES = { dockerfile: "Dockerfile", makefile: "Makefile" };
 const FORMULA_START = /^[=+\-@\uff0b\uff0d\uff1d\uff20]/; // of a cell that a spreadsheet would run
@@ -22,12 +52,17 @@ export function downloadCode(code, language) {
   URL.revokeObjectURL(address);
 }
 
-/** "code.py" for Python. A language is the text's own word: an unknown one becomes an extension only if it is a plain one. */
+/**
+ * "code.py" for Python. A language is the text's own word: an unknown one becomes an extension only if it is a plain one.
+ */
 function chooseFileName(language) {
   const name = language.toLowerCase();
   if (Object.hasOwn(FILE_NAMES, name)) return FILE_NAMES[name];
   if (Object.hasOwn(EXTENSIONS, name)) return `code.${EXTENSIONS[name]}`;
-  return /^[a-z]{1,5}$/.test(name) && !/^(bat|cmd|com|cpl|exe|hta|inf|jar|jse|lnk|msc|msi|msp|pif|reg|scf|scr|url|vb|vbe|vbs|ws|wsf|wsh)$/.test(name) ? `code.${name}` : "code.txt";
+  return /^[a-z]{1,5}$/.test(name) &&
+    !/^(bat|cmd|com|cpl|exe|hta|inf|jar|jse|lnk|msc|msi|msp|pif|reg|scf|scr|url|vb|vbe|vbs|ws|wsf|wsh)$/.test(name)
+    ? `code.${name}`
+    : "code.txt";
 }
 
 /** @param {HTMLTableElement} table @param {"csv"|"markdown"} format */
@@ -54,9 +89,23 @@ function readCell(cell) {
 
 function writeMarkdown([head, ...body]) {
   const writeRow = (texts) => `| ${texts.join(" | ")} |\n`;
-  const rule = head.map(({ className }) => (/align-right/.test(className) ? "--:" : /align-center/.test(className) ? ":-:" : /align-left/.test(className) ? ":--" : "---"));
+  const rule = head.map(({ className }) =>
+    /align-right/.test(className)
+      ? "--:"
+      : /align-center/.test(className)
+        ? ":-:"
+        : /align-left/.test(className)
+          ? ":--"
+          : "---",
+  );
   return [head.map(writeCell), rule, ...body.map((cells) => cells.map(writeCell))].map(writeRow).join("");
 }
+
+/** Escape the characters that end an address in Markdown, or a cell. */
+const escapeAddress = (address) =>
+  address
+    .replace(/[()|\s<>]/g, encodeURIComponent)
+    .replace(/[()]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
 
 /** Write the content of a cell as the Markdown that it was, on one line. */
 function writeCell(node) {
@@ -65,7 +114,8 @@ function writeCell(node) {
   if (node.nodeName === "CODE") return `\`${node.textContent.replaceAll("|", "\\|")}\``;
   if (node.nodeName === "BR") return "";
   const text = [...node.childNodes].map(writeCell).join("");
-  if (node.nodeName === "A" && !node.classList.contains("footnote-link")) return `[${text}](${node.href.replace(/[()|\s<>]/g, encodeURIComponent).replace(/[()]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`)})`;
+  if (node.nodeName === "A" && !node.classList.contains("footnote-link"))
+    return `[${text}](${escapeAddress(node.href)})`;
   const mark = MARKS[node.nodeName] ?? "";
   return `${mark}${text}${mark}`;
 }

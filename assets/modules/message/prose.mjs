@@ -38,8 +38,8 @@ function copyBySelection(text) {
 }
 
 /**
- * Add buttons and keyboard scrolling to the code blocks and tables below an element, and links to its footnotes. A second call
- * skips finished ones.
+ * Add buttons and keyboard scrolling to the code blocks and tables below an element, and links to its footnotes. A second
+ * call skips finished ones.
  * @param {Element} root
  */
 export function decorateProse(root) {
@@ -56,7 +56,13 @@ function decorateCode(block) {
     code.setAttribute("role", "group");
     code.setAttribute("aria-label", _("{language} code", { language: block.dataset.language || "plain" }));
   }
-  block.append(buildTools([["wrap", _("Wrap lines"), "text-wrap"], ["download", _("Download code"), "download"], ["copy", _("Copy code"), "copy"]]));
+  block.append(
+    buildTools([
+      ["wrap", _("Wrap lines"), "text-wrap"],
+      ["download", _("Download code"), "download"],
+      ["copy", _("Copy code"), "copy"],
+    ]),
+  );
 }
 
 function decorateTable(table) {
@@ -69,7 +75,13 @@ function decorateTable(table) {
   scroller.setAttribute("aria-label", _("Table"));
   table.replaceWith(frame);
   scroller.append(table);
-  frame.append(scroller, buildTools([["csv", _("Copy table as CSV"), "filetype-csv"], ["markdown", _("Copy table as Markdown"), "markdown"]]));
+  frame.append(
+    scroller,
+    buildTools([
+      ["csv", _("Copy table as CSV"), "filetype-csv"],
+      ["markdown", _("Copy table as Markdown"), "markdown"],
+    ]),
+  );
 }
 
 /** @param {[string, string, string][]} buttons their action, name and icon */
@@ -78,7 +90,12 @@ function buildTools(buttons) {
   tools.className = "prose-tools";
   for (const [action, name, sign] of buttons) {
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: `prose-tool ${action}-tool`, title: name, innerHTML: buildIconHtml(sign) });
+    Object.assign(button, {
+      type: "button",
+      className: `prose-tool ${action}-tool`,
+      title: name,
+      innerHTML: buildIconHtml(sign),
+    });
     button.dataset.tool = action;
     button.setAttribute("aria-label", name);
     if (action === "wrap") button.setAttribute("aria-pressed", "false");
@@ -88,8 +105,8 @@ function buildTools(buttons) {
 }
 
 /**
- * Run the tool of a code block or a table whose button was clicked, or follow a link to a footnote. One listener serves all of
- * a container.
+ * Run the tool of a code block or a table whose button was clicked, or follow a link to a footnote. One listener serves all
+ * of a container.
  * @param {MouseEvent} event
  * @param {(text: string) => void} announce speaks to a screen reader
  */
@@ -101,9 +118,16 @@ export function runProseTool(event, announce) {
   if (!code && !table) return;
   const { tool } = button.dataset;
   if (tool === "wrap") button.setAttribute("aria-pressed", `${code.toggleAttribute("data-wrapped")}`);
-  else if (tool === "download") runLazily(downloadCode, (download) => download(code, code.closest(".code").dataset.language), announce);
-  else if (tool === "copy") showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, "")));
-  else runLazily(writeTable, (write) => showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(write(table, tool))), announce);
+  else if (tool === "download")
+    runLazily(downloadCode, (download) => download(code, code.closest(".code").dataset.language), announce);
+  else if (tool === "copy")
+    showCopied(button, "copy", _("Code copied"), announce, copyText(code.textContent.replace(/\n$/, "")));
+  else
+    runLazily(
+      writeTable,
+      (write) => showCopied(button, TABLE_SIGNS[tool], _("Table copied"), announce, copyText(write(table, tool))),
+      announce,
+    );
 }
 
 async function runLazily(part, run, announce) {
@@ -122,7 +146,8 @@ async function showCopied(button, sign, text, announce, copying) {
 
 /**
  * The server's sanitised HTML. React does not touch it until the text changes.
- * @param {{html: string, onReach?: () => void, place?: {current: Element|null}}} props `onReach`: the text is folded; called when its hidden part is focused or scrolled to
+ * @param {{html: string, onReach?: () => void, place?: {current: Element|null}}} props `onReach`: the text is folded; called
+ *   when its hidden part is focused or scrolled to
  */
 export function Prose({ html, onReach, place }) {
   const own = useRef(null);

@@ -13,7 +13,12 @@ export function ReadOnlyMessage({ message }) {
   return h(
     "section",
     null,
-    h("h3", { className: "tool-label" }, SPEAKER_NAMES[message.role], message.state === "partial" && h("span", { className: "cut-off" }, _(" · Cut off"))),
+    h(
+      "h3",
+      { className: "tool-label" },
+      SPEAKER_NAMES[message.role],
+      message.state === "partial" && h("span", { className: "cut-off" }, _(" · Cut off")),
+    ),
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),

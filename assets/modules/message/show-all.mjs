@@ -6,14 +6,27 @@ const { createElement: h } = window.React;
 export function ShowAll({ more }) {
   if (!more) return null;
   const label = _("Show all ({chars} more characters)", { chars: more.chars.toLocaleString(LANGUAGE) });
-  return h("p", { className: "show-all" }, h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all" }, label));
+  return h(
+    "p",
+    { className: "show-all" },
+    h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all" }, label),
+  );
 }
 
-/** The link to all calls of a message that makes more than a view shows. @param {{more: import("../lib/types.mjs").MoreCallsView|null}} props */
+/**
+ * The link to all calls of a message that makes more than a view shows.
+ * @param {{more: import("../lib/types.mjs").MoreCallsView|null}} props
+ */
 export function ShowAllCalls({ more }) {
   if (!more) return null;
-  const label = ngettext("Show all ({count} more tool call)", "Show all ({count} more tool calls)", more.count, { count: more.count.toLocaleString(LANGUAGE) });
-  return h("p", { className: "show-all" }, h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all-calls" }, label));
+  const label = ngettext("Show all ({count} more tool call)", "Show all ({count} more tool calls)", more.count, {
+    count: more.count.toLocaleString(LANGUAGE),
+  });
+  return h(
+    "p",
+    { className: "show-all" },
+    h("a", { href: more.address, target: "_blank", rel: "noreferrer", "data-testid": "show-all-calls" }, label),
+  );
 }
 
 /**

@@ -66,12 +66,21 @@ function SubagentMessage({ message, Tool }) {
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),
-    message.tools.length > 0 && h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null }))),
+    message.tools.length > 0 &&
+      h(
+        "div",
+        { className: "tools" },
+        message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null })),
+      ),
     h(ShowAllCalls, { more: message.more_tools }),
   );
 }
 
 /** Everything that a sub-agent remembers in this conversation. */
 function AllMessages({ work: { agent, address }, Tool, onClose }) {
-  return h(ReadingDialog, { title: _("Everything {agent} remembers", { agent }), className: "agent-steps", onClose }, h(Memory, { ...useMemory(address, null), Tool }));
+  return h(
+    ReadingDialog,
+    { title: _("Everything {agent} remembers", { agent }), className: "agent-steps", onClose },
+    h(Memory, { ...useMemory(address, null), Tool }),
+  );
 }

@@ -9,7 +9,11 @@ import { ShowAll } from "./show-all.mjs";
 const { Fragment, createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const FullText = lazy(() => import("./full-text.lazy.mjs"), "FullText", _("The full text could not be loaded. Please try again."));
+const FullText = lazy(
+  () => import("./full-text.lazy.mjs"),
+  "FullText",
+  _("The full text could not be loaded. Please try again."),
+);
 
 /** @param {{title: string, address: string, act: Function}} props */
 function ShowFullText({ title, address, act }) {
@@ -54,7 +58,8 @@ export function Summary({ message, act }) {
       { className: "tool-body" },
       h(Prose, { html: message.html }),
       h(ShowAll, { more: message.more }),
-      sources.length > 0 && h("p", { className: "quiet" }, _("Written after reading {sources}.", { sources: sources.join(", ") })),
+      sources.length > 0 &&
+        h("p", { className: "quiet" }, _("Written after reading {sources}.", { sources: sources.join(", ") })),
       h(ShowFullText, { title, address, act }),
     ),
   );

@@ -8,9 +8,29 @@ import { ShowAll } from "./show-all.mjs";
 
 const { Fragment, createElement: h, useState } = window.React;
 
-const TOOL_SIGNS = { waiting: "hand-index", queued: "clock-history", done: "check-lg", error: "exclamation-circle", stopped: "stop-circle" };
-const TOOL_WORDS = { running: _("running"), waiting: _("waiting for you"), queued: _("queued"), done: _("done"), error: _("failed"), stopped: _("stopped") };
-const TOOL_STATES = { running: "partial", waiting: "partial", queued: "partial", done: "done", error: "error", stopped: "partial" };
+const TOOL_SIGNS = {
+  waiting: "hand-index",
+  queued: "clock-history",
+  done: "check-lg",
+  error: "exclamation-circle",
+  stopped: "stop-circle",
+};
+const TOOL_WORDS = {
+  running: _("running"),
+  waiting: _("waiting for you"),
+  queued: _("queued"),
+  done: _("done"),
+  error: _("failed"),
+  stopped: _("stopped"),
+};
+const TOOL_STATES = {
+  running: "partial",
+  waiting: "partial",
+  queued: "partial",
+  done: "done",
+  error: "error",
+  stopped: "partial",
+};
 const MAX_PREVIEW_CHARS = 120;
 
 const Attempts = lazy(() => import("./attempts.lazy.mjs"), "Attempts");
@@ -48,9 +68,18 @@ function ToolSummary({ tool }) {
     null,
     icon("chevron-right", "tool-fold"),
     h("span", { className: "tool-name" }, tool.name),
-    h("span", { className: "tool-preview" }, tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments)),
+    h(
+      "span",
+      { className: "tool-preview" },
+      tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments),
+    ),
     h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
-    h("span", { className: "tool-sign" }, sign, h("span", { className: tool.status === "waiting" ? "tool-word" : "visually-hidden" }, TOOL_WORDS[tool.status])),
+    h(
+      "span",
+      { className: "tool-sign" },
+      sign,
+      h("span", { className: tool.status === "waiting" ? "tool-word" : "visually-hidden" }, TOOL_WORDS[tool.status]),
+    ),
   );
 }
 
@@ -59,10 +88,14 @@ function ToolBody({ tool, act }) {
     "div",
     { className: "tool-body" },
     tool.name === "fork" && h(Attempts, { tool, act }),
-    !tool.move && tool.name !== "fork" && h(ToolText, { className: "tool-arguments", label: _("Arguments"), text: tool.arguments, more: tool.more_arguments }), // the approval of a move describes its arguments
+    !tool.move &&
+      tool.name !== "fork" &&
+      // the approval of a move describes its arguments
+      h(ToolText, { className: "tool-arguments", label: _("Arguments"), text: tool.arguments, more: tool.more_arguments }),
     act && tool.status === "waiting" && !tool.work && h(Approval, { tool, act }),
     act && tool.work?.waiting.map((call) => h(ToolCard, { key: call.id, tool: call, act })),
-    tool.result !== null && h(ToolText, { label: tool.status === "error" ? _("Error") : _("Result"), text: tool.result, more: tool.more_result }),
+    tool.result !== null &&
+      h(ToolText, { label: tool.status === "error" ? _("Error") : _("Result"), text: tool.result, more: tool.more_result }),
   );
 }
 
@@ -80,11 +113,15 @@ function SubagentWork({ work, isAtWork }) {
       h("span", { className: "tool-preview" }, formatCount(work.messages, "message")),
       isAtWork && h("span", { className: "tool-time" }, _("working…")),
     ),
-    wasOpened && h(SubagentSteps, { work, Tool }), // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
+    // passed as a value: steps contain cards and cards contain steps, and imports may not be circular
+    wasOpened && h(SubagentSteps, { work, Tool }),
   );
 }
 
-/** The card of a call, and below it a sub-agent's work for it. @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props */
+/**
+ * The card of a call, and below it a sub-agent's work for it.
+ * @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props
+ */
 export function Tool({ tool, act }) {
   const work = tool.work && h(SubagentWork, { work: tool.work, isAtWork: tool.status === "running" });
   return h(Fragment, null, h(ToolCard, { tool, act }), work);

@@ -1,7 +1,9 @@
 /** Commands of the bar: each of its buttons and items is a line of the palette, and those with a word are slash commands. */
 import { _ } from "../lib/words.mjs";
-const BUTTONS = ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #person[hidden] *, #person [hidden])";
-const WORDS = { undo: "undo", redo: "redo", clear: "clear", settings: "settings", export: "export" }; // by the id of the button
+const BUTTONS =
+  ".topbar [data-command], #undo, #redo, #more button:not([data-press], [data-run], #person[hidden] *, #person [hidden])";
+// by the id of the button
+const WORDS = { undo: "undo", redo: "redo", clear: "clear", settings: "settings", export: "export" };
 
 /** @returns {import("../lib/types.mjs").Command[]} */
 export const listBarCommands = () => Array.from(document.querySelectorAll(BUTTONS), describeButton);
@@ -9,5 +11,11 @@ export const listBarCommands = () => Array.from(document.querySelectorAll(BUTTON
 function describeButton(button) {
   const isOff = button.disabled || button.hidden || button.getAttribute("aria-disabled") === "true";
   const name = button.dataset.command ?? button.getAttribute("aria-label") ?? button.textContent;
-  return { group: _("Actions"), name, word: WORDS[button.id], offReason: isOff ? _("“{name}” is not possible right now.", { name }) : null, run: () => button.click() };
+  return {
+    group: _("Actions"),
+    name,
+    word: WORDS[button.id],
+    offReason: isOff ? _("“{name}” is not possible right now.", { name }) : null,
+    run: () => button.click(),
+  };
 }

@@ -6,7 +6,8 @@ const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 const findButton = () => document.getElementById("show-more");
 const findMenu = () => document.getElementById("more");
 const isOpen = () => findButton()?.getAttribute("aria-expanded") === "true";
-const listItems = () => [...findMenu().querySelectorAll("button, a")].filter((item) => !item.disabled && item.checkVisibility());
+const listItems = () =>
+  [...findMenu().querySelectorAll("button, a")].filter((item) => !item.disabled && item.checkVisibility());
 
 /** Find the palette's command of an item. */
 const findCommand = (item) => listCommands().find(({ name }) => name === item.dataset.run);
@@ -18,7 +19,8 @@ function showMenu(isShown) {
   if (!findMenu() || isShown === isOpen()) return;
   findButton().setAttribute("aria-expanded", String(isShown));
   findMenu().classList.toggle("shown", isShown);
-  for (const item of findMenu().querySelectorAll("[data-press]")) item.disabled = document.getElementById(item.dataset.press).disabled;
+  for (const item of findMenu().querySelectorAll("[data-press]"))
+    item.disabled = document.getElementById(item.dataset.press).disabled;
   for (const item of findMenu().querySelectorAll("[data-run]")) item.disabled = isOff(findCommand(item));
 }
 
@@ -38,7 +40,9 @@ function onKeyDown(event) {
     const items = listItems();
     const place = items.indexOf(document.activeElement);
     event.preventDefault();
-    items[(place < 0 && event.key === "ArrowUp" ? items.length - 1 : place + STEPS[event.key] + items.length) % items.length]?.focus();
+    items[
+      (place < 0 && event.key === "ArrowUp" ? items.length - 1 : place + STEPS[event.key] + items.length) % items.length
+    ]?.focus();
   } else if (event.key === "Escape") {
     event.preventDefault(); // else the same Escape would close a sheet
     showMenu(false);
@@ -49,7 +53,13 @@ function onKeyDown(event) {
 export function watchBarMenu() {
   document.addEventListener("click", onClick);
   document.addEventListener("keydown", onKeyDown);
-  document.addEventListener("focusin", ({ target }) => isOpen() && !findMenu().contains(target) && target !== findButton() && showMenu(false));
+  document.addEventListener(
+    "focusin",
+    ({ target }) => isOpen() && !findMenu().contains(target) && target !== findButton() && showMenu(false),
+  );
   // A file can be dropped on the item that imports: it is shown when the file is above the button.
-  document.addEventListener("dragenter", ({ target }) => target instanceof Element && target.closest("#show-more") && showMenu(true));
+  document.addEventListener(
+    "dragenter",
+    ({ target }) => target instanceof Element && target.closest("#show-more") && showMenu(true),
+  );
 }

@@ -36,8 +36,8 @@ export function navigate(head) {
 }
 
 /**
- * Clientside callback: restore as the dialog asks. By a request of the page: a callback of Dash would take longer, and read the
- * panels with one more.
+ * Clientside callback: restore as the dialog asks. By a request of the page: a callback of Dash would take longer, and read
+ * the panels with one more.
  * @param {number} clicks
  * @param {{thread_id: string, request_id: string, version: number|null, fields: object}|null} subject
  * @param {boolean} keep

@@ -7,7 +7,11 @@ import { saveFile } from "./file-links.mjs";
 import { mountDialog } from "./keys.mjs";
 import { followRequest } from "./long-request.mjs";
 
-const ExportWarning = lazy(() => import("./export-warning.lazy.mjs"), "ExportWarning", _("Nothing was exported. Please try again."));
+const ExportWarning = lazy(
+  () => import("./export-warning.lazy.mjs"),
+  "ExportWarning",
+  _("Nothing was exported. Please try again."),
+);
 
 let isExporting = false;
 
@@ -48,7 +52,9 @@ export async function readWarning(answer) {
 
 /** @param {Error} error of `fetch`, or with the reason of a refusal */
 export const describeExportFailure = (error) =>
-  error instanceof TypeError ? _("The server did not answer. Nothing was exported.") : _("Nothing was exported. {message}", { message: error.message });
+  error instanceof TypeError
+    ? _("The server did not answer. Nothing was exported.")
+    : _("Nothing was exported. {message}", { message: error.message });
 
 async function submitExport(event) {
   if (event.target.id !== "export-form") return;

@@ -12,7 +12,9 @@ export function saveFile(name, content) {
   setTimeout(() => URL.revokeObjectURL(href), KEPT_MS);
 }
 
-/** Fetch the link's content, and save it or show it in a tab. The tab is opened at once: later it would be a blocked popup. */
+/**
+ * Fetch the link's content, and save it or show it in a tab. The tab is opened at once: later it would be a blocked popup.
+ */
 async function openLink(link) {
   const tab = link.download ? null : window.open("", "_blank");
   try {

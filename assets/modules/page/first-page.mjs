@@ -17,7 +17,8 @@ export async function showFirstPage(conversation, others) {
   const sources = Array.from(document.querySelectorAll("script[data-src]"), ({ dataset }) => dataset.src); // of Dash
   const painted = paintPanels(conversation, others, sources).catch(() => undefined);
   const isThere = await Promise.race([window.waymark.layout.then(() => true, () => false), wait(MAX_LAYOUT_MS)]);
-  if (isThere && !document.hidden) await Promise.race([painted, wait(MAX_PAINT_MS)]); // else the scripts would delay the paint
+  // else the scripts would delay the paint
+  if (isThere && !document.hidden) await Promise.race([painted, wait(MAX_PAINT_MS)]);
   window.waymark.fetchEarly("/_dash-dependencies");
   await runScripts(sources);
   window.renderer = new window.DashRenderer();
@@ -42,5 +43,7 @@ function preload(sources) {
 function runScripts(sources) {
   const scripts = sources.map((src) => createElement("script", { src, async: false }));
   document.head.append(...scripts);
-  return Promise.all(scripts.map((script) => new Promise((resolve, reject) => Object.assign(script, { onload: resolve, onerror: reject }))));
+  return Promise.all(
+    scripts.map((script) => new Promise((resolve, reject) => Object.assign(script, { onload: resolve, onerror: reject }))),
+  );
 }

@@ -14,7 +14,8 @@ const FAILURE_TEXT = _("This could not be loaded. Please try again.");
 const Palette = lazy(() => import("./palette.lazy.mjs"), "Palette", FAILURE_TEXT);
 const KeysHelp = lazy(() => import("./palette.lazy.mjs"), "KeysHelp", FAILURE_TEXT);
 
-const isField = (element) => element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
+const isField = (element) =>
+  element instanceof HTMLElement && (element.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(element.tagName));
 const NEW_CONVERSATION = ".new-thread";
 const FIELD = ".message-field textarea";
 
@@ -33,7 +34,10 @@ export function mountDialog(Dialog, props) {
   flushSync(() => root.render(h(Dialog, { ...props, onClose }))); // so that a second press finds it
 }
 
-/** Undo on Ctrl+Alt+Z, redo with Shift as well. In a field with text, the keys stay the field's own. @returns {boolean} whether the key is one of these */
+/**
+ * Undo on Ctrl+Alt+Z, redo with Shift as well. In a field with text, the keys stay the field's own.
+ * @returns {boolean} whether the key is one of these
+ */
 function pressUndoKey(event) {
   if (event.code !== "KeyZ" || !event.altKey || !(event.ctrlKey || event.metaKey)) return false;
   if (isField(event.target) && event.target.value) return false;
@@ -44,7 +48,10 @@ function pressUndoKey(event) {
   return true;
 }
 
-/** Begin a conversation on Ctrl+Shift+O, and go to the message field on Shift+Escape. @returns {boolean} whether the key is one of these */
+/**
+ * Begin a conversation on Ctrl+Shift+O, and go to the message field on Shift+Escape.
+ * @returns {boolean} whether the key is one of these
+ */
 function pressPageKey(event) {
   const isNew = (event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey && event.key.toLowerCase() === "o";
   if (!isNew && !(event.key === "Escape" && event.shiftKey)) return false;
@@ -54,7 +61,10 @@ function pressPageKey(event) {
   return true;
 }
 
-/** Open the palette on Ctrl+K or by its button, the list of keys on ?, and the positions to go back to on Escape twice in an empty field. */
+/**
+ * Open the palette on Ctrl+K or by its button, the list of keys on ?, and the positions to go back to on Escape twice in an
+ * empty field.
+ */
 export function watchKeys() {
   let lastEscape = -Infinity;
   document.addEventListener("click", ({ target }) => {
@@ -67,10 +77,21 @@ export function watchKeys() {
     if (event.isComposing || event.repeat || isCovered() || pressPageKey(event) || pressUndoKey(event)) return;
     if (isFind) {
       showDialog(Palette);
-    } else if (event.key === "?" && readOption("single-keys") && !event.ctrlKey && !event.metaKey && !isField(event.target)) {
+    } else if (
+      event.key === "?" &&
+      readOption("single-keys") &&
+      !event.ctrlKey &&
+      !event.metaKey &&
+      !isField(event.target)
+    ) {
       event.preventDefault();
       showDialog(KeysHelp);
-    } else if (event.key === "Escape" && !event.defaultPrevented && event.target.dataset?.testid === "composer" && event.target.value === "") {
+    } else if (
+      event.key === "Escape" &&
+      !event.defaultPrevented &&
+      event.target.dataset?.testid === "composer" &&
+      event.target.value === ""
+    ) {
       const isSecond = event.timeStamp - lastEscape < MAX_DOUBLE_PRESS_MS;
       lastEscape = isSecond ? -Infinity : event.timeStamp;
       if (!isSecond) return;

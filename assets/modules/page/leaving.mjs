@@ -3,7 +3,10 @@ import { removePageKey } from "../lib/page-key.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-/** End the session with `end`, and leave the page if that succeeds. The sockets that close meanwhile ask for no other session. */
+/**
+ * End the session with `end`, and leave the page if that succeeds. The sockets that close meanwhile ask for no other
+ * session.
+ */
 export async function leave(end) {
   window.waymark.isLeaving = true;
   const hasEnded = await end();
@@ -15,6 +18,11 @@ export async function leave(end) {
 
 /** End the session, and leave the page. */
 export async function signOut() {
-  const hasEnded = await leave(() => fetch("/api/sessions/current/end", { method: "POST" }).then(({ ok }) => ok, () => false));
+  const hasEnded = await leave(() =>
+    fetch("/api/sessions/current/end", { method: "POST" }).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
   if (!hasEnded) showToast(_("Signing out failed. Please try again."));
 }

@@ -26,7 +26,8 @@ export function requestLog(clicks, head, action, isOpen) {
 }
 
 /**
- * @typedef {{version: number, who: "user"|"agent"|"judge"|"system", person: string, text: string, time: string, undone: boolean}} LogEntry
+ * @typedef {{version: number, who: "user"|"agent"|"judge"|"system", person: string, text: string, time: string,
+ *   undone: boolean}} LogEntry
  * @typedef {{thread: string|null, version: number, entries: LogEntry[], count: number, more: boolean,
  *   undo: string|null, redo: string|null}} LogData
  * @param {{id: string, data?: LogData, setProps: Function}} props
@@ -43,15 +44,24 @@ export function Log(props) {
     h(
       "div",
       { className: "changes-head" },
-      h(StepButton, { text: data.undo ? _("Undo {undo}", data) : _("Nothing to undo"), isOn: Boolean(data.undo), sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }) }),
-      h(StepButton, { text: data.redo ? _("Redo {redo}", data) : _("Nothing to redo"), isOn: Boolean(data.redo), sign: "arrow-clockwise", onClick: () => act("redo", { thread, count }) }),
+      h(StepButton, {
+        text: data.undo ? _("Undo {undo}", data) : _("Nothing to undo"), isOn: Boolean(data.undo),
+        sign: "arrow-counterclockwise", onClick: () => act("undo", { thread, count }),
+      }),
+      h(StepButton, {
+        text: data.redo ? _("Redo {redo}", data) : _("Nothing to redo"), isOn: Boolean(data.redo), sign: "arrow-clockwise",
+        onClick: () => act("redo", { thread, count }),
+      }),
     ),
     data.entries.length === 0 && h("p", { className: "pane-empty" }, _("No changes yet.")),
     h("ol", null, data.entries.map((entry) => h(Entry, { key: entry.version, entry, now }))),
     data.more &&
       h(
         "button",
-        { type: "button", className: "quiet-button", onClick: () => props.setProps({ action: { type: "more", count: count + PAGE_ENTRIES } }) },
+        {
+          type: "button", className: "quiet-button",
+          onClick: () => props.setProps({ action: { type: "more", count: count + PAGE_ENTRIES } }),
+        },
         _("Show more"),
       ),
   );
@@ -80,7 +90,11 @@ function Entry({ entry, now }) {
       h(
         "p",
         { className: "change-meta" },
-        h("span", { className: "change-who", dir: "auto" }, entry.who === "user" ? entry.person || author.name : [author.name, entry.person].filter(Boolean).join(" · ")),
+        h(
+          "span",
+          { className: "change-who", dir: "auto" },
+          entry.who === "user" ? entry.person || author.name : [author.name, entry.person].filter(Boolean).join(" · "),
+        ),
         h("time", { dateTime: entry.time, title: formatDateTime(entry.time) }, formatAge(entry.time, now)),
         entry.undone && h("span", null, _("undone")),
       ),

@@ -12,9 +12,9 @@ const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * Send a request, and show its progress until it has ended.
  * @template T
  * @param {Subject} subject
- * @param {(headers: {[name: string]: string}, show: (progress: Progress) => void, signal: AbortSignal) => Promise<T>} send  adds
- *   the headers to the request; `show` shows progress that only the browser knows, and the server's no more; `signal` cancels
- *   a request that the server cannot end by itself, such as an upload
+ * @param {(headers: {[name: string]: string}, show: (progress: Progress) => void, signal: AbortSignal) => Promise<T>} send
+ *   adds the headers to the request; `show` shows progress that only the browser knows, and the server's no more; `signal`
+ *   cancels a request that the server cannot end by itself, such as an upload
  * @returns {Promise<T>}
  *
  * @typedef {{title: string, dialog?: string, cancel?: string}} Subject  a noun; selectors of a dialog that stays open
@@ -88,7 +88,8 @@ class LongRequest {
   #cancel = () => {
     this.#box?.showCancelling();
     this.#abort.abort();
-    fetch(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined); // a lost request is reported itself
+    // a lost request is reported itself
+    fetch(`/api/requests/${this.#id}/cancel`, { method: "POST" }).catch(() => undefined);
   };
 
   #cancelInDialog = (event) => {

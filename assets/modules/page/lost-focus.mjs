@@ -11,7 +11,9 @@ export const isFocusUnclaimed = () => document.activeElement === document.body |
 
 /** Focus the open sheet, else the message field; on touch screens, where that opens the keyboard, the conversation. */
 function focusConversation() {
-  const sheet = document.querySelector(".backdrop.shown") && document.querySelector(".show-history .pane-history .sheet-close, .show-threads .pane-threads .sheet-close");
+  const sheet =
+    document.querySelector(".backdrop.shown") &&
+    document.querySelector(".show-history .pane-history .sheet-close, .show-threads .pane-threads .sheet-close");
   const field = matchMedia("(pointer: fine)").matches && document.querySelector(".message-field textarea");
   recovered = sheet || field || document.querySelector(".transcript .log");
   recovered?.focus({ preventScroll: true });

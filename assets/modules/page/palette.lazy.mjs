@@ -1,4 +1,7 @@
-/** The palette finds positions and actions by a few letters, and every message by its words. This module also has the positions to go back to, and the list of keys. */
+/**
+ * The palette finds positions and actions by a few letters, and every message by its words. This module also has the
+ * positions to go back to, and the list of keys.
+ */
 import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
@@ -19,7 +22,11 @@ const KEYS = [
   [["Enter"], _("send")],
   [["Shift", "Enter"], _("begin a new line")],
   [[MODIFIER_KEY, "K"], _("find a message, a place or an action")],
-  [[MODIFIER_KEY, "F"], _("find in a long conversation; press again for the browser's own search"), _("Find in this conversation")],
+  [
+    [MODIFIER_KEY, "F"],
+    _("find in a long conversation; press again for the browser's own search"),
+    _("Find in this conversation"),
+  ],
   [[MODIFIER_KEY, "Shift", "O"], _("begin a new conversation"), _("New conversation")],
   [["Shift", "Esc"], _("go to the message field")],
   [[MODIFIER_KEY, "S"], _("save a checkpoint"), _("Save checkpoint")],
@@ -50,7 +57,10 @@ const TAG_FILTER = /(?<!\S)tag:("[^"]*"?|[^\s"]+)/gi;
 loadStyle(new URL("./palette.lazy.css", import.meta.url));
 
 /** Order commands by their groups. @param {import("../lib/types.mjs").Command[]} commands */
-const groupCommands = (commands) => [...new Set([...GROUPS, ...commands.map(({ group }) => group)])].flatMap((wanted) => commands.filter(({ group }) => group === wanted));
+const groupCommands = (commands) =>
+  [...new Set([...GROUPS, ...commands.map(({ group }) => group)])].flatMap((wanted) =>
+    commands.filter(({ group }) => group === wanted),
+  );
 
 /** @param {import("../lib/types.mjs").Command|null} command whose choices are listed @param {boolean} onlyBack */
 function listPaletteCommands(command, onlyBack) {
@@ -60,7 +70,11 @@ function listPaletteCommands(command, onlyBack) {
   return groupCommands(commands.filter(({ group, isQuote }) => (onlyBack ? group === GO_BACK : !isQuote)));
 }
 
-/** @param {import("../lib/types.mjs").Command[]} commands @param {string} text @returns the commands that contain all words of the text */
+/**
+ * @param {import("../lib/types.mjs").Command[]} commands
+ * @param {string} text
+ * @returns the commands that contain all words of the text
+ */
 function matchWords(commands, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return commands.filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
@@ -71,12 +85,25 @@ function listFoundThreads(threads, commands, text) {
   const known = new Set([...commands.map(({ thread }) => thread), getOpenThread()]);
   const others = threads.filter(({ id }) => !known.has(id));
   const words = text.replace(TAG_FILTER, " "); // the server has filtered by tags
-  return matchWords(others.map(({ id, title, updated }) => ({ group: _("Conversations"), name: title, detail: formatAge(updated, Date.now()), run: () => showMessage(id, null) })), words);
+  return matchWords(
+    others.map(({ id, title, updated }) => ({
+      group: _("Conversations"),
+      name: title,
+      detail: formatAge(updated, Date.now()),
+      run: () => showMessage(id, null),
+    })),
+    words,
+  );
 }
 
 /** @param {import("./search.lazy.mjs").Hit[]} hits @returns {import("../lib/types.mjs").Command[]} a line for each hit */
 function listHits(hits) {
-  const lines = hits.map((hit) => ({ group: hit.checkpoint === null ? FOUND_MESSAGES : FOUND_CHECKPOINTS, name: hit.title, hit, run: () => openHit(hit) }));
+  const lines = hits.map((hit) => ({
+    group: hit.checkpoint === null ? FOUND_MESSAGES : FOUND_CHECKPOINTS,
+    name: hit.title,
+    hit,
+    run: () => openHit(hit),
+  }));
   return groupCommands(lines);
 }
 
@@ -103,17 +130,20 @@ export function Palette({ onlyBack = false, onClose }) {
   const name = opened?.name ?? (onlyBack ? _("Go back to a place") : _("Find a conversation, checkpoint or action"));
   return h(
     "dialog",
-    { ref: dialog, className: "modal show palette", "aria-label": name, onCancel: (event) => (event.preventDefault(), onClose()), onPointerDown: (event) => event.target === dialog.current && onClose() },
-    h(
-      "div",
-      { className: "palette-box" },
+    { ref: dialog, className: "modal show palette", "aria-label": name,
+      onCancel: (event) => (event.preventDefault(), onClose()),
+      onPointerDown: (event) => event.target === dialog.current && onClose() },
+    h("div", { className: "palette-box" },
       h(SearchField, { key: name, id, name, lines, selected, onType, onKeyDown }),
       h(
         "div",
-        { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-        [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
+        { id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": name,
+          onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
+        [...new Set(lines.map(({ group }) => group))].map((group) =>
+          h(Group, { key: group, group, lines, selected, id, onChoose: choose })),
       ),
-      h(PaletteFoot, { total: commands.length, matches, lines, found, text, onlyBack, isFiltered: onlyBack || opened !== null }),
+      h(PaletteFoot,
+        { total: commands.length, matches, lines, found, text, onlyBack, isFiltered: onlyBack || opened !== null }),
     ),
   );
 }
@@ -124,7 +154,11 @@ function useLines(commands, dialog, isFiltered) {
   const [position, setPosition] = useState(0);
   const matches = matchWords(commands, text);
   const found = useSearch(isFiltered ? "" : text);
-  const lines = groupCommands([...matches.slice(0, MAX_LINES), ...listFoundThreads(found.threads, commands, text), ...listHits(found.hits)]);
+  const lines = groupCommands([
+    ...matches.slice(0, MAX_LINES),
+    ...listFoundThreads(found.threads, commands, text),
+    ...listHits(found.hits),
+  ]);
   const selected = Math.min(position, lines.length - 1);
   useEffect(() => {
     dialog.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
@@ -152,12 +186,30 @@ function SearchField({ id, name, lines, selected, onType, onKeyDown }) {
 }
 
 function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered }) {
-  const emptyText = total === 0 ? (onlyBack ? _("There is nothing to go back to yet.") : _("There is nothing to choose from yet.")) : found.isSearching ? _("Searching…") : _("No matches.");
+  const emptyText =
+    total === 0
+      ? onlyBack
+        ? _("There is nothing to go back to yet.")
+        : _("There is nothing to choose from yet.")
+      : found.isSearching
+        ? _("Searching…")
+        : _("No matches.");
   return h(
     Fragment,
     null,
-    total > 0 && !found.isSearching && h("p", { className: "visually-hidden", role: "status" }, _("{lines} found", { lines: formatCount(lines.length, "line") })),
-    matches.length > MAX_LINES && h("p", { className: "palette-foot quiet" }, _("… and {limit} more. Type to narrow.", { limit: formatNumber(matches.length - MAX_LINES) })),
+    total > 0 &&
+      !found.isSearching &&
+      h(
+        "p",
+        { className: "visually-hidden", role: "status" },
+        _("{lines} found", { lines: formatCount(lines.length, "line") }),
+      ),
+    matches.length > MAX_LINES &&
+      h(
+        "p",
+        { className: "palette-foot quiet" },
+        _("… and {limit} more. Type to narrow.", { limit: formatNumber(matches.length - MAX_LINES) }),
+      ),
     lines.length === 0 && !found.failed && h("p", { className: "pane-empty", role: "status" }, emptyText),
     h(SearchState, { found, className: "palette-foot quiet" }),
     !isFiltered && text === "" && h("p", { className: "palette-foot quiet" }, SEARCH_HINT),
@@ -165,19 +217,31 @@ function PaletteFoot({ total, matches, lines, found, text, onlyBack, isFiltered 
   );
 }
 
-/** The lines of one group under its heading. @param {{group: string, lines: import("../lib/types.mjs").Command[], selected: number, id: string, onChoose: Function}} props */
+/**
+ * The lines of one group under its heading.
+ * @param {{group: string, lines: import("../lib/types.mjs").Command[], selected: number, id: string, onChoose: Function}}
+ *   props
+ */
 function Group({ group, lines, selected, id, onChoose }) {
   const now = Date.now();
   const line = (command, index) =>
     command.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", className: command.hit ? "option palette-hit" : "option", "aria-selected": index === selected, onClick: () => onChoose(command) },
+      {
+        key: index, id: `${id}-${index}`, role: "option", className: command.hit ? "option palette-hit" : "option",
+        "aria-selected": index === selected, onClick: () => onChoose(command),
+      },
       command.hit ? h(HitLine, { hit: command.hit, now }) : h("span", { className: "palette-name" }, command.name),
       (command.detail || command.word) && h("span", { className: "palette-detail" }, command.detail ?? `/${command.word}`),
       h(CommandKeys, { name: command.name }),
     );
-  return h("div", { role: "group", "aria-label": group }, h("div", { className: "palette-group", "aria-hidden": true }, group), lines.map(line));
+  return h(
+    "div",
+    { role: "group", "aria-label": group },
+    h("div", { className: "palette-group", "aria-hidden": true }, group),
+    lines.map(line),
+  );
 }
 
 /** The keys that do the same as a command. @param {{name: string}} props */

@@ -14,7 +14,11 @@ export function PaneHead({ title, id, children }) {
     children,
     h(
       "button",
-      { type: "button", className: "icon-button sheet-close", "aria-label": _("Close {title}", { title: LANGUAGE === "en" ? title.toLowerCase() : title }), onClick: () => closeSheets() },
+      {
+        type: "button", className: "icon-button sheet-close",
+        "aria-label": _("Close {title}", { title: LANGUAGE === "en" ? title.toLowerCase() : title }),
+        onClick: () => closeSheets(),
+      },
       icon("x-lg"),
     ),
   );

@@ -32,7 +32,11 @@ export function isPaneShown(name) {
   return state ? state === "open" : name === "threads" || !matchMedia(SMALL).matches;
 }
 
-/** Keep the fold or the width of a pane in this browser. @param {"threads"|"history"} name @param {{state?: string, width?: number}} change */
+/**
+ * Keep the fold or the width of a pane in this browser.
+ * @param {"threads"|"history"} name
+ * @param {{state?: string, width?: number}} change
+ */
 export function storePane(name, change) {
   try {
     const kept = JSON.parse(localStorage.getItem(getStorageKey(name)));

@@ -13,7 +13,10 @@ function createElement(tag, className, properties = {}) {
 /** @param {import("./long-request.mjs").Progress} progress @returns {string} such as "1,200 of 4,000 messages" */
 function describeSteps({ done, total, noun, detail }) {
   if (total === null) return "";
-  return _("{done} of {total} {noun}", { done: formatExactly(done), total: formatExactly(total), noun }) + (detail && ` · ${detail}`);
+  return (
+    _("{done} of {total} {noun}", { done: formatExactly(done), total: formatExactly(total), noun }) +
+    (detail && ` · ${detail}`)
+  );
 }
 
 export class ProgressBox {
@@ -74,7 +77,8 @@ export class ProgressBox {
   /** Let only Cancel work in the dialog: its other buttons would begin the same work again. */
   #rest(dialog) {
     this.#box.scrollIntoView({ block: "nearest" });
-    for (const button of dialog.querySelectorAll(`.modal-footer button:not(${this.#subject.cancel})`)) button.disabled = true;
+    for (const button of dialog.querySelectorAll(`.modal-footer button:not(${this.#subject.cancel})`))
+      button.disabled = true;
     dialog.focus(); // a disabled button loses the focus, and Escape with it
   }
 }

@@ -40,7 +40,8 @@ export function watchRegions() {
     if (name) lastFocused.set(name, target);
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key !== "F6" || event.ctrlKey || event.altKey || event.metaKey || document.querySelector(".modal.show")) return;
+    if (event.key !== "F6" || event.ctrlKey || event.altKey || event.metaKey || document.querySelector(".modal.show"))
+      return;
     event.preventDefault();
     focusNextRegion(event.shiftKey ? -1 : 1);
   });

@@ -63,7 +63,13 @@ function Rooted({ Panel, props, onShown }) {
 /** Read the message field of the first HTML, which works without modules (early-field.js). */
 function readField(container) {
   const area = container.querySelector("textarea");
-  return area && { text: area.value, selection: [area.selectionStart, area.selectionEnd], isFocused: area === document.activeElement };
+  return (
+    area && {
+      text: area.value,
+      selection: [area.selectionStart, area.selectionEnd],
+      isFocused: area === document.activeElement,
+    }
+  );
 }
 
 /** Give the text, the focus and the caret to the field that has replaced it, which may begin with a text of its own. */

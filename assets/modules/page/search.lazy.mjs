@@ -1,4 +1,6 @@
-/** The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML. */
+/**
+ * The search over all conversations: its requests, its lines, and the way to what was found. Snippets are text, never HTML.
+ */
 import { formatAge } from "../lib/format.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { openPlace } from "../lib/show-place.mjs";
@@ -12,21 +14,32 @@ const TYPING_PAUSE_MS = 120;
 const MIN_PREFIX_CHARS = 3; // checkpoints/search: fewer letters are a whole word
 const INDEXING_PAUSE_MS = 1500; // until a search is repeated while messages are being indexed
 const NOTHING = { text: "", hits: [], threads: [], more: false, pending: false };
-const ROLES = { user: _("You"), assistant: _("Assistant"), tool: _("Tool result"), note: _("Note"), summary: _("Summary"), checkpoint: _("Checkpoint") };
+const ROLES = {
+  user: _("You"),
+  assistant: _("Assistant"),
+  tool: _("Tool result"),
+  note: _("Note"),
+  summary: _("Summary"),
+  checkpoint: _("Checkpoint"),
+};
 const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
-export const SEARCH_HINT = _("Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.");
+export const SEARCH_HINT = _(
+  "Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.",
+);
 
 loadStyle(new URL("./search.lazy.css", import.meta.url));
 
 /**
- * @typedef {{thread: string, title: string, owner: string, role: string, message: string, checkpoint: string|null, name: string,
- *   parts: {text: string, marked: boolean}[], time: string, standing: "current"|"branch"|"left", branch: string}} Hit
+ * @typedef {{thread: string, title: string, owner: string, role: string, message: string, checkpoint: string|null,
+ *   name: string, parts: {text: string, marked: boolean}[], time: string, standing: "current"|"branch"|"left",
+ *   branch: string}} Hit
  */
 
 /**
  * Search while the user types. Until a reply comes, the hits of the text before are kept.
  * @param {string} text
- * @returns {{hits: Hit[], threads: import("../lib/types.mjs").ThreadItem[], more: boolean, pending: boolean, isSearching: boolean, failed: boolean}}
+ * @returns {{hits: Hit[], threads: import("../lib/types.mjs").ThreadItem[], more: boolean, pending: boolean,
+ *   isSearching: boolean, failed: boolean}}
  */
 export function useSearch(text) {
   const [found, setFound] = useState(NOTHING);
@@ -74,7 +87,11 @@ export function HitLine({ hit, now }) {
       "span",
       { className: "hit-head" },
       h("span", { className: "hit-title" }, hit.checkpoint === null ? hit.title : `${hit.name} · ${hit.title}`),
-      h("span", { className: "hit-facts" }, [hit.owner, ROLES[hit.role], standing, formatAge(hit.time, now)].filter(Boolean).join(" · ")),
+      h(
+        "span",
+        { className: "hit-facts" },
+        [hit.owner, ROLES[hit.role], standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
+      ),
     ),
     h("span", { className: "hit-snippet", dir: "auto" }, hit.parts.map(mark)),
   );
@@ -89,6 +106,7 @@ export function SearchState({ found, className }) {
   if (found.failed) return line(UNREADABLE_TEXT);
   if (found.pending) return line(_("Older messages are being indexed; more may be found in a moment."));
   if (found.more) return line(_("More was found. Add words or filters to narrow."));
-  if (found.hits.length === 0 && isShort(found.text)) return line(_("Type three letters to find words that begin with them."));
+  if (found.hits.length === 0 && isShort(found.text))
+    return line(_("Type three letters to find words that begin with them."));
   return null;
 }

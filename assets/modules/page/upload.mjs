@@ -1,4 +1,6 @@
-/** The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again. */
+/**
+ * The button to import a file. Dash's own upload would send the file inside the JSON of a request, and with each step again.
+ */
 import { icon } from "../lib/icons.mjs";
 import { setProperties } from "../lib/properties.mjs";
 import { showToast } from "../lib/toast.mjs";
@@ -19,7 +21,8 @@ async function importFile(file) {
   setProperties({ toast: { is_open: false } }); // about the previous file
   try {
     const maxBytes = file.name.toLowerCase().endsWith(".zip") ? MAX_ARCHIVE_BYTES : MAX_IMPORT_BYTES;
-    if (file.size > maxBytes) throw new UploadRefusedError(_("The file is larger than {limit} MB.", { limit: maxBytes / 1_000_000 }));
+    if (file.size > maxBytes)
+      throw new UploadRefusedError(_("The file is larger than {limit} MB.", { limit: maxBytes / 1_000_000 }));
     const id = await followRequest(IMPORT, (headers, _, signal) => uploadContent("import", file, { headers, signal }));
     setProperties({ "import-file": { data: { id, name: file.name } } });
   } catch (error) {
@@ -54,7 +57,21 @@ export function ImportButton({ id }) {
   return h(
     "div",
     { id, onDragOver, onDragLeave: () => setOver(false), onDrop },
-    h("button", { type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined, onClick: () => chooser.current.click() }, icon("upload"), h("span", null, _("Import"))),
-    h("input", { type: "file", accept: ".json,.zip,application/json,application/zip", hidden: true, ref: chooser, onChange }),
+    h(
+      "button",
+      {
+        type: "button", className: "menu-item", ...name, "data-dropping": isOver || undefined,
+        onClick: () => chooser.current.click(),
+      },
+      icon("upload"),
+      h("span", null, _("Import")),
+    ),
+    h("input", {
+      type: "file",
+      accept: ".json,.zip,application/json,application/zip",
+      hidden: true,
+      ref: chooser,
+      onChange,
+    }),
   );
 }

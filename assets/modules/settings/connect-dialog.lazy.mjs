@@ -1,4 +1,7 @@
-/** The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps anything. */
+/**
+ * The form that connects a model: a provider, its key and address, and the model. The server tries it before it keeps
+ * anything.
+ */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
@@ -9,7 +12,8 @@ const ADDRESS = "/api/model-connections";
 const UNREACHABLE_TEXT = _("The server does not answer. Nothing was saved.");
 
 /**
- * @typedef {{name: string, label: string, kind: "key"|"address"|"text", required: boolean, value: string, is_set: boolean}} Field  a key has no value
+ * @typedef {{name: string, label: string, kind: "key"|"address"|"text", required: boolean, value: string, is_set: boolean}}
+ *   Field  a key has no value
  * @typedef {{id: string, label: string, fields: Field[]}} Provider
  */
 
@@ -17,18 +21,39 @@ const UNREACHABLE_TEXT = _("The server does not answer. Nothing was saved.");
 export function ConnectDialog({ onClose }) {
   const id = useId();
   const { providers, provider, chooseProvider, values, change, isTrying, problem, onSubmit } = useConnection();
-  const buttons = h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider }, isTrying ? _("Trying…") : _("Connect"));
+  const buttons = h(
+    "button",
+    { type: "submit", className: "btn btn-primary", "aria-disabled": isTrying || !provider },
+    isTrying ? _("Trying…") : _("Connect"),
+  );
   return h(
     FormDialog,
-    { title: _("Connect a model"), className: "connect-form", form: { onSubmit, "data-testid": "connect-dialog" }, buttons, onClose },
+    {
+      title: _("Connect a model"), className: "connect-form", form: { onSubmit, "data-testid": "connect-dialog" }, buttons,
+      onClose,
+    },
     h("label", { className: "form-label", htmlFor: `${id}-provider` }, _("Provider")),
     h(
       "select",
-      { id: `${id}-provider`, className: "form-select", value: provider?.id ?? "", onChange: (event) => chooseProvider(event.target.value) },
+      {
+        id: `${id}-provider`, className: "form-select", value: provider?.id ?? "",
+        onChange: (event) => chooseProvider(event.target.value),
+      },
       providers.map((each) => h("option", { key: each.id, value: each.id }, each.label)),
     ),
-    provider?.fields.map((field) => h(SettingField, { key: `${provider.id} ${field.name}`, id: `${id}-${field.name}`, field, value: values[field.name] ?? "", onChange: change(field.name) })),
-    h("p", { className: "quiet" }, _("Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again.")),
+    provider?.fields.map((field) =>
+      h(SettingField, {
+        key: `${provider.id} ${field.name}`, id: `${id}-${field.name}`, field, value: values[field.name] ?? "",
+        onChange: change(field.name),
+      }),
+    ),
+    h(
+      "p",
+      { className: "quiet" },
+      _(
+        "Waymark asks the model for one word, then keeps the settings in its .env file on this machine. The page never shows the key again.",
+      ),
+    ),
     problem && h("p", { className: "settings-problem", role: "alert" }, problem),
   );
 }
@@ -84,7 +109,16 @@ function useConnection() {
     setProblem(refusal);
   };
   const change = (name) => (event) => setValues({ ...values, [name]: event.target.value });
-  return { providers, provider, chooseProvider: (id) => show(providers.find((each) => each.id === id)), values, change, isTrying, problem, onSubmit };
+  return {
+    providers,
+    provider,
+    chooseProvider: (id) => show(providers.find((each) => each.id === id)),
+    values,
+    change,
+    isTrying,
+    problem,
+    onSubmit,
+  };
 }
 
 /** @returns {Promise<string|null>} the reason of a refusal, or null */

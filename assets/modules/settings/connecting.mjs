@@ -4,7 +4,11 @@ import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useState } = window.React;
 
-const ConnectDialog = lazy(() => import("./connect-dialog.lazy.mjs"), "ConnectDialog", _("This could not be loaded. Please try again."));
+const ConnectDialog = lazy(
+  () => import("./connect-dialog.lazy.mjs"),
+  "ConnectDialog",
+  _("This could not be loaded. Please try again."),
+);
 
 /** @returns {[() => void, object|false]} what opens the dialog, and the dialog to render */
 export function useConnecting() {
@@ -16,5 +20,16 @@ export function useConnecting() {
 export function DemoHint({ text, canConnect }) {
   const [open, dialog] = useConnecting();
   if (!canConnect) return text;
-  return h("span", null, text, " ", h("button", { type: "button", className: "text-button connect-button", "data-testid": "connect", onClick: open }, _("Connect a model")), dialog);
+  return h(
+    "span",
+    null,
+    text,
+    " ",
+    h(
+      "button",
+      { type: "button", className: "text-button connect-button", "data-testid": "connect", onClick: open },
+      _("Connect a model"),
+    ),
+    dialog,
+  );
 }

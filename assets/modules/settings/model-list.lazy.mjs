@@ -16,14 +16,16 @@ loadStyle(new URL("./model-list.lazy.css", import.meta.url));
 /**
  * @typedef {import("../lib/types.mjs").ModelItem} ModelItem
  * @typedef {{group: string, model: ModelItem}} Line
- * @param {{models: ModelItem[], current: string, usual: string, several: string[], isSeveral: boolean, onChoose: (model: ModelItem) => void,
- *   onSeveral: (names: string[]) => void, onConnect: (() => void)|null, onClose: () => void}} props `usual`: the default; `several`: the
- *   models that answer at once; `isSeveral`: whether the list opens for choosing several
+ * @param {{models: ModelItem[], current: string, usual: string, several: string[], isSeveral: boolean,
+ *   onChoose: (model: ModelItem) => void, onSeveral: (names: string[]) => void, onConnect: (() => void)|null,
+ *   onClose: () => void}} props `usual`: the default; `several`: the models that answer at once; `isSeveral`: whether the
+ *   list opens for choosing several
  */
 export function ModelList({ models, current, usual, several, isSeveral, onChoose, onSeveral, onConnect, onClose }) {
   const id = useId();
   const choice = useSeveralChoice(current, several, isSeveral, onSeveral);
-  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models, { onChoose: choice.toggle ?? onChoose, isRemembered: !choice.isOn });
+  const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models,
+    { onChoose: choice.toggle ?? onChoose, isRemembered: !choice.isOn });
   return h(
     "div",
     { className: "model-list", role: "dialog", "aria-label": _("Choose the model") },
@@ -43,8 +45,11 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
     }),
     h(
       "div",
-      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Models"), "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id, current, usual, checked: choice.isOn ? choice.names : null, onChoose: choose })),
+      // the field keeps the focus
+      { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Models"),
+        "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() },
+      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id,
+        current, usual, checked: choice.isOn ? choice.names : null, onChoose: choose })),
     ),
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, _("No matches.")),
     h("p", { className: "quiet", role: choice.isOn ? "status" : undefined }, choice.hint),
@@ -56,7 +61,14 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
 /** The choice of several models: those with a check mark answer the next question at once. */
 function useSeveralChoice(current, several, isSeveral, onSeveral) {
   const [names, setNames] = useState(several.length > 0 ? several : isSeveral ? [current] : null);
-  if (names === null) return { isOn: false, names: [], hint: _("Takes effect from the next answer."), toggle: null, start: () => setNames([current]) };
+  if (names === null)
+    return {
+      isOn: false,
+      names: [],
+      hint: _("Takes effect from the next answer."),
+      toggle: null,
+      start: () => setNames([current]),
+    };
   const choose = (next) => {
     setNames(next);
     onSeveral(next);
@@ -65,18 +77,34 @@ function useSeveralChoice(current, several, isSeveral, onSeveral) {
     if (names.includes(name)) choose(names.filter((each) => each !== name));
     else if (names.length < MAX_MODELS) choose([...names, name]);
   };
-  const missing = names.length < 2 ? _("Choose at least two models.") : ngettext("{count} model answers the next question.", "{count} models answer the next question side by side.", names.length);
-  const hint = names.length >= MAX_MODELS ? _("{limit} models, the most that answer at once.", { limit: MAX_MODELS }) : missing;
+  const missing =
+    names.length < 2
+      ? _("Choose at least two models.")
+      : ngettext(
+          "{count} model answers the next question.",
+          "{count} models answer the next question side by side.",
+          names.length,
+        );
+  const hint =
+    names.length >= MAX_MODELS ? _("{limit} models, the most that answer at once.", { limit: MAX_MODELS }) : missing;
   return { isOn: true, names, hint, toggle, end: () => (setNames(null), onSeveral([])) };
 }
 
 function SeveralButtons({ choice, onClose }) {
   const button = (label, onClick) => h("button", { type: "button", className: "text-button", onClick }, label);
   if (!choice.isOn) return button(_("Ask several at once…"), choice.start);
-  return h("div", { className: "model-list-buttons" }, button(_("Ask one only"), () => (choice.end(), onClose())), button(_("Done"), onClose));
+  return h(
+    "div",
+    { className: "model-list-buttons" },
+    button(_("Ask one only"), () => (choice.end(), onClose())),
+    button(_("Done"), onClose),
+  );
 }
 
-/** Filter the models by the typed text, and track the selected line. `isRemembered`: a choice is among those that were chosen last. */
+/**
+ * Filter the models by the typed text, and track the selected line. `isRemembered`: a choice is among those that were chosen
+ * last.
+ */
 function useLines(models, { onChoose, isRemembered }) {
   const list = useRef(null);
   const [text, setText] = useState("");
@@ -100,18 +128,34 @@ function useLines(models, { onChoose, isRemembered }) {
   return { list, lines, selected, onChange, onKeyDown, choose };
 }
 
-/** @param {{group: string, lines: Line[], selected: number, id: string, current: string, usual: string, checked: string[]|null, onChoose: (line: Line) => void}} props */
+/**
+ * @param {{group: string, lines: Line[], selected: number, id: string, current: string, usual: string,
+ *   checked: string[]|null, onChoose: (line: Line) => void}} props
+ */
 function Group({ group, lines, selected, id, current, usual, checked, onChoose }) {
   const option = (line, index) =>
     line.group === group &&
     h(
       "div",
-      { key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected, "aria-checked": checked?.includes(line.model.name), onClick: () => onChoose(line) },
-      checked && h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
+      {
+        key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected,
+        "aria-checked": checked?.includes(line.model.name), onClick: () => onChoose(line),
+      },
+      checked &&
+        h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
       h("span", { className: "model-name" }, nameWithin(group, line.model.name)),
-      h("span", { className: "quiet" }, [line.model.name === current && _("in use"), line.model.name === usual && _("default")].filter(Boolean).join(" · ")),
+      h(
+        "span",
+        { className: "quiet" },
+        [line.model.name === current && _("in use"), line.model.name === usual && _("default")].filter(Boolean).join(" · "),
+      ),
     );
-  return h("div", { role: "group", "aria-label": group }, h("div", { className: "model-group", "aria-hidden": true }, group), lines.map(option));
+  return h(
+    "div",
+    { role: "group", "aria-label": group },
+    h("div", { className: "model-group", "aria-hidden": true }, group),
+    lines.map(option),
+  );
 }
 
 /** List the models that contain all words of the text. @returns {Line[]} */
@@ -119,13 +163,20 @@ function listLines(models, text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const matching = models.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
   const byProvider = groupByProvider(matching);
-  const recent = words.length === 0 && models.length >= MIN_MODELS_FOR_RECENT ? readRecent().flatMap((name) => matching.filter((model) => model.name === name)) : [];
-  return [...recent.map((model) => ({ group: RECENT, model })), ...byProvider.flatMap(([group, found]) => found.map((model) => ({ group, model })))];
+  const recent =
+    words.length === 0 && models.length >= MIN_MODELS_FOR_RECENT
+      ? readRecent().flatMap((name) => matching.filter((model) => model.name === name))
+      : [];
+  return [
+    ...recent.map((model) => ({ group: RECENT, model })),
+    ...byProvider.flatMap(([group, found]) => found.map((model) => ({ group, model }))),
+  ];
 }
 
 function groupByProvider(models) {
   const isProvider = (name) => models.some((other) => other.name.startsWith(`${name}:`));
-  const findProvider = ({ name }) => (name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : _("Others")); // as in `openai:gpt-5`
+  const findProvider = ({ name }) =>
+    name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : _("Others"); // as in `openai:gpt-5`
   const providers = [...new Set(models.map(findProvider))];
   return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
 }
@@ -143,7 +194,10 @@ function readRecent() {
 
 function storeRecent(name) {
   try {
-    localStorage.setItem(RECENT_KEY, JSON.stringify([name, ...readRecent().filter((each) => each !== name)].slice(0, MAX_RECENT)));
+    localStorage.setItem(
+      RECENT_KEY,
+      JSON.stringify([name, ...readRecent().filter((each) => each !== name)].slice(0, MAX_RECENT)),
+    );
   } catch {
     // storage is full or blocked: nothing is remembered
   }

@@ -12,7 +12,11 @@ import { keepSeveral, useSeveral } from "./several-models.mjs";
 const { createElement: h } = window.React;
 
 const SETTINGS = "settings"; // the list of actions that changes settings: components/panels/settings.py
-const ModelList = lazy(() => import("./model-list.lazy.mjs"), "ModelList", _("The models could not be loaded. Please try again."));
+const ModelList = lazy(
+  () => import("./model-list.lazy.mjs"),
+  "ModelList",
+  _("The models could not be loaded. Please try again."),
+);
 
 /** @param {{data: import("../lib/types.mjs").ComposerData}} props */
 export function ModelPicker({ data }) {
@@ -22,10 +26,13 @@ export function ModelPicker({ data }) {
   const chooseSeveral = (names) => keepSeveral(data.thread ?? null, names);
   const { models = [], model, can_connect: canConnect } = data;
   const [connect, dialog] = useConnecting();
-  const choices = () => models.map((each) => ({ name: each.name, detail: each.name === model ? _("in use") : "", run: () => choose(each) }));
+  const choices = () =>
+    models.map((each) => ({ name: each.name, detail: each.name === model ? _("in use") : "", run: () => choose(each) }));
   useCommands("ModelPicker", () => [
-    { group: _("Actions"), name: _("Choose the model"), word: "model", offReason: models.length > 1 ? null : _("There is no other model."), choices },
-    { group: _("Actions"), name: _("Ask several models at once"), offReason: models.length > 1 ? null : _("There is no other model."), run: () => setOpen("several") },
+    { group: _("Actions"), name: _("Choose the model"), word: "model",
+      offReason: models.length > 1 ? null : _("There is no other model."), choices },
+    { group: _("Actions"), name: _("Ask several models at once"),
+      offReason: models.length > 1 ? null : _("There is no other model."), run: () => setOpen("several") },
     ...(canConnect ? [{ group: _("Actions"), name: _("Connect a model"), word: "connect", run: connect }] : []),
   ]);
   if (models.length < 2) return data.demo ? (dialog || null) : h("span", { className: "composer-model" }, model);
@@ -38,18 +45,24 @@ export function ModelPicker({ data }) {
     { className: "model-picker", ref: root, onKeyDown },
     h(
       "button",
-      { type: "button", className: "text-button model-button", "data-testid": "model", title: _("Choose the model"), "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
+      { type: "button", className: "text-button model-button", "data-testid": "model", title: _("Choose the model"),
+        "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
       h("span", { className: "visually-hidden" }, _("Model: ")),
-      h("span", { className: "composer-model" }, several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : model),
+      h("span", { className: "composer-model" },
+        several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : model),
       icon("chevron-right", "model-arrow"),
     ),
     dialog,
     isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several",
-      onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null, onClose: () => setOpen(false) }),
+      onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null,
+        onClose: () => setOpen(false) }),
   );
 }
 
-/** @returns {(model: import("../lib/types.mjs").ModelItem) => void} changes the model of the conversation, or of the one that the next message begins */
+/**
+ * @returns {(model: import("../lib/types.mjs").ModelItem) => void} changes the model of the conversation, or of the one that
+ *   the next message begins
+ */
 function useModelChoice({ thread = null, default: usual, models }) {
   const act = useActions({ id: SETTINGS });
   const kept = useKeptChoice(thread);

@@ -22,9 +22,10 @@ const POLICIES = {
 };
 
 /**
- * @typedef {{title: string, data: import("../lib/types.mjs").SettingsData, keptChoice: import("../lib/types.mjs").KeptChoice|null,
- *   keepChoice: (next: import("../lib/types.mjs").KeptChoice|null) => void,
- *   reply?: import("../lib/types.mjs").Reply & {choice?: import("../lib/types.mjs").Choice}, act: Function, onClose: () => void}} Props
+ * @typedef {{title: string, data: import("../lib/types.mjs").SettingsData,
+ *   keptChoice: import("../lib/types.mjs").KeptChoice|null,
+ *   keepChoice: (next: import("../lib/types.mjs").KeptChoice|null) => void, reply?: import("../lib/types.mjs").Reply &
+ *   {choice?: import("../lib/types.mjs").Choice}, act: Function, onClose: () => void}} Props
  * @param {Props} props
  */
 export function SettingsDialog({ title, onClose, ...props }) {
@@ -35,7 +36,10 @@ export function SettingsDialog({ title, onClose, ...props }) {
   return h(
     FormDialog,
     { title, form: { onSubmit }, buttons, onClose },
-    choice.graph ? h("p", null, _("The graph {graph} answers here. It has a model and instructions of its own.", { graph: choice.graph })) : h(AgentFields, { id, data, choice, change }),
+    choice.graph
+      ? h("p", null,
+          _("The graph {graph} answers here. It has a model and instructions of its own.", { graph: choice.graph }))
+      : h(AgentFields, { id, data, choice, change }),
     h(LanguageField, { id: `${id}-language` }),
     h(MarkdownOption),
     h(SingleKeysOption),
@@ -50,9 +54,14 @@ function AgentFields({ id, data, choice, change }) {
     Fragment,
     null,
     h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
-    h(InstructionsField, { id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions, onChange: change("instructions") }),
+    h(InstructionsField, {
+      id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions,
+      onChange: change("instructions"),
+    }),
     h(ParameterFields, { id, data, choice, change }),
-    h(PolicyField, { name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel") }),
+    h(PolicyField, {
+      name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel"),
+    }),
     h("p", { className: "quiet" }, _("Takes effect from the next answer.")),
   );
 }
@@ -105,12 +114,20 @@ function ModelField({ id, data, value, onChange }) {
     h("label", { key: "label", className: "form-label", htmlFor: id }, _("Model")),
     h(
       "select",
-      { key: "field", id, className: "form-select", value: value === data.default ? "" : value, onChange, "aria-describedby": isGone ? `${id}-gone` : undefined },
+      {
+        key: "field", id, className: "form-select", value: value === data.default ? "" : value, onChange,
+        "aria-describedby": isGone ? `${id}-gone` : undefined,
+      },
       h("option", { value: "" }, _("{value} (default)", { value: data.default })),
       others.map(({ name }) => h("option", { key: name, value: name }, name)),
       isGone && h("option", { value }, _("{value} (no longer offered)", { value })),
     ),
-    isGone && h("p", { key: "gone", id: `${id}-gone`, className: "settings-problem" }, _("This model can no longer be used. Choose another.")),
+    isGone &&
+      h(
+        "p",
+        { key: "gone", id: `${id}-gone`, className: "settings-problem" },
+        _("This model can no longer be used. Choose another."),
+      ),
   ];
 }
 
@@ -140,7 +157,8 @@ function InstructionsField({ id, longest, value, onChange }) {
 /** The parameters of the model, folded: few conversations have their own. */
 function ParameterFields({ id, data, choice, change }) {
   // As the dialog opened: a fold that followed the values would close while a field is emptied.
-  const [wasChosen] = useState(() => [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== ""));
+  const [wasChosen] = useState(() =>
+    [...NUMBER_FIELDS.map(([part]) => part), "reasoning_effort", "extra_body"].some((part) => choice[part] !== ""));
   return h(
     "details",
     { className: "fold settings-parameters", open: wasChosen || undefined },
@@ -148,13 +166,15 @@ function ParameterFields({ id, data, choice, change }) {
     h("p", { className: "quiet" }, _("An empty field leaves the choice to the settings of the app and to the provider.")),
     NUMBER_FIELDS.map(([part, label, step]) => [
       h("label", { key: `${part}-label`, className: "form-label", htmlFor: `${id}-${part}` }, label),
-      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", step, ...data.ranges[part], placeholder: data.defaults[part], value: choice[part], onChange: change(part) }),
+      h("input", { key: part, id: `${id}-${part}`, className: "form-control", type: "number", step, ...data.ranges[part],
+        placeholder: data.defaults[part], value: choice[part], onChange: change(part) }),
     ]),
     h("label", { className: "form-label", htmlFor: `${id}-effort` }, _("Reasoning effort")),
     h(
       "select",
       { id: `${id}-effort`, className: "form-select", value: choice.reasoning_effort, onChange: change("reasoning_effort") },
-      h("option", { value: "" }, data.defaults.reasoning_effort ? _("{value} (default)", { value: data.defaults.reasoning_effort }) : _("default")),
+      h("option", { value: "" },
+        data.defaults.reasoning_effort ? _("{value} (default)", { value: data.defaults.reasoning_effort }) : _("default")),
       data.efforts.map((effort) => h("option", { key: effort, value: effort }, effort)),
     ),
     h("label", { className: "form-label", htmlFor: `${id}-body` }, _("Extra body (JSON)")),
@@ -181,7 +201,14 @@ function PolicyField({ name, general, value, onChange }) {
       h(
         "label",
         { key: policy, className: "settings-policy" },
-        h("input", { type: "radio", className: "form-check-input", name, value: policy, checked: (value || general) === policy, onChange }),
+        h("input", {
+          type: "radio",
+          className: "form-check-input",
+          name,
+          value: policy,
+          checked: (value || general) === policy,
+          onChange,
+        }),
         h("span", null, label, h("span", { className: "quiet" }, about)),
       ),
     ),
@@ -194,7 +221,10 @@ function LanguageField({ id }) {
     h("label", { key: "label", className: "form-label", htmlFor: id }, _("Language")),
     h(
       "select",
-      { key: "field", id, className: "form-select", value: readLanguageChoice(), onChange: (event) => chooseLanguage(event.target.value) },
+      {
+        key: "field", id, className: "form-select", value: readLanguageChoice(),
+        onChange: (event) => chooseLanguage(event.target.value),
+      },
       h("option", { value: "" }, _("System")),
       Object.entries(LANGUAGES).map(([tag, name]) => h("option", { key: tag, value: tag, lang: tag }, name)),
     ),
@@ -207,8 +237,18 @@ function MarkdownOption() {
   return h(
     "label",
     { className: "settings-policy" },
-    h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
-    h("span", null, _("Show my questions as Markdown"), h("span", { className: "quiet" }, _("In this browser, in all conversations."))),
+    h("input", {
+      type: "checkbox",
+      className: "form-check-input",
+      checked: isOn,
+      onChange: (event) => setOn(event.target.checked),
+    }),
+    h(
+      "span",
+      null,
+      _("Show my questions as Markdown"),
+      h("span", { className: "quiet" }, _("In this browser, in all conversations.")),
+    ),
   );
 }
 
@@ -218,8 +258,18 @@ function SingleKeysOption() {
   return h(
     "label",
     { className: "settings-policy" },
-    h("input", { type: "checkbox", className: "form-check-input", checked: isOn, onChange: (event) => setOn(event.target.checked) }),
-    h("span", null, _("Single keys"), h("span", { className: "quiet" }, _("? shows the keys, and letters act on the places of History. In this browser."))),
+    h("input", {
+      type: "checkbox",
+      className: "form-check-input",
+      checked: isOn,
+      onChange: (event) => setOn(event.target.checked),
+    }),
+    h(
+      "span",
+      null,
+      _("Single keys"),
+      h("span", { className: "quiet" }, _("? shows the keys, and letters act on the places of History. In this browser.")),
+    ),
   );
 }
 
@@ -236,7 +286,13 @@ function NotificationOption() {
       "span",
       null,
       _("Notify me when an answer ends or a permission is needed while I am elsewhere"),
-      h("span", { className: "quiet", role: "status" }, isRefused ? _("The browser does not allow notifications of this page.") : _("In this browser. A notification shows the title of the conversation only.")),
+      h(
+        "span",
+        { className: "quiet", role: "status" },
+        isRefused
+          ? _("The browser does not allow notifications of this page.")
+          : _("In this browser. A notification shows the title of the conversation only."),
+      ),
     ),
   );
 }

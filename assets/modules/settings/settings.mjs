@@ -7,9 +7,16 @@ import { _ } from "../lib/words.mjs";
 const { createElement: h, Fragment, useEffect, useState, useSyncExternalStore } = window.React;
 const { createPortal } = window.ReactDOM;
 
-const SettingsDialog = lazy(() => import("./settings-dialog.lazy.mjs"), "SettingsDialog", _("The settings could not be loaded. Please try again."));
+const SettingsDialog = lazy(
+  () => import("./settings-dialog.lazy.mjs"),
+  "SettingsDialog",
+  _("The settings could not be loaded. Please try again."),
+);
 
-/** @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page is open */
+/**
+ * @type {import("../lib/types.mjs").KeptChoice|null} for the conversation that the next message begins; kept while the page
+ *   is open
+ */
 let keptChoice = null;
 let isChoiceSent = false;
 const listeners = new Set();
@@ -33,7 +40,10 @@ export function takeChoice(thread) {
   return { choice: keptChoice.choice };
 }
 
-/** @returns {import("../lib/types.mjs").KeptChoice|null} the choice for the shown new conversation; once it has begun, the server has it */
+/**
+ * @returns {import("../lib/types.mjs").KeptChoice|null} the choice for the shown new conversation; once it has begun, the
+ *   server has it
+ */
 export function useKeptChoice(thread) {
   const current = useSyncExternalStore(subscribe, () => keptChoice);
   useEffect(() => {
@@ -55,7 +65,18 @@ export function SettingsButton(props) {
   return h(
     Fragment,
     null,
-    h("button", { type: "button", id: props.id, className: "menu-item", onClick: open }, icon("sliders"), h("span", null, name)),
-    isOpen && createPortal(h(SettingsDialog, { title: name, data: props.data, reply: props.reply, keptChoice, keepChoice, act, onClose: () => setOpening(null) }), document.body),
+    h(
+      "button",
+      { type: "button", id: props.id, className: "menu-item", onClick: open },
+      icon("sliders"),
+      h("span", null, name),
+    ),
+    isOpen &&
+      createPortal(
+        h(SettingsDialog, {
+          title: name, data: props.data, reply: props.reply, keptChoice, keepChoice, act, onClose: () => setOpening(null),
+        }),
+        document.body,
+      ),
   );
 }

@@ -33,7 +33,9 @@ export function takeModels(thread) {
   return names.length > 0 ? { models: names } : {};
 }
 
-/** @returns {string[]} the models that answer at once; none if one answers. A conversation that begins with them keeps them. */
+/**
+ * @returns {string[]} the models that answer at once; none if one answers. A conversation that begins with them keeps them.
+ */
 export function useSeveral(thread) {
   const names = useSyncExternalStore(subscribe, () => findNames(thread));
   useEffect(() => {

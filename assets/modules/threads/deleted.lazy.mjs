@@ -15,7 +15,10 @@ export function Deleted({ deleted, onBringBack }) {
         h("span", { className: "thread-title", title }, title),
         h(
           "button",
-          { type: "button", className: "quiet-button", "aria-label": _("Bring back {title}", { title }), onClick: () => onBringBack({ thread: id, version }) },
+          {
+            type: "button", className: "quiet-button", "aria-label": _("Bring back {title}", { title }),
+            onClick: () => onBringBack({ thread: id, version }),
+          },
           _("Bring back"),
         ),
       ),

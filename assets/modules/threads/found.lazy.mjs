@@ -12,14 +12,19 @@ export function Found({ text, now }) {
     h(
       "li",
       { key: index, className: "thread-row" },
-      h("button", { type: "button", className: "thread-link thread-hit", onClick: () => openHit(hit) }, h(HitLine, { hit, now })),
+      h(
+        "button",
+        { type: "button", className: "thread-link thread-hit", onClick: () => openHit(hit) },
+        h(HitLine, { hit, now }),
+      ),
     );
   return h(
     "section",
     { "aria-label": _("In messages") },
     h("h3", null, _("In messages")),
     h("ul", null, found.hits.map(row)),
-    isEmpty && h("p", { className: "pane-empty", role: "status" }, found.isSearching ? _("Searching…") : _("No message matches.")),
+    isEmpty &&
+      h("p", { className: "pane-empty", role: "status" }, found.isSearching ? _("Searching…") : _("No message matches.")),
     h(SearchState, { found, className: "pane-empty" }),
     isEmpty && !found.isSearching && h("p", { className: "pane-empty" }, SEARCH_HINT),
   );

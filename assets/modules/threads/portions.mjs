@@ -9,7 +9,8 @@ const MAX_REFRESHED = 1000;
 const NOTHING = { threads: [], more: false, seen: null };
 
 /**
- * @typedef {{threads: import("../lib/types.mjs").ThreadItem[], more: boolean, loadMore: () => void, isLoading?: boolean}} Portions
+ * @typedef {{threads: import("../lib/types.mjs").ThreadItem[], more: boolean, loadMore: () => void, isLoading?: boolean}}
+ *   Portions
  * @param {import("../lib/types.mjs").ThreadsData|undefined} data
  * @returns {Portions}
  */
@@ -31,7 +32,9 @@ export function useListedThreads(data) {
 /**
  * The conversations of the archive, or those whose titles contain the words of a text. Until a reply comes, those of the
  * text before are kept.
- * @param {string|null} view null: nothing is wanted @param {string} text @param {any} revision changes when they may have changed
+ * @param {string|null} view null: nothing is wanted
+ * @param {string} text
+ * @param {any} revision changes when they may have changed
  * @returns {Portions}
  */
 export function useFilteredThreads(view, text, revision) {
@@ -46,13 +49,21 @@ export function useFilteredThreads(view, text, revision) {
     const search = async () => {
       const { key: shownKey, threads } = latest.current;
       const limit = shownKey === key ? Math.min(MAX_REFRESHED, threads.length) : 0; // what is shown stays
-      const reply = await fetchThreads({ view, text: words, limit: limit > PORTION ? limit : undefined, signal: controller.signal });
+      const reply = await fetchThreads({
+        view,
+        text: words,
+        limit: limit > PORTION ? limit : undefined,
+        signal: controller.signal,
+      });
       if (!controller.signal.aborted) setFound({ ...NOTHING, ...reply, key });
     };
     const timer = setTimeout(search, words ? TYPING_PAUSE_MS : 0);
     return () => (clearTimeout(timer), controller.abort());
   }, [key, revision]);
-  const add = useCallback(({ threads, more }) => setFound((before) => ({ ...before, threads: mergeThreads(before.threads, threads), more })), []);
+  const add = useCallback(
+    ({ threads, more }) => setFound((before) => ({ ...before, threads: mergeThreads(before.threads, threads), more })),
+    [],
+  );
   const loadMore = useLoadMore(() => latest.current, view, words, add);
   return { ...found, loadMore, isLoading: found.key !== key };
 }
@@ -69,7 +80,10 @@ function useLoadMore(getList, view, text, add) {
     isLoading.current = true;
     const portion = await fetchThreads({ view: shownView, text: shownText, after: before.threads.at(-1) });
     isLoading.current = false;
-    const isSame = latest.current.view === shownView && latest.current.text === shownText && get().threads.length >= before.threads.length;
+    const isSame =
+      latest.current.view === shownView &&
+      latest.current.text === shownText &&
+      get().threads.length >= before.threads.length;
     if (portion && isSame) add(portion);
   }, [add]);
 }

@@ -13,27 +13,41 @@ const MAX_TITLE_CHARS = 200;
 const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
 /**
- * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void, onPin: (thread: object) => void,
- *   onArchive: (thread: object) => void, onTags: (thread: object) => void, onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
- * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number, state: "running"|"waiting"|null,
- *   mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean, isAnyView: boolean, names: import("./tags.mjs").TagNames, actions: RowActions}} props
+ * @typedef {{onOpen: (id: string) => void, onRename: (id: string|null) => void, onDelete: (id: string) => void,
+ *   onPin: (thread: object) => void, onArchive: (thread: object) => void, onTags: (thread: object) => void,
+ *   onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
+ * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number,
+ *   state: "running"|"waiting"|null, mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean,
+ *   isAnyView: boolean, names: import("./tags.mjs").TagNames, actions: RowActions}} props
  */
 function ThreadRow(props) {
   const { thread, place, mode, isCurrent, actions } = props;
   const { id, title } = thread;
   const row = (className, ...parts) =>
-    h("li", { className: `thread-row ${className}${isCurrent ? " thread-current" : ""}`, style: place.style, "data-index": place.index }, ...parts);
+    h(
+      "li",
+      {
+        className: `thread-row ${className}${isCurrent ? " thread-current" : ""}`, style: place.style,
+        "data-index": place.index,
+      },
+      ...parts,
+    );
   if (mode === "select") return row("thread-selecting", h(SelectLabel, props));
   if (mode === "link") return row("", h(ThreadLink, props), h(RowButtons, props));
   const onDone = (name) => {
     actions.onRename(null);
     if (name !== null) actions.onTitle(id, name);
   };
-  return row("thread-renaming", h(NameField, { label: _("Title of the conversation"), value: title, maxLength: MAX_TITLE_CHARS, onDone }));
+  return row(
+    "thread-renaming",
+    h(NameField, { label: _("Title of the conversation"), value: title, maxLength: MAX_TITLE_CHARS, onDone }),
+  );
 }
 
 const isSame = (before, after) =>
-  Object.keys(after).every((name) => before[name] === after[name] || (name === "place" && before.place.index === after.place.index));
+  Object.keys(after).every(
+    (name) => before[name] === after[name] || (name === "place" && before.place.index === after.place.index),
+  );
 
 export const Row = memo(ThreadRow, isSame);
 
@@ -53,7 +67,10 @@ function ThreadLink({ thread, now, state, isCurrent, isAnyView, names, actions }
   const hooks = { "data-testid": "thread", "data-thread-id": id, "aria-current": isCurrent ? "page" : undefined };
   return h(
     "a",
-    { href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown, onDoubleClick: () => actions.onRename(id) },
+    {
+      href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown,
+      onDoubleClick: () => actions.onRename(id),
+    },
     h(ThreadLine, { thread, now, state, isAnyView, names }),
   );
 }
@@ -61,7 +78,12 @@ function ThreadLink({ thread, now, state, isCurrent, isAnyView, names, actions }
 function ThreadLine({ thread, now, state, isAnyView, names }) {
   return [
     h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
-    thread.owner && h("span", { key: "owner", className: "thread-mark", title: _("Shared by {name}", { name: thread.owner }), dir: "auto" }, thread.owner),
+    thread.owner &&
+      h(
+        "span",
+        { key: "owner", className: "thread-mark", title: _("Shared by {name}", { name: thread.owner }), dir: "auto" },
+        thread.owner,
+      ),
     h(RowTags, { key: "tags", ids: thread.tags, names }),
     isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, _("archived")),
     h("span", { key: "meta", className: "thread-meta" }, h(ThreadState, { thread, now, state })),
@@ -85,7 +107,8 @@ function SelectLabel({ thread, now, state, isSelected, isAnyView, names, actions
 
 /** The state of a thread that is not at rest, or its age. */
 function ThreadState({ thread, now, state }) {
-  if (state === "running") return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), _("answering"));
+  if (state === "running")
+    return h("span", { className: "thread-running" }, h("span", { className: "running-dot" }), _("answering"));
   if (state === "waiting") return h("span", { className: "thread-waiting" }, _("waits for you"));
   return h("time", { dateTime: thread.updated, title: formatDateTime(thread.updated) }, formatBriefAge(thread.updated, now));
 }
@@ -110,10 +133,15 @@ function RowButtons({ thread, actions }) {
     h(
       "span",
       { className: "more" },
-      h(RowButton, { label: menuName, sign: "three-dots", onClick: () => setOpen(true), "aria-haspopup": "menu", "aria-expanded": isOpen }),
+      h(RowButton, {
+        label: menuName, sign: "three-dots", onClick: () => setOpen(true), "aria-haspopup": "menu", "aria-expanded": isOpen,
+      }),
       isOpen && h(Menu, { name: menuName, items, onClose: () => setOpen(false) }),
     ),
-    isOwn && h(RowButton, { label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete" }),
+    isOwn &&
+      h(RowButton, {
+        label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete",
+      }),
   );
 }
 

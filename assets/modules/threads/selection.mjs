@@ -8,20 +8,23 @@ const { createElement: h, useCallback, useEffect, useLayoutEffect, useRef, useSt
 const PORTION = 100; // of the list
 const MAX_SELECTED = 1000; // that one action takes: checkpoints/values/limits.py
 // A function: the browser's own formats take 30 ms of the page's start to load.
-const showLimit = () => showToast(_("At most {limit} conversations can be selected at once.", { limit: MAX_SELECTED.toLocaleString(LANGUAGE) }));
+const showLimit = () =>
+  showToast(_("At most {limit} conversations can be selected at once.", { limit: MAX_SELECTED.toLocaleString(LANGUAGE) }));
 
 /**
  * @param {object[]} threads as they are listed
  * @param {{view: string, text: string}} shown where Ctrl+A finds all of them
  * @param {import("../lib/types.mjs").ThreadsData|undefined} data takes away what is gone
- * @returns {{ids: Set<string>|null, toggle: Function, selectAll: () => Promise<void>, start: Function, stop: Function}} `ids` is null outside the mode
+ * @returns {{ids: Set<string>|null, toggle: Function, selectAll: () => Promise<void>, start: Function, stop: Function}}
+ *   `ids` is null outside the mode
  */
 export function useSelection(threads, shown, data) {
   const [{ ids, anchor }, setState] = useState({ ids: null, anchor: null });
   useEffect(() => {
     const gone = new Set(data?.gone);
     const isOld = data?.since === null && ids?.size > PORTION; // so many have changed that the list is a new one
-    if (ids && (isOld || [...ids].some((id) => gone.has(id)))) setState({ ids: isOld ? null : new Set([...ids].filter((id) => !gone.has(id))), anchor: null });
+    if (ids && (isOld || [...ids].some((id) => gone.has(id))))
+      setState({ ids: isOld ? null : new Set([...ids].filter((id) => !gone.has(id))), anchor: null });
   }, [data]);
   const stop = useCallback(() => setState({ ids: null, anchor: null }), []);
   const put = (chosen, last) => {
@@ -50,17 +53,22 @@ function listRange(threads, from, to) {
   return start < 0 ? [to] : listed.slice(start, end + 1);
 }
 
-/** @param {{count: number, isArchive: boolean, onArchive: Function, onTags: Function, onExport: Function, onDelete: Function, onAll: Function, onDone: Function}} props */
+/**
+ * @param {{count: number, isArchive: boolean, onArchive: Function, onTags: Function, onExport: Function, onDelete: Function,
+ *   onAll: Function, onDone: Function}} props
+ */
 export function SelectionBar({ count, isArchive, onArchive, onTags, onExport, onDelete, onAll, onDone }) {
   const bar = useRef(null);
   useLayoutEffect(() => {
     const element = bar.current;
     element.focus({ preventScroll: true }); // its keys are those of the pane
     return () => {
-      if (element.contains(document.activeElement)) document.querySelector(".threads-scroll")?.focus({ preventScroll: true });
+      if (element.contains(document.activeElement))
+        document.querySelector(".threads-scroll")?.focus({ preventScroll: true });
     };
   }, []);
-  const button = (name, onClick, isEnabled = count > 0) => h("button", { type: "button", className: "quiet-button", disabled: !isEnabled, onClick }, name);
+  const button = (name, onClick, isEnabled = count > 0) =>
+    h("button", { type: "button", className: "quiet-button", disabled: !isEnabled, onClick }, name);
   return h(
     "div",
     { ref: bar, className: "selection-bar", role: "toolbar", tabIndex: -1, "aria-label": _("Selected conversations") },

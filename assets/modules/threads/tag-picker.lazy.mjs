@@ -32,7 +32,13 @@ export function TagPicker({ title, names, counts, total, onSave, onClose }) {
     ReadingDialog,
     { title, size: "md", className: "tag-picker", buttons, onClose },
     h(TagField, { id, lines, setLines, onSave: save }),
-    h("p", { className: "quiet", role: "status" }, isFull ? _("A conversation has at most {limit} tags.", { limit: MAX_TAGS }) : _("Press Enter to add a tag, or in the empty field to save.")),
+    h(
+      "p",
+      { className: "quiet", role: "status" },
+      isFull
+        ? _("A conversation has at most {limit} tags.", { limit: MAX_TAGS })
+        : _("Press Enter to add a tag, or in the empty field to save."),
+    ),
   );
 }
 
@@ -49,7 +55,11 @@ function listLines(names, counts, total) {
 /** Add a new tag below those that conversations have, in the order of typing. */
 function addLine(lines, name) {
   const isFirst = ({ before, isMade }) => before !== "none" || isMade;
-  return [...lines.filter(isFirst), { name, before: "none", now: "all", isMade: true }, ...lines.filter((line) => !isFirst(line))];
+  return [
+    ...lines.filter(isFirst),
+    { name, before: "none", now: "all", isMade: true },
+    ...lines.filter((line) => !isFirst(line)),
+  ];
 }
 
 /** @param {TagLine[]} lines */
@@ -82,17 +92,23 @@ function TagField({ id, lines, setLines, onSave }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.nativeEvent.isComposing || event.keyCode === 229 || (!step && event.key !== "Enter")) return;
     event.preventDefault();
-    if (step) setSelected(options.length > 0 ? (Math.max(selected, step > 0 ? -1 : 0) + step + options.length) % options.length : -1);
+    if (step) setSelected(options.length > 0
+      ? (Math.max(selected, step > 0 ? -1 : 0) + step + options.length) % options.length : -1);
     else if (selected >= 0) toggle(options[selected]);
     else onSave();
   };
-  const names = { placeholder: _("Find or add a tag"), "aria-label": _("Find or add a tag"), "aria-expanded": true, "aria-controls": `${id}-list`, "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined };
+  const names = { placeholder: _("Find or add a tag"), "aria-label": _("Find or add a tag"), "aria-expanded": true,
+    "aria-controls": `${id}-list`, "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined };
   return [
-    h("input", { key: "field", ref: field, type: "text", role: "combobox", className: "form-control", value: text, maxLength: MAX_TAG_CHARS, autoComplete: "off", ...names, onChange: (event) => type(event.target.value), onKeyDown }),
+    h("input", { key: "field", ref: field, type: "text", role: "combobox", className: "form-control", value: text,
+      maxLength: MAX_TAG_CHARS, autoComplete: "off", ...names, onChange: (event) => type(event.target.value), onKeyDown }),
     h(
       "div",
-      { key: "list", id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": _("Tags"), "aria-multiselectable": true, onMouseDown: (event) => event.preventDefault() }, // the field keeps the focus
-      options.map((option, index) => h(TagOption, { key: option.name, id: `${id}-${index}`, option, isActive: index === selected, onToggle: toggle })),
+      // the field keeps the focus
+      { key: "list", id: `${id}-list`, role: "listbox", tabIndex: -1, "aria-label": _("Tags"), "aria-multiselectable": true,
+        onMouseDown: (event) => event.preventDefault() },
+      options.map((option, index) =>
+        h(TagOption, { key: option.name, id: `${id}-${index}`, option, isActive: index === selected, onToggle: toggle })),
     ),
   ];
 }
@@ -111,7 +127,10 @@ function TagOption({ id, option, isActive, onToggle }) {
   const { name, now, isNew } = option;
   return h(
     "div",
-    { id, role: "option", "aria-selected": now === "all", "data-active": isActive || undefined, onClick: () => onToggle(option) },
+    {
+      id, role: "option", "aria-selected": now === "all", "data-active": isActive || undefined,
+      onClick: () => onToggle(option),
+    },
     h("span", { className: "tag-sign" }, isNew ? icon("plus-lg") : now === "all" && icon("check-lg")),
     h("span", { className: "tag-name", dir: "auto" }, isNew ? _("Add “{name}”", { name }) : name),
     now === "some" && h("span", { className: "quiet" }, _("on some")),

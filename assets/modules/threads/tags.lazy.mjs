@@ -27,13 +27,30 @@ export function TagsDialog({ onShow, onClose }) {
     ReadingDialog,
     { title: _("Tags"), className: "tags-dialog", onClose },
     problem && h("p", { className: "tags-problem", role: "alert" }, problem),
-    tags === null ? h("p", { className: "quiet", role: "status" }, _("Reading…")) : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, onRename: rename, onRemove: remove }),
-    done && h("p", { className: "tags-done", role: "status" }, h("span", null, done.text), h("button", { type: "button", className: "quiet-button", onClick: done.undo }, icon("arrow-counterclockwise"), _("Undo"))),
-    tags?.some(({ removed }) => removed) && h(RemovedTags, { tags: tags.filter(({ removed }) => removed), onRestore: restore }),
+    tags === null
+      ? h("p", { className: "quiet", role: "status" }, _("Reading…"))
+      : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, onRename: rename, onRemove: remove }),
+    done &&
+      h(
+        "p",
+        { className: "tags-done", role: "status" },
+        h("span", null, done.text),
+        h(
+          "button",
+          { type: "button", className: "quiet-button", onClick: done.undo },
+          icon("arrow-counterclockwise"),
+          _("Undo"),
+        ),
+      ),
+    tags?.some(({ removed }) => removed) &&
+      h(RemovedTags, { tags: tags.filter(({ removed }) => removed), onRestore: restore }),
   );
 }
 
-/** @type {{text: string, tag: CountedTag, action: string, body: object}|null} the last change with what takes it back; kept while the page is open */
+/**
+ * @type {{text: string, tag: CountedTag, action: string, body: object}|null} the last change with what takes it back; kept
+ *   while the page is open
+ */
 let lastChange = null;
 
 /** Read the tags, and change them. */
@@ -53,8 +70,18 @@ function useTags() {
   useEffect(() => void apply(""), []);
   const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { body }, nextDone);
   const restore = (tag) => change(tag, "restore", {});
-  const rename = (tag, name) => change(tag, "rename", { name }, { text: _("“{name}” is now “{new_name}”.", { name: tag.name, new_name: name }), tag, action: "rename", body: { name: tag.name } });
-  const remove = (tag) => change(tag, "remove", {}, { text: _("“{name}” was removed.", { name: tag.name }), tag, action: "restore", body: {} });
+  const rename = (tag, name) =>
+    change(
+      tag,
+      "rename",
+      { name },
+      {
+        text: _("“{name}” is now “{new_name}”.", { name: tag.name, new_name: name }), tag, action: "rename",
+        body: { name: tag.name },
+      },
+    );
+  const remove = (tag) =>
+    change(tag, "remove", {}, { text: _("“{name}” was removed.", { name: tag.name }), tag, action: "restore", body: {} });
   const undo = () => change(done.tag, done.action, done.body);
   return { tags, problem, done: done && { text: done.text, undo }, rename, remove, restore };
 }
@@ -68,7 +95,8 @@ async function requestTags(path, options) {
 function TagList({ tags, onShow, onRename, onRemove }) {
   const [renamedId, setRenamedId] = useState(null);
   if (tags.length === 0) return h("p", { className: "quiet" }, _("No conversation has a tag. “Tags” in its menu adds one."));
-  const button = (label, name, onClick) => h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
+  const button = (label, name, onClick) =>
+    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
   const field = (tag) => {
     const onDone = (name) => {
       setRenamedId(null);
@@ -80,8 +108,15 @@ function TagList({ tags, onShow, onRename, onRemove }) {
     h(
       "li",
       { key: tag.id, "data-testid": "tag" },
-      h("div", { className: "tags-text" }, renamedId === tag.id ? field(tag) : h("p", { dir: "auto" }, tag.name), h("p", { className: "quiet" }, formatCount(tag.threads, "conversation"))),
-      h("div", { className: "tags-buttons" }, 
+      h(
+        "div",
+        { className: "tags-text" },
+        renamedId === tag.id ? field(tag) : h("p", { dir: "auto" }, tag.name),
+        h("p", { className: "quiet" }, formatCount(tag.threads, "conversation")),
+      ),
+      h(
+        "div",
+        { className: "tags-buttons" },
         button(_("Show"), _("Show {name}", tag), () => onShow(tag)),
         button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id)),
         button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
@@ -95,7 +130,14 @@ function RemovedTags({ tags, onRestore }) {
       "li",
       { key: tag.id },
       h("div", { className: "tags-text" }, h("p", { dir: "auto" }, tag.name)),
-      h("button", { type: "button", className: "quiet-button", "aria-label": _("Bring back {name}", { name: tag.name }), onClick: () => onRestore(tag) }, _("Bring back")),
+      h(
+        "button",
+        {
+          type: "button", className: "quiet-button", "aria-label": _("Bring back {name}", { name: tag.name }),
+          onClick: () => onRestore(tag),
+        },
+        _("Bring back"),
+      ),
     );
   return h("section", { "aria-label": _("Removed") }, h("h3", null, _("Removed")), h("ul", null, tags.map(line)));
 }

@@ -44,7 +44,15 @@ export function TagFilter({ name, onClear }) {
   return h(
     "div",
     { className: "tag-filter", role: "group", "aria-label": _("Filter") },
-    h("button", { type: "button", className: "tag-chip", "aria-label": _("Tag {name}: show all conversations", { name }), onClick: onClear }, h("span", { dir: "auto" }, name), icon("x-lg")),
+    h(
+      "button",
+      {
+        type: "button", className: "tag-chip", "aria-label": _("Tag {name}: show all conversations", { name }),
+        onClick: onClear,
+      },
+      h("span", { dir: "auto" }, name),
+      icon("x-lg"),
+    ),
   );
 }
 
@@ -60,7 +68,10 @@ export function openTagPicker(ids, known, names, act) {
   const threads = known.filter(({ id }) => ids.includes(id));
   const onSave = ({ add, remove }) => act("tag", { threads: ids, add, remove });
   const counts = new Map(Array.from(names.keys(), (tag) => [tag, threads.filter(({ tags }) => tags.includes(tag)).length]));
-  const title = ids.length === 1 && threads.length === 1 ? _("Tags of “{title}”", { title: threads[0].title }) : _("Tags of {ids} conversations", { ids: ids.length });
+  const title =
+    ids.length === 1 && threads.length === 1
+      ? _("Tags of “{title}”", { title: threads[0].title })
+      : _("Tags of {ids} conversations", { ids: ids.length });
   showDialog(TagPicker, { title, names, counts, total: ids.length, onSave });
 }
 
@@ -69,14 +80,19 @@ export const openTags = (onShow) => showDialog(TagsDialog, { onShow });
 
 /**
  * List the commands about tags.
- * @param {{current: import("../lib/types.mjs").ThreadItem|null, names: TagNames, act: import("../lib/types.mjs").Act, onShow: (tag: string) => void}} parts
+ * @param {{current: import("../lib/types.mjs").ThreadItem|null, names: TagNames, act: import("../lib/types.mjs").Act,
+ *   onShow: (tag: string) => void}} parts
  * @returns {import("../lib/types.mjs").Command[]}
  */
 export function listTagCommands({ current, names, act, onShow }) {
   const missing = names.size > 0 ? null : _("There are no tags yet. /tag adds one.");
   const choices = () => Array.from(names, ([id, name]) => ({ name, run: () => onShow(id) }));
   return [
-    { group: _("Actions"), name: _("Tag this conversation"), word: "tag", offReason: current ? null : _("There is no conversation yet."), run: () => openTagPicker([current.id], [current], names, act) },
+    {
+      group: _("Actions"), name: _("Tag this conversation"), word: "tag",
+      offReason: current ? null : _("There is no conversation yet."),
+      run: () => openTagPicker([current.id], [current], names, act),
+    },
     { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },
     { group: _("Actions"), name: _("Tags: rename, remove"), word: "tags", offReason: missing, run: () => openTags(onShow) },
   ];

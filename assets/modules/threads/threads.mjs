@@ -23,12 +23,35 @@ import { VirtualList } from "./virtual-list.mjs";
 const { Fragment, createElement: h, useEffect, useMemo, useRef, useState } = window.React;
 
 const Found = lazy(() => import("./found.lazy.mjs"), "Found", _("The search could not be loaded. Please try again."));
-const Deleted = lazy(() => import("./deleted.lazy.mjs"), "Deleted", _("The deleted conversations could not be loaded. Please try again."));
-const ExportSeveral = lazy(() => import("./export-several.lazy.mjs"), "ExportSeveral", _("Nothing was exported. Please try again."));
+const Deleted = lazy(
+  () => import("./deleted.lazy.mjs"),
+  "Deleted",
+  _("The deleted conversations could not be loaded. Please try again."),
+);
+const ExportSeveral = lazy(
+  () => import("./export-several.lazy.mjs"),
+  "ExportSeveral",
+  _("Nothing was exported. Please try again."),
+);
+const NEW_KEYS = "Control+Shift+O Meta+Shift+O";
 const NEW_TITLE = _("New conversation ({key}+Shift+O)", { key: MODIFIER_KEY });
 const EMPTY_TEXTS = { listed: _("Your conversations will appear here."), archived: _("No archived conversations.") };
 
-/** @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[], setProps: Function}} props */
+const SelectButton = ({ onClick }) => h("button", { type: "button", className: "text-button", onClick }, _("Select"));
+
+function NewButton({ onClick }) {
+  return h(
+    "button",
+    { type: "button", className: "new-thread", "aria-keyshortcuts": NEW_KEYS, title: NEW_TITLE, onClick },
+    icon("plus-lg"),
+    h("span", null, _("New conversation")),
+  );
+}
+
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").ThreadsData, reply?: import("../lib/types.mjs").DeletedItem[],
+ *   setProps: Function}} props
+ */
 export function Threads(props) {
   const { data, reply } = props;
   const act = useActions(props);
@@ -47,7 +70,8 @@ export function Threads(props) {
   useOtherRuns(data, shown.listed);
   useFirstRun(data?.threads);
   const showTag = (id) => (setTag(id), setView("listed"));
-  useCommands("threads", () => [...listThreadCommands(shown.listed, data?.current, now, open), ...listTagCommands({ current: findOpen(data, shown.listed), names, act, onShow: showTag })]);
+  useCommands("threads", () => [...listThreadCommands(shown.listed, data?.current, now, open),
+    ...listTagCommands({ current: findOpen(data, shown.listed), names, act, onShow: showTag })]);
   const show = (next) => {
     selection.stop();
     setView(view === next ? "listed" : next);
@@ -55,22 +79,22 @@ export function Threads(props) {
   return h(
     "div",
     { id: props.id, className: "threads", onKeyDown: (event) => onListKey(event, selection) },
-    h(PaneHead, { title: _("Conversations"), id: "threads-heading" }, !selection.ids && shown.threads.length > 0 && h("button", { type: "button", className: "text-button", onClick: selection.start }, _("Select"))),
-    h(
-      "button",
-      { type: "button", className: "new-thread", "aria-keyshortcuts": "Control+Shift+O Meta+Shift+O", title: NEW_TITLE, onClick: () => open(null) },
-      icon("plus-lg"),
-      h("span", null, _("New conversation")),
-    ),
+    h(PaneHead, { title: _("Conversations"), id: "threads-heading" },
+      !selection.ids && shown.threads.length > 0 && h(SelectButton, { onClick: selection.start })),
+    h(NewButton, { onClick: () => open(null) }),
     h(SearchField, { text, onType: setText }),
     names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
-    selection.ids && h(Selected, { selection, act, isArchive: view === "archived", onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
+    selection.ids && h(Selected,
+      { selection, act, isArchive: view === "archived", onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
     h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names }),
     h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
   );
 }
 
-/** The conversations of the view: the list itself, the archive, or those with a tag and the words of the text in their titles. */
+/**
+ * The conversations of the view: the list itself, the archive, or those with a tag and the words of the text in their
+ * titles.
+ */
 function useShownThreads(data, view, text, tagName) {
   const listed = useListedThreads(data);
   const words = [tagName && writeFilter(tagName), text.trim()].filter(Boolean).join(" ");
@@ -81,7 +105,8 @@ function useShownThreads(data, view, text, tagName) {
 }
 
 /** The open conversation as a row; null on the start page. Its tags are those of the list, where it is in there. */
-const findOpen = (data, threads) => threads.find(({ id }) => id === data?.current) ?? (data?.open?.id === data?.current ? data?.open ?? null : null);
+const findOpen = (data, threads) =>
+  threads.find(({ id }) => id === data?.current) ?? (data?.open?.id === data?.current ? (data?.open ?? null) : null);
 
 function SearchField({ text, onType }) {
   const onKeyDown = (event) => {
@@ -90,7 +115,15 @@ function SearchField({ text, onType }) {
     onType("");
   };
   const names = { placeholder: _("Search"), "aria-label": _("Search conversations and messages") };
-  return h("input", { type: "search", className: "form-control thread-search", value: text, autoComplete: "off", ...names, onKeyDown, onChange: (event) => onType(event.target.value) });
+  return h("input", {
+    type: "search",
+    className: "form-control thread-search",
+    value: text,
+    autoComplete: "off",
+    ...names,
+    onKeyDown,
+    onChange: (event) => onType(event.target.value),
+  });
 }
 
 /** In the selecting mode, Ctrl+A selects all and Escape ends it. */
@@ -130,7 +163,13 @@ function Selected({ selection, act, isArchive, onTags }) {
 /** List the conversations as commands of the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listThreadCommands(threads, current, now, open) {
   const others = threads.filter(({ id }) => id !== current);
-  const line = ({ id, title, updated }) => ({ group: _("Conversations"), name: title, thread: id, detail: formatAge(updated, now), run: () => open(id) });
+  const line = ({ id, title, updated }) => ({
+    group: _("Conversations"),
+    name: title,
+    thread: id,
+    detail: formatAge(updated, now),
+    run: () => open(id),
+  });
   return [{ group: _("Actions"), name: _("New conversation"), word: "new", run: () => open(null) }, ...others.map(line)];
 }
 
@@ -156,11 +195,13 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
     });
   const isSearching = text.trim() !== "";
   const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": _("List of conversations") };
-  if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act, onBringBack: (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
+  if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act,
+    onBringBack: (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
   return h(
     "div",
     region,
-    shown.threads.length === 0 && !isSearching && !shown.isLoading && h("p", { className: "pane-empty" }, shown.query.text ? _("No conversation here has this tag.") : EMPTY_TEXTS[view]),
+    shown.threads.length === 0 && !isSearching && !shown.isLoading
+      && h("p", { className: "pane-empty" }, shown.query.text ? _("No conversation here has this tag.") : EMPTY_TEXTS[view]),
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
     isSearching && view === "listed" && h(Found, { attempt: text, text: shown.query.text, now }),
   );
@@ -171,7 +212,8 @@ function useRenamed() {
   const [id, setId] = useState(null);
   const last = useRef(null);
   useEffect(() => {
-    if (id === null && last.current !== null && isFocusUnclaimed()) document.querySelector(`.threads [data-thread-id="${CSS.escape(last.current)}"]`)?.focus();
+    if (id === null && last.current !== null && isFocusUnclaimed())
+      document.querySelector(`.threads [data-thread-id="${CSS.escape(last.current)}"]`)?.focus();
     last.current = id;
   }, [id]);
   return [id, setId];
@@ -212,19 +254,33 @@ function DeletedThreads({ deleted, data, act, onBringBack }) {
   useEffect(() => {
     act("deleted");
   }, [data, act]);
-  return h("section", { "aria-label": _("Deleted") }, h("h3", null, _("Deleted")), deleted && h(Deleted, { deleted, onBringBack }));
+  return h(
+    "section",
+    { "aria-label": _("Deleted") },
+    h("h3", null, _("Deleted")),
+    deleted && h(Deleted, { deleted, onBringBack }),
+  );
 }
 
 function ThreadsFoot({ view, onShow, onTags }) {
   const [isExporting, setExporting] = useState(false);
-  const button = (name, label) => h("button", { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) }, label);
+  const button = (name, label) =>
+    h(
+      "button",
+      { type: "button", className: "text-button", "aria-pressed": view === name, onClick: () => onShow(name) },
+      label,
+    );
   return h(
     "div",
     { className: "threads-foot" },
     button("archived", _("Archived")),
     button("deleted", _("Deleted")),
     onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, _("Tags")),
-    h("button", { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) }, _("Export all")),
+    h(
+      "button",
+      { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) },
+      _("Export all"),
+    ),
     isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),
   );
 }

@@ -5,8 +5,9 @@ const MAX_UNSEEN_ROWS = 10; // above and below what is in sight
 
 /**
  * @typedef {{name: string, items: {id: string}[]}} ListGroup  under a heading
- * @param {{groups: ListGroup[], renderRow: (item: object, place: {index: number, style: object}) => any, keptId: string|null,
- *   more: boolean, onNearEnd: () => void}} props `keptId`: stays in the page wherever it is. The list's parent scrolls.
+ * @param {{groups: ListGroup[], renderRow: (item: object, place: {index: number, style: object}) => any,
+ *   keptId: string|null, more: boolean, onNearEnd: () => void}} props `keptId`: stays in the page wherever it is. The list's
+ *   parent scrolls.
  */
 export function VirtualList({ groups, renderRow, keptId, more, onNearEnd }) {
   const list = useRef(null);
@@ -27,10 +28,22 @@ export function VirtualList({ groups, renderRow, keptId, more, onNearEnd }) {
     });
     const hasHeading = start >= first && start <= last;
     if (rows.length === 0 && !hasHeading) return null;
-    return h("section", { key: name, "aria-label": name }, hasHeading && h("h3", { style: placeAt(start) }, name), h("ul", null, rows));
+    return h(
+      "section",
+      { key: name, "aria-label": name },
+      hasHeading && h("h3", { style: placeAt(start) }, name),
+      h("ul", null, rows),
+    );
   };
   const onFocus = ({ target }) => setFocusedId(target.closest("[data-thread-id]")?.dataset.threadId ?? null);
-  return h("div", { ref: list, className: "virtual-list", style: { height: `calc(var(--row) * ${count})` }, onFocus, onKeyDown: stepThrough }, groups.map(section));
+  return h(
+    "div",
+    {
+      ref: list, className: "virtual-list", style: { height: `calc(var(--row) * ${count})` }, onFocus,
+      onKeyDown: stepThrough,
+    },
+    groups.map(section),
+  );
 }
 
 const placeAt = (line) => ({ top: `calc(var(--row) * ${line})` });
@@ -66,7 +79,9 @@ function stepThrough(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const row = event.target.closest("[data-index]");
   if (!step || !row || event.target.matches("input[type=text], [role=menuitem]")) return;
-  const links = [...event.currentTarget.querySelectorAll("[data-index]")].sort((one, other) => one.dataset.index - other.dataset.index);
+  const links = [...event.currentTarget.querySelectorAll("[data-index]")].sort(
+    (one, other) => one.dataset.index - other.dataset.index,
+  );
   const next = links[links.indexOf(row) + step];
   if (!next) return;
   event.preventDefault();

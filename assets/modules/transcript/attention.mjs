@@ -24,7 +24,8 @@ export function useRunNotice(run, thread, title) {
   const before = useRef(null);
   const state = run?.state ?? null;
   useEffect(() => {
-    if (thread !== null && before.current === "running" && state !== "running") noticeRunEnd({ thread, title, isWaiting: state === "waiting", isOpen: true });
+    if (thread !== null && before.current === "running" && state !== "running")
+      noticeRunEnd({ thread, title, isWaiting: state === "waiting", isOpen: true });
     before.current = state;
   }, [state]);
   useEffect(() => {
@@ -76,7 +77,9 @@ export function useFocusAfterEdit({ draft, pending }, messages) {
   useEffect(() => {
     if (draft || closedEdit.current === null) return;
     const { id, isSent } = closedEdit.current;
-    const place = messages.find((message) => (isSent ? message.id !== id && message.siblings.includes(id) : message.id === id));
+    const place = messages.find((message) =>
+      isSent ? message.id !== id && message.siblings.includes(id) : message.id === id,
+    );
     if (!place) return;
     closedEdit.current = null;
     if (!isFocusUnclaimed()) return;

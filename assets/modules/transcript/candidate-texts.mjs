@@ -17,15 +17,20 @@ function createWriter(Writer) {
 export class CandidateTexts {
   #columns = new Map();
 
-  /** @param {number} number @returns {{text: {writer: LiveText, ref: Function}, reasoning: {writer: LiveReasoning, ref: Function}}} */
+  /**
+   * @param {number} number
+   * @returns {{text: {writer: LiveText, ref: Function}, reasoning: {writer: LiveReasoning, ref: Function}}}
+   */
   find(number) {
-    if (!this.#columns.has(number)) this.#columns.set(number, { text: createWriter(LiveText), reasoning: createWriter(LiveReasoning) });
+    if (!this.#columns.has(number))
+      this.#columns.set(number, { text: createWriter(LiveText), reasoning: createWriter(LiveReasoning) });
     return this.#columns.get(number);
   }
 
   /** Write what a frame brings. Frames of other kinds change nothing. */
   show(frame) {
-    if (frame.kind === "texts") for (const [number, added] of Object.entries(frame.answers)) this.#append(Number(number), added);
+    if (frame.kind === "texts")
+      for (const [number, added] of Object.entries(frame.answers)) this.#append(Number(number), added);
     else if (frame.kind === "withdrawn") this.#replace(frame);
     else if (frame.kind === "answer") this.#replace({ number: frame.answer.number, stable: "", tail: "", reasoning: "" });
     else if (frame.kind === "start" || frame.kind === "end") this.#clear();

@@ -19,12 +19,24 @@ loadStyle(new URL("./candidates.lazy.css", import.meta.url));
 
 /**
  * @typedef {import("../lib/types.mjs").AnswerView} AnswerView
- * @param {{view: import("../lib/types.mjs").CandidatesView, texts: import("./candidate-texts.mjs").CandidateTexts, isRunning: boolean, act: Function, announce: Function}} props
+ * @param {{view: import("../lib/types.mjs").CandidatesView, texts: import("./candidate-texts.mjs").CandidateTexts,
+ *   isRunning: boolean, act: Function, announce: Function}} props
  */
 export function Candidates({ view, texts, isRunning, act, announce }) {
   const { run, answers } = view;
-  const column = (answer) => h(Candidate, { key: answer.number, answer, total: answers.length, run, live: texts.find(answer.number), isRunning, act, announce });
-  return h("div", { className: "candidates", role: "group", "aria-label": ngettext("{count} answer", "{count} answers side by side", answers.length), tabIndex: 0, "data-count": answers.length }, answers.map(column));
+  const column = (answer) =>
+    h(Candidate, {
+      key: answer.number, answer, total: answers.length, run, live: texts.find(answer.number), isRunning, act, announce,
+    });
+  return h(
+    "div",
+    {
+      className: "candidates", role: "group",
+      "aria-label": ngettext("{count} answer", "{count} answers side by side", answers.length), tabIndex: 0,
+      "data-count": answers.length,
+    },
+    answers.map(column),
+  );
 }
 
 /** @param {{answer: AnswerView, total: number, run: string, isRunning: boolean, act: Function, announce: Function}} props */
@@ -34,15 +46,24 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
   const isChosen = current && !isRunning;
   return h(
     "article",
-    { className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number, "data-state": state,
-      "aria-label": _("{model}, answer {number} of {total}", { model, number, total }), "aria-busy": isWriting },
+    {
+      className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number,
+      "data-state": state, "aria-label": _("{model}, answer {number} of {total}", { model, number, total }),
+      "aria-busy": isWriting,
+    },
     h(Head, { answer, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
     h(
       "div",
       { className: "candidate-body message-assistant live" },
       messages.map((message) => h(CandidateMessage, { key: message.id, message })),
       isWriting && h(Writing, { live }),
-      error && h("div", { className: "candidate-error", role: "alert" }, icon("exclamation-triangle"), h("p", null, error, details && h("small", null, details))),
+      error &&
+        h(
+          "div",
+          { className: "candidate-error", role: "alert" },
+          icon("exclamation-triangle"),
+          h("p", null, error, details && h("small", null, details)),
+        ),
       !error && STATES[state] && h("p", { className: "quiet candidate-end" }, STATES[state]),
     ),
     h(Foot, { answer, run, isRunning, isChosen, act, announce }),
@@ -55,7 +76,16 @@ function Head({ answer: { number, model }, total, isWriting, onStop }) {
     { className: "candidate-head" },
     h("h2", { title: model }, model),
     h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
-    isWriting && h("button", { type: "button", className: "quiet-button", "aria-label": _("Stop {model}, answer {number}", { model, number }), onClick: onStop }, icon("stop-circle"), _("Stop this")),
+    isWriting &&
+      h(
+        "button",
+        {
+          type: "button", className: "quiet-button", "aria-label": _("Stop {model}, answer {number}", { model, number }),
+          onClick: onStop,
+        },
+        icon("stop-circle"),
+        _("Stop this"),
+      ),
   );
 }
 
@@ -65,7 +95,12 @@ function CandidateMessage({ message }) {
     { className: "candidate-message", "data-message-id": message.id, "data-state": message.state },
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     message.html !== "" && h(FoldableProse, { message }),
-    message.tools.length > 0 && h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null }))),
+    message.tools.length > 0 &&
+      h(
+        "div",
+        { className: "tools" },
+        message.tools.map((tool) => h(Tool, { key: tool.id, tool, act: null })),
+      ),
     h(ShowAllCalls, { more: message.more_tools }),
   );
 }
@@ -74,12 +109,19 @@ function CandidateMessage({ message }) {
 function Writing({ live }) {
   return [
     h(LiveReasoningCard, { key: "reasoning", cardRef: live.reasoning.ref }),
-    h("div", { key: "text", className: "prose live-text", ref: live.text.ref }, h("div", { className: "stable" }), h("div", { className: "tail" })),
+    h(
+      "div",
+      { key: "text", className: "prose live-text", ref: live.text.ref },
+      h("div", { className: "stable" }),
+      h("div", { className: "tail" }),
+    ),
     h("div", { key: "dots", className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),
   ];
 }
 
-/** @param {{answer: AnswerView, run: string, isRunning: boolean, isChosen: boolean, act: Function, announce: Function}} props */
+/**
+ * @param {{answer: AnswerView, run: string, isRunning: boolean, isChosen: boolean, act: Function, announce: Function}} props
+ */
 function Foot({ answer, run, isRunning, isChosen, act, announce }) {
   const { head, model, messages, usage, state } = answer;
   const canRetry = UNFINISHED.has(state);
@@ -98,7 +140,12 @@ function Foot({ answer, run, isRunning, isChosen, act, announce }) {
     last && h(CopyAnswer, { message: last, announce }),
     retry,
     head !== null &&
-      h("button", { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn }, icon(isChosen ? "check-lg" : "arrow-down"), isChosen ? _("Going on from this") : _("Go on from this")),
+      h(
+        "button",
+        { type: "button", className: "quiet-button candidate-choice", "aria-pressed": isChosen, onClick: goOn },
+        icon(isChosen ? "check-lg" : "arrow-down"),
+        isChosen ? _("Going on from this") : _("Go on from this"),
+      ),
   );
 }
 
@@ -107,7 +154,11 @@ function TryAgain({ answer: { number, model }, run, act }) {
   const { isPending, press } = usePending();
   return h(
     "button",
-    { type: "button", className: "quiet-button", "aria-disabled": isPending, "aria-label": _("Try again: {model}, answer {number}", { model, number }), onClick: () => press(() => act("retry-candidate", { run, number })) },
+    {
+      type: "button", className: "quiet-button", "aria-disabled": isPending,
+      "aria-label": _("Try again: {model}, answer {number}", { model, number }),
+      onClick: () => press(() => act("retry-candidate", { run, number })),
+    },
     icon("arrow-repeat"),
     _("Try again"),
   );
@@ -121,12 +172,22 @@ function CopyAnswer({ message, announce }) {
     setCopied(done);
     announce(done ? _("Answer copied") : _("Copying was not allowed"));
   };
-  return h("button", { type: "button", className: "icon-button", title: _("Copy answer"), "aria-label": _("Copy answer"), onClick: copy }, icon(copied ? "check-lg" : "copy"));
+  return h(
+    "button",
+    { type: "button", className: "icon-button", title: _("Copy answer"), "aria-label": _("Copy answer"), onClick: copy },
+    icon(copied ? "check-lg" : "copy"),
+  );
 }
 
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
   const title = `${formatUsage(usage)}${cost}`;
-  const short = _("{input} in · {output} out", { input: formatNumber(usage.input), output: formatNumber(usage.output) }) + cost;
-  return h("span", { className: "usage", title }, h("span", { "aria-hidden": true }, short), h("span", { className: "visually-hidden" }, title));
+  const short =
+    _("{input} in · {output} out", { input: formatNumber(usage.input), output: formatNumber(usage.output) }) + cost;
+  return h(
+    "span",
+    { className: "usage", title },
+    h("span", { "aria-hidden": true }, short),
+    h("span", { className: "visually-hidden" }, title),
+  );
 }

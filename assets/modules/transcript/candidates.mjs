@@ -6,7 +6,17 @@
  * @typedef {import("../lib/types.mjs").CandidatesView} CandidatesView
  */
 
-const begin = ({ number, model, state = "running" }) => ({ number, model, state, error: null, details: null, head: null, current: number === 1, messages: [], usage: null });
+const begin = ({ number, model, state = "running" }) => ({
+  number,
+  model,
+  state,
+  error: null,
+  details: null,
+  head: null,
+  current: number === 1,
+  messages: [],
+  usage: null,
+});
 
 /**
  * @param {CandidatesView|null} candidates as the frames before have told
@@ -16,11 +26,26 @@ const begin = ({ number, model, state = "running" }) => ({ number, model, state,
 export function nextCandidates(candidates, frame) {
   switch (frame.kind) {
     case "start":
-      return frame.candidates ? { run: frame.run, answers: frame.candidates.map((each) => ({ ...begin(each), since: each.state === "running" ? frame.version : 0 })) } : null;
+      return frame.candidates
+        ? {
+            run: frame.run,
+            answers: frame.candidates.map((each) => ({
+              ...begin(each),
+              since: each.state === "running" ? frame.version : 0,
+            })),
+          }
+        : null;
     case "hello":
       return frame.run?.candidates ? resume(candidates, frame.run) : candidates;
     case "answer":
-      return candidates && { ...candidates, answers: candidates.answers.map((each) => (each.number === frame.answer.number ? { ...frame.answer, since: frame.version } : each)) };
+      return (
+        candidates && {
+          ...candidates,
+          answers: candidates.answers.map((each) =>
+            each.number === frame.answer.number ? { ...frame.answer, since: frame.version } : each,
+          ),
+        }
+      );
     default:
       return candidates;
   }
@@ -29,7 +54,12 @@ export function nextCandidates(candidates, frame) {
 /** The first frame of a connection has the texts in progress and the ends; the messages are known, or in the data. */
 function resume(candidates, { id, candidates: found }) {
   const known = candidates?.run === id ? candidates.answers : [];
-  const answers = found.map(({ number, model, state, error, details }) => ({ ...(known.find((each) => each.number === number) ?? begin({ number, model })), state, error, details }));
+  const answers = found.map(({ number, model, state, error, details }) => ({
+    ...(known.find((each) => each.number === number) ?? begin({ number, model })),
+    state,
+    error,
+    details,
+  }));
   return { run: id, answers };
 }
 
@@ -41,7 +71,16 @@ function resume(candidates, { id, candidates: found }) {
 export function pickCandidates(data, live) {
   if (live === null) return data.candidates;
   if (data.candidates?.run !== live.run) return live;
-  return { run: live.run, answers: live.answers.map((each) => pickAnswer(each, data.candidates.answers.find(({ number }) => number === each.number), data.version)) };
+  return {
+    run: live.run,
+    answers: live.answers.map((each) =>
+      pickAnswer(
+        each,
+        data.candidates.answers.find(({ number }) => number === each.number),
+        data.version,
+      ),
+    ),
+  };
 }
 
 /**
@@ -57,7 +96,8 @@ export function leaveCandidates(data, run) {
 }
 
 /**
- * @param {AnswerView & {since?: number}} live `since`: the version of the conversation that it is of, where the frame had one
+ * @param {AnswerView & {since?: number}} live `since`: the version of the conversation that it is of, where the frame had
+ *   one
  * @param {AnswerView|undefined} known
  * @param {number} version of what is known
  */

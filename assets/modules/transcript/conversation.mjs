@@ -7,7 +7,8 @@
 import { nextCandidates } from "./candidates.mjs";
 
 /**
- * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run as the socket reports it
+ * @typedef {{id: string|null, state: string, error: string|null, details?: string|null, version: number}} StreamRun  a run
+ *   as the socket reports it
  * @typedef {{arrived: {message: MessageView, version: number, after?: string|null}[], run: StreamRun|null,
  *   candidates: import("../lib/types.mjs").CandidatesView|null, progress: import("../lib/types.mjs").GraphProgressView|null,
  *   before: number|null}} Stream  `before`: the runs that begin before one that waits; null if none does
@@ -20,7 +21,10 @@ const BAD_ENDS = ["stopped", "failed", "interrupted"];
 
 const insertMessage = (arrived, { message, version, after }) => {
   const before = arrived.find((item) => item.message.id === message.id);
-  return [...arrived.filter((item) => item !== before), { message, version, after: after === undefined ? before?.after : after }];
+  return [
+    ...arrived.filter((item) => item !== before),
+    { message, version, after: after === undefined ? before?.after : after },
+  ];
 };
 
 /**
@@ -29,14 +33,18 @@ const insertMessage = (arrived, { message, version, after }) => {
  * @returns {Stream}
  */
 export function nextStream(stream, frame) {
-  return { ...nextAnswer(stream, frame), candidates: frame.kind === "data" ? dropKnownCandidates(stream, frame.data) : nextCandidates(stream.candidates, frame) };
+  return {
+    ...nextAnswer(stream, frame),
+    candidates: frame.kind === "data" ? dropKnownCandidates(stream, frame.data) : nextCandidates(stream.candidates, frame),
+  };
 }
 
 function nextAnswer(stream, frame) {
   switch (frame.kind) {
     case "hello":
       if (frame.run?.rest) return { ...stream, run: restRun(frame.run.rest, frame.version) };
-      return { ...stream, before: frame.before ?? null, progress: frame.run?.progress ?? null, run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
+      return { ...stream, before: frame.before ?? null, progress: frame.run?.progress ?? null,
+        run: frame.run ? beginRun(frame.run.id, frame.version) : endMissedRun(stream.run, frame.version) };
     case "start":
       return {
         ...stream,
@@ -58,7 +66,8 @@ function nextAnswer(stream, frame) {
     case "rest":
       return { ...stream, run: restRun(frame, stream.run?.version ?? 0) };
     case "end":
-      return { ...stream, progress: null, before: null, run: { id: stream.run?.id ?? null, state: frame.state, error: frame.error, details: frame.details, version: frame.version } };
+      return { ...stream, progress: null, before: null, run: { id: stream.run?.id ?? null, state: frame.state,
+        error: frame.error, details: frame.details, version: frame.version } };
     case "dismiss":
       return { ...stream, run: null };
     case "data":
@@ -131,5 +140,8 @@ export function pickNewestRun(data, stream) {
 
 export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.state);
 
-/** @param {MessageView[]} messages @returns {boolean} whether more than one model wrote them: each answer then names its own */
+/**
+ * @param {MessageView[]} messages
+ * @returns {boolean} whether more than one model wrote them: each answer then names its own
+ */
 export const hasSeveralModels = (messages) => new Set(messages.map(({ model }) => model).filter(Boolean)).size > 1;

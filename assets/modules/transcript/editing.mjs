@@ -11,7 +11,8 @@ const MAX_EDITOR_HEIGHT_PX = 320;
 /**
  * @typedef {{id: string, text: string, problem: string|null}} Draft  of the message with that id
  * @typedef {{request_id: string, type: "edit"|"change", message: string}} EditRequest
- * @typedef {{draft: Draft|null, pending: EditRequest|null, open: Function, type: Function, cancel: Function, ask: Function}} Editing
+ * @typedef {{draft: Draft|null, pending: EditRequest|null, open: Function, type: Function, cancel: Function, ask: Function}}
+ *   Editing
  * @param {import("../lib/types.mjs").Reply|undefined} reply
  * @param {import("../lib/types.mjs").Act} act
  * @returns {Editing} kept across renderings and other conversations, so that no typed text is lost
@@ -66,7 +67,12 @@ export function Editor({ editing, isLast }) {
     { className: "editor", "aria-label": _("Edit message"), onKeyDown, onSubmit: (event) => event.preventDefault() },
     h(EditorField, { editing }),
     draft.problem && h(EditorProblem, { problem: draft.problem, onRetry: pending && (() => ask(pending.type, draft)) }),
-    !isLast && h("p", { className: "editor-hint" }, _("Send asks again from here. What follows is set aside and can be brought back.")),
+    !isLast &&
+      h(
+        "p",
+        { className: "editor-hint" },
+        _("Send asks again from here. What follows is set aside and can be brought back."),
+      ),
     h(
       "div",
       { className: "editor-buttons" },

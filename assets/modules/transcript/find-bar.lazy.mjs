@@ -17,7 +17,10 @@ const FIELD_NAME = _("Find in this conversation");
 
 loadStyle(new URL("./find-bar.lazy.css", import.meta.url));
 
-/** @typedef {{hits: string[], more: boolean, pending: boolean, term: import("./find-marks.lazy.mjs").Term|null, failed?: boolean}} Found */
+/**
+ * @typedef {{hits: string[], more: boolean, pending: boolean, term: import("./find-marks.lazy.mjs").Term|null, failed?:
+ *   boolean}} Found
+ */
 
 /** @param {{thread: string, version: number, onClose: () => void}} props */
 export function FindBar({ thread, version, onClose }) {
@@ -35,12 +38,25 @@ export function FindBar({ thread, version, onClose }) {
     else if (found.failed) searchAgain();
     else place.step(event.shiftKey ? -1 : 1);
   };
-  const button = (label, sign, onClick) => h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick }, icon(sign));
+  const button = (label, sign, onClick) =>
+    h("button", { type: "button", className: "icon-button", "aria-label": label, title: label, onClick }, icon(sign));
   return h(
     "div",
     { role: "search", className: "find-bar", onKeyDown: (event) => event.key === "Escape" && onKeyDown(event) },
-    h("input", { ref: field, type: "text", className: "form-control find-field", "aria-label": FIELD_NAME, placeholder: FIELD_NAME, autoComplete: "off", value: text, onChange: (event) => setText(event.target.value), onKeyDown }),
-    h("span", { className: "find-state", role: "status" }, isSlow ? _("Searching…") : describeState(found, text, place.position)),
+    h("input", {
+      ref: field,
+      type: "text",
+      className: "form-control find-field",
+      "aria-label": FIELD_NAME,
+      placeholder: FIELD_NAME,
+      autoComplete: "off",
+      value: text,
+      onChange: (event) => setText(event.target.value),
+      onKeyDown,
+    }),
+    h("span", { className: "find-state", role: "status" },
+      isSlow ? _("Searching…") : describeState(found, text, place.position),
+    ),
     button(_("Previous match (Shift+Enter)"), "arrow-up", () => place.step(-1)),
     button(_("Next match (Enter)"), "arrow-down", () => place.step(1)),
     button(_("Close (Escape)"), "x-lg", onClose),
@@ -52,7 +68,10 @@ function describeState({ hits, more, pending, term, failed }, text, position) {
   if (failed) return _("The search did not answer.");
   if (text.trim() === "" || term === null) return "";
   if (hits.length === 0) return pending ? _("Older messages are being indexed.") : _("Nothing found");
-  return _("{position} of {total}", { position: formatNumber(position + 1), total: `${formatNumber(hits.length)}${more ? "+" : ""}` });
+  return _("{position} of {total}", {
+    position: formatNumber(position + 1),
+    total: `${formatNumber(hits.length)}${more ? "+" : ""}`,
+  });
 }
 
 /**
@@ -90,7 +109,9 @@ function usePathHits(thread, text, version) {
 
 async function fetchPathHits(thread, text, signal) {
   try {
-    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/find?${new URLSearchParams({ q: text })}`, { signal });
+    const reply = await fetch(`/api/threads/${encodeURIComponent(thread)}/find?${new URLSearchParams({ q: text })}`, {
+      signal,
+    });
     if (reply.ok) return await reply.json();
   } catch {
     if (signal.aborted) return NOTHING;
@@ -176,7 +197,8 @@ function bringRangeIntoView(range) {
     if (box.bottom > view.bottom || box.top < view.top) part.scrollTop += box.top - view.top - part.clientHeight / 3;
     if (box.right > view.right || box.left < view.left) part.scrollLeft += box.left - view.left - part.clientWidth / 3;
   }
-  if (range.startContainer.isConnected) log.scrollTop += range.getBoundingClientRect().top - log.getBoundingClientRect().top - log.clientHeight / 3;
+  if (range.startContainer.isConnected)
+    log.scrollTop += range.getBoundingClientRect().top - log.getBoundingClientRect().top - log.clientHeight / 3;
 }
 
 /** F3 and Ctrl+G step wherever the focus is. */

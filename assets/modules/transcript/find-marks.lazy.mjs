@@ -1,6 +1,7 @@
 /** Mark the words that were found in the rendered messages, by the browser's highlights: no element is changed. */
 
-const UNSPACED = "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
+const UNSPACED =
+  "\\u0e00-\\u0eff\\u1000-\\u109f\\u1780-\\u17ff\\u3040-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uf900-\\ufaff\\u{20000}-\\u{3ffff}";
 /** As checkpoints/search/words.py divides a text. */
 const WORD = new RegExp(`[${UNSPACED}]|(?:(?![${UNSPACED}])[\\p{L}\\p{N}]|[\\u0300-\\u036f])+`, "gu");
 const MAX_WORD_CHARS = 64;
@@ -30,7 +31,8 @@ function* iterateWords(element) {
 function findRanges(element, { words, prefix }) {
   const ranges = [];
   const recent = [];
-  const isWanted = ({ text }, place) => (prefix && place === words.length - 1 ? text.startsWith(words[place]) : text === words[place]);
+  const isWanted = ({ text }, place) =>
+    prefix && place === words.length - 1 ? text.startsWith(words[place]) : text === words[place];
   for (const word of iterateWords(element)) {
     if (recent.push(word) > words.length) recent.shift();
     if (recent.length < words.length || !recent.every(isWanted)) continue;
@@ -66,10 +68,16 @@ export class FoundMarks {
     this.#mark();
   }
 
-  /** @param {Element} element of a message @returns {Range[]} those of the message itself, and not of a result in its cards */
+  /**
+   * @param {Element} element of a message
+   * @returns {Range[]} those of the message itself, and not of a result in its cards
+   */
   list(element) {
     const ranges = this.#readRanges(element.closest("article"));
-    return ranges.filter(({ startContainer }) => startContainer.isConnected && startContainer.parentElement.closest("[data-message-id]") === element);
+    return ranges.filter(
+      ({ startContainer }) =>
+        startContainer.isConnected && startContainer.parentElement.closest("[data-message-id]") === element,
+    );
   }
 
   /** @param {Range|null} range to be marked as the current one */
@@ -103,7 +111,11 @@ export class FoundMarks {
 
   #readRanges(article) {
     if (this.#term === null) return [];
-    if (!this.#rangesByArticle.has(article)) this.#rangesByArticle.set(article, Array.from(article.querySelectorAll(TEXTS), (text) => findRanges(text, this.#term)).flat());
+    if (!this.#rangesByArticle.has(article))
+      this.#rangesByArticle.set(
+        article,
+        Array.from(article.querySelectorAll(TEXTS), (text) => findRanges(text, this.#term)).flat(),
+      );
     return this.#rangesByArticle.get(article);
   }
 }

@@ -6,9 +6,14 @@ import { _ } from "../lib/words.mjs";
 const { useCallback, useEffect, useRef, useState } = window.React;
 const { flushSync } = window.ReactDOM;
 
-export const FindBar = lazy(() => import("./find-bar.lazy.mjs"), "FindBar", _("The search could not be loaded. Please try again."));
+export const FindBar = lazy(
+  () => import("./find-bar.lazy.mjs"),
+  "FindBar",
+  _("The search could not be loaded. Please try again."),
+);
 
-const isFindKey = (event) => (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f";
+const isFindKey = (event) =>
+  (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f";
 const isCovered = () => document.querySelector(".modal.show") !== null;
 
 /**

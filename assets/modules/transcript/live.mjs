@@ -62,7 +62,10 @@ export class LiveText {
   }
 }
 
-/** @param {{bubbleRef: (element: Element|null) => void, cardRef: (element: Element|null) => void, busy: boolean, label: string|null}} props */
+/**
+ * @param {{bubbleRef: (element: Element|null) => void, cardRef: (element: Element|null) => void, busy: boolean,
+ *   label: string|null}} props
+ */
 function LiveBubble({ bubbleRef, cardRef, busy, label }) {
   return h(
     "article",
@@ -75,7 +78,12 @@ function LiveBubble({ bubbleRef, cardRef, busy, label }) {
       "data-state": "partial",
     },
     h(LiveReasoningCard, { cardRef }),
-    h("div", { className: "prose live-text", ref: bubbleRef }, h("div", { className: "stable" }), h("div", { className: "tail" })),
+    h(
+      "div",
+      { className: "prose live-text", ref: bubbleRef },
+      h("div", { className: "stable" }),
+      h("div", { className: "tail" }),
+    ),
     label && h("p", { className: "quiet" }, label),
     busy && h("div", { className: "thinking", "aria-hidden": true }, h("span"), h("span"), h("span")),
   );

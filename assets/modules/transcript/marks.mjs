@@ -15,7 +15,8 @@ function MessageMarks({ marks: { checkpoints, more } }) {
   const hidden = others.length + more;
   const items = checkpoints.map(({ id, name }) => [name, () => openCheckpoint(id)]);
   const author = first.created_by === "judge" ? "milestone" : first.created_by === "agent" ? "agent" : "own";
-  const shown = author === "milestone" ? _("Milestone {name}", { name: first.name }) : _("Checkpoint {name}", { name: first.name });
+  const shown =
+    author === "milestone" ? _("Milestone {name}", { name: first.name }) : _("Checkpoint {name}", { name: first.name });
   const name = hidden > 0 ? _("{shown} and {hidden} more", { shown, hidden }) : shown;
   const menu = hidden > 0 ? { "aria-haspopup": "menu", "aria-expanded": isOpen } : {};
   return h(
@@ -32,13 +33,19 @@ function MessageMarks({ marks: { checkpoints, more } }) {
         ...menu,
         onClick: () => (hidden > 0 ? setOpen(true) : openCheckpoint(first.id)),
       },
-      h("span", { className: "mark-text" }, h("span", { className: "mark-name" }, first.name), hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`)),
+      h(
+        "span",
+        { className: "mark-text" },
+        h("span", { className: "mark-name" }, first.name),
+        hidden > 0 && h("span", { className: "mark-more" }, ` +${hidden}`),
+      ),
       icon(author === "milestone" ? "diamond" : "diamond-fill"),
     ),
     isOpen && h(Menu, { name: _("Checkpoints"), items, onClose: () => setOpen(false) }),
   );
 }
 
-const isSame = (before, after) => before.marks === after.marks || JSON.stringify(before.marks) === JSON.stringify(after.marks);
+const isSame = (before, after) =>
+  before.marks === after.marks || JSON.stringify(before.marks) === JSON.stringify(after.marks);
 
 export const Marks = memo(MessageMarks, isSame);

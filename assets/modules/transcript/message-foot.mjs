@@ -37,10 +37,16 @@ function CopyButton({ message, announce, hasWords }) {
   }, [copied]);
   const sign = copied === null ? "copy" : copied ? "check-lg" : "exclamation-circle";
   const word = copied === null ? _("Copy") : copied ? _("Copied") : _("Not copied");
-  return h(ActionButton, { name: _("Copy message"), sign, word: hasWords ? word : null, onClick: async () => setCopied(await copyMessage(message, announce)) });
+  return h(ActionButton, {
+    name: _("Copy message"), sign, word: hasWords ? word : null,
+    onClick: async () => setCopied(await copyMessage(message, announce)),
+  });
 }
 
-/** An action, in a word where there is room. @param {{name: string, sign: string, word?: string|null, onClick: () => void}} props */
+/**
+ * An action, in a word where there is room.
+ * @param {{name: string, sign: string, word?: string|null, onClick: () => void}} props
+ */
 function ActionButton({ name, sign, word = null, onClick, className = "", ...hooks }) {
   const onSingleClick = (event) => event.detail < 2 && onClick(); // a double click is one request
   const look = { className: `${word ? "text-button" : "icon-button"} ${className}`.trim(), title: name };
@@ -65,10 +71,14 @@ function Alternatives({ message, act, announce }) {
     act("choose", { message: siblings[target] });
     announce(_("Alternative {target} of {siblings}", { target: target + 1, siblings: siblings.length }));
   };
-  const arrow = (name, target, turn = "") => h(ArrowButton, { name, turn, isEnabled: target in siblings, onClick: () => choose(target) });
+  const arrow = (name, target, turn = "") =>
+    h(ArrowButton, { name, turn, isEnabled: target in siblings, onClick: () => choose(target) });
   return h(
     "div",
-    { className: "alternatives", role: "group", "aria-label": _("Alternative {place} of {siblings}", { place: place + 1, siblings: siblings.length }) },
+    {
+      className: "alternatives", role: "group",
+      "aria-label": _("Alternative {place} of {siblings}", { place: place + 1, siblings: siblings.length }),
+    },
     arrow(_("Previous alternative"), place - 1, " turned"),
     h("span", null, `${place + 1}/${siblings.length}`),
     arrow(_("Next alternative"), place + 1),
@@ -77,7 +87,11 @@ function Alternatives({ message, act, announce }) {
 
 function ArrowButton({ name, turn, isEnabled, onClick }) {
   const disabled = isEnabled ? undefined : true;
-  return h("button", { type: "button", className: `icon-button${turn}`, "aria-label": name, title: name, "aria-disabled": disabled, onClick }, icon("chevron-right"));
+  return h(
+    "button",
+    { type: "button", className: `icon-button${turn}`, "aria-label": name, title: name, "aria-disabled": disabled, onClick },
+    icon("chevron-right"),
+  );
 }
 
 const ratings = new Map(); // of answers, by message id; only Langfuse keeps them longer than the page
@@ -104,14 +118,18 @@ function Rating({ message, act }) {
     trace !== "" &&
       h(
         "a",
-        { className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": _("Open trace"), title: _("Open trace") },
+        {
+          className: "icon-button", href: trace, target: "_blank", rel: "noreferrer", "aria-label": _("Open trace"),
+          title: _("Open trace"),
+        },
         icon("box-arrow-up-right"),
       ),
   );
 }
 
 /** The model that wrote an answer. @param {{spec: string}} props */
-const ModelName = ({ spec }) => h("span", { className: "foot-model", title: spec }, h("span", { className: "visually-hidden" }, _("Model: ")), spec);
+const ModelName = ({ spec }) =>
+  h("span", { className: "foot-model", title: spec }, h("span", { className: "visually-hidden" }, _("Model: ")), spec);
 
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
@@ -119,7 +137,11 @@ function Usage({ usage }) {
   return h(
     "span",
     { className: "usage", title },
-    h("span", { "aria-hidden": true }, _("{input} in · {output} out{cost}", { input: formatNumber(usage.input), output: formatNumber(usage.output), cost })),
+    h(
+      "span",
+      { "aria-hidden": true },
+      _("{input} in · {output} out{cost}", { input: formatNumber(usage.input), output: formatNumber(usage.output), cost }),
+    ),
     h("span", { className: "visually-hidden" }, title),
   );
 }
@@ -144,7 +166,10 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, readTex
     { className: "more" },
     h(
       "button",
-      { type: "button", className: "icon-button", "aria-label": name, title: name, "aria-haspopup": "menu", "aria-expanded": isOpen, onClick: () => setOpen(true) },
+      {
+        type: "button", className: "icon-button", "aria-label": name, title: name, "aria-haspopup": "menu",
+        "aria-expanded": isOpen, onClick: () => setOpen(true),
+      },
       icon("three-dots"),
     ),
     isOpen && h(Menu, { name, items: items(), onClose: () => setOpen(false) }),
@@ -180,12 +205,18 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
       : h(ActionButton, { name: _("Answer again"), word: _("Again"), onClick: () => act("regenerate", { message: id }) }),
     isUnanswered && h(ActionButton, { name: _("Answer again"), sign: "arrow-repeat", onClick: () => act("retry") }),
     message.trace !== null && h(Rating, { message, act }),
-    h(ActionButton, { name: _("Branch from here"), sign: "diagram-2", word: isUser ? null : _("Branch"), className: "fork-button", "data-testid": "fork", onClick: fork }),
+    h(ActionButton, {
+      name: _("Branch from here"), sign: "diagram-2", word: isUser ? null : _("Branch"), className: "fork-button",
+      "data-testid": "fork", onClick: fork,
+    }),
     h(MoreActions, { message, act, others, isLast, readText }),
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void, act: Function, onEdit: Function, isLast: boolean, hasModel: boolean}} props */
+/**
+ * @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void,
+ *   act: Function, onEdit: Function, isLast: boolean, hasModel: boolean}} props
+ */
 export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, hasModel }) {
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
   const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast });

@@ -18,8 +18,9 @@ const ExcerptOrigin = lazy(() => import("../message/excerpt.lazy.mjs"), "Excerpt
 const AttachedFiles = lazy(() => import("../message/attachments.lazy.mjs"), "AttachedFiles");
 
 /**
- * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function, onEdit: Function,
- *   editing: import("./editing.mjs").Editing|null, isLast: boolean, isUnanswered: boolean, hasModel: boolean}} props
+ * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function,
+ *   onEdit: Function, editing: import("./editing.mjs").Editing|null, isLast: boolean, isUnanswered: boolean,
+ *   hasModel: boolean}} props
  */
 function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUnanswered, hasModel }) {
   const hooks = {
@@ -28,7 +29,8 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUna
     "data-state": message.state,
     "data-message-id": message.id,
   };
-  const hasFoot = message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
+  const hasFoot =
+    message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
   return h(
     "article",
     { className: `message message-${message.role}`, "aria-label": SPEAKER_LABELS[message.role], ...hooks },

@@ -4,12 +4,15 @@ import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useRef } = window.React;
-const REPEATING_TEXT = _("Another try runs nodes of the graph again: what they did outside of this conversation may happen twice.");
+const REPEATING_TEXT = _(
+  "Another try runs nodes of the graph again: what they did outside of this conversation may happen twice.",
+);
 
 /**
- * How the newest run ended, if it ended badly, with buttons to continue or retry. They wait until the data has the end: before that the server
- * may refuse them (it could not save the end yet), and `last` may not be what the run left.
- * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, isGraph?: boolean, last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
+ * How the newest run ended, if it ended badly, with buttons to continue or retry. They wait until the data has the end:
+ * before that the server may refuse them (it could not save the end yet), and `last` may not be what the run left.
+ * @param {{run: import("../lib/types.mjs").RunView, isInData: boolean, isGraph?: boolean,
+ *   last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
  */
 export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
   const operation = useRef(createRequestId()); // a double click is one request
@@ -19,26 +22,28 @@ export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
   const isAtLimit = run.state === "stopped" && Boolean(run.error); // the agent goes on with a fresh budget
   const canContinue = isAtLimit || isCut;
   const button = (label, type, sign) =>
-    h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) }, sign && icon(sign), label);
+    h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) },
+      sign && icon(sign),
+      label,
+    );
   const dismiss = () => {
     onDismiss();
     act("dismiss");
   };
   return h(
     "div",
-    { className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group", "aria-label": _("Status of the answer") },
+    {
+      className: `outcome${isError ? " outcome-error" : ""}`, role: isError ? "alert" : "group",
+      "aria-label": _("Status of the answer"),
+    },
     icon(isError ? "exclamation-triangle" : "stop-circle"),
-    h(
-      "div",
-      { className: "outcome-text" },
+    h("div", { className: "outcome-text" },
       h("p", null, isError || isAtLimit ? run.error : describeStop(run, isCut || !isInData)),
       isError && run.details && h(Details, run),
       isInData && isGraph && !run.compacts && h("p", { className: "quiet" }, REPEATING_TEXT),
     ),
     isInData &&
-      h(
-        "div",
-        { className: "outcome-buttons" },
+      h("div", { className: "outcome-buttons" },
         canContinue && !run.compacts && button(_("Continue"), "continue"),
         (isError || !canContinue) && !run.compacts && button(_("Retry"), "retry", "arrow-repeat"),
         h("button", { type: "button", className: "quiet-button", onClick: dismiss }, _("Dismiss")),
@@ -47,14 +52,23 @@ export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
 }
 
 /** The provider's words, as text. @param {{details: string}} props */
-const Details = ({ details }) => h("details", { className: "fold" }, h("summary", null, icon("chevron-right", "fold-arrow"), _("Details")), h("p", { "data-testid": "error-details" }, details));
+const Details = ({ details }) =>
+  h(
+    "details",
+    { className: "fold" },
+    h("summary", null, icon("chevron-right", "fold-arrow"), _("Details")),
+    h("p", { "data-testid": "error-details" }, details),
+  );
 
 function describeStop(run, isCut) {
   if (run.compacts) return _("Summarising was stopped. Nothing was changed.");
   return isCut ? _("This answer was cut off") : _("This answer was cut off before it began");
 }
 
-/** The last operation, if it removed messages, with its undo. @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props */
+/**
+ * The last operation, if it removed messages, with its undo.
+ * @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props
+ */
 export function NoticeBanner({ notice, act }) {
   const operation = useRef(createRequestId()); // a double click is one request
   const keeping = useRef(createRequestId());
@@ -65,14 +79,24 @@ export function NoticeBanner({ notice, act }) {
     h(NoticeText, { notice }),
     h(
       "button",
-      { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current) },
+      {
+        type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current),
+      },
       icon("arrow-counterclockwise"),
       _("Undo"),
     ),
-    notice.keepable && h("button", { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed", {}, keeping.current) }, _("Keep as branch")),
+    notice.keepable &&
+      h(
+        "button",
+        { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed", {}, keeping.current) },
+        _("Keep as branch"),
+      ),
     h(
       "button",
-      { type: "button", className: "icon-button", "aria-label": _("Close notice"), title: _("Close"), onClick: () => act("close-notice") },
+      {
+        type: "button", className: "icon-button", "aria-label": _("Close notice"), title: _("Close"),
+        onClick: () => act("close-notice"),
+      },
       icon("x-lg"),
     ),
   );

@@ -25,7 +25,14 @@ export function Questions({ questions, act }) {
   );
 }
 
-const PARTS = { middleware: ActionsPart, inbox: ActionsPart, form: FormPart, text: TextPart, json: TextPart, continue: ContinuePart };
+const PARTS = {
+  middleware: ActionsPart,
+  inbox: ActionsPart,
+  form: FormPart,
+  text: TextPart,
+  json: TextPart,
+  continue: ContinuePart,
+};
 
 function Question({ question, act }) {
   const label = useId();
@@ -33,9 +40,17 @@ function Question({ question, act }) {
   const answer = (text) => press(() => act("answer", { call: question.id, text }));
   return h(
     "div",
-    { className: "question", role: "group", "aria-labelledby": label, "data-testid": "question", "data-style": question.style },
-    h("p", { id: label, className: "question-title" }, question.actions.length > 0 ? _("The graph asks for your decision.") : _("The graph asks:")),
-    question.text !== "" && h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
+    {
+      className: "question", role: "group", "aria-labelledby": label, "data-testid": "question",
+      "data-style": question.style,
+    },
+    h(
+      "p",
+      { id: label, className: "question-title" },
+      question.actions.length > 0 ? _("The graph asks for your decision.") : _("The graph asks:"),
+    ),
+    question.text !== "" &&
+      h(question.style === "text" ? "p" : "pre", { className: "question-text", tabIndex: 0 }, question.text),
     h(PARTS[question.style], { question, isPending, answer }),
   );
 }
@@ -50,11 +65,17 @@ function ActionsPart({ question, isPending, answer }) {
     if (all.every(Boolean)) answer(JSON.stringify(writeDecisions(question, all)));
   };
   return question.actions.map((action, place) =>
-    h(ActionPart, { key: place, action, chosen: decisions[place]?.kind, isPending, onDecide: (decision) => decide(place, decision) }),
+    h(ActionPart, {
+      key: place, action, chosen: decisions[place]?.kind, isPending, onDecide: (decision) => decide(place, decision),
+    }),
   );
 }
 
-/** @param {QuestionView} question @param {Decision[]} decisions @returns {object} the answer in the schema of the question */
+/**
+ * @param {QuestionView} question
+ * @param {Decision[]} decisions
+ * @returns {object} the answer in the schema of the question
+ */
 function writeDecisions({ style, actions }, decisions) {
   if (style === "inbox") return decisions.map((decision, place) => writeInboxAnswer(actions[place], decision));
   return { decisions: decisions.map((decision, place) => writeMiddlewareDecision(actions[place], decision)) };
@@ -74,7 +95,8 @@ function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
 function ActionPart({ action, chosen, isPending, onDecide }) {
   const [form, setForm] = useState(null);
   const kinds = Object.keys(DECISIONS).filter((kind) => action.decisions.includes(kind));
-  const choose = (kind) => (kind === "approve" || kind === "reject" ? onDecide({ kind }) : setForm(form === kind ? null : kind));
+  const choose = (kind) =>
+    kind === "approve" || kind === "reject" ? onDecide({ kind }) : setForm(form === kind ? null : kind);
   const button = (kind) =>
     h(
       "button",
@@ -111,9 +133,17 @@ function DecisionForm({ kind, action, isPending, onDecide, onCancel }) {
   return h(
     "form",
     { className: "question-form", onSubmit },
-    h(TextField, { label: kind === "edit" ? _("Arguments, as JSON") : _("Answer instead of the tool"), isCode: kind === "edit", text, onChange: setText }),
+    h(TextField, {
+      label: kind === "edit" ? _("Arguments, as JSON") : _("Answer instead of the tool"), isCode: kind === "edit", text,
+      onChange: setText,
+    }),
     problem && h("p", { className: "question-problem", role: "alert" }, problem),
-    h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, kind === "edit" ? _("Run with these") : _("Answer")), h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, _("Cancel"))),
+    h(
+      "div",
+      { className: "question-buttons" },
+      h(SubmitButton, { isPending }, kind === "edit" ? _("Run with these") : _("Answer")),
+      h("button", { type: "button", className: "btn btn-outline-secondary", onClick: onCancel }, _("Cancel")),
+    ),
   );
 }
 
@@ -130,7 +160,9 @@ function parseObject(text) {
 /** A form of the fields that the answer's schema names. */
 function FormPart({ question: { fields }, isPending, answer }) {
   const id = useId();
-  const [values, setValues] = useState(() => Object.fromEntries(fields.map(({ name, type, options }) => [name, type === "boolean" ? false : (options[0] ?? "")])));
+  const [values, setValues] = useState(() =>
+    Object.fromEntries(fields.map(({ name, type, options }) => [name, type === "boolean" ? false : (options[0] ?? "")])),
+  );
   const onSubmit = (event) => {
     event.preventDefault();
     const given = fields.filter(({ name, required }) => required || values[name] !== "");
@@ -140,7 +172,11 @@ function FormPart({ question: { fields }, isPending, answer }) {
   return h(
     "form",
     { className: "question-form", onSubmit },
-    fields.map((field) => h(FieldInput, { key: field.name, id: `${id}-${field.name}`, field, value: values[field.name], onChange: change(field.name) })),
+    fields.map((field) =>
+      h(FieldInput, {
+        key: field.name, id: `${id}-${field.name}`, field, value: values[field.name], onChange: change(field.name),
+      }),
+    ),
     h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, _("Answer"))),
   );
 }
@@ -149,12 +185,32 @@ const readField = (value, type) => (type === "number" || type === "integer" ? Nu
 
 function FieldInput({ id, field: { label, type, options, required }, value, onChange }) {
   if (type === "boolean") {
-    return h("label", { className: "question-check" }, h("input", { type: "checkbox", className: "form-check-input", checked: value, onChange: (event) => onChange(event.target.checked) }), label);
+    return h(
+      "label",
+      { className: "question-check" },
+      h("input", {
+        type: "checkbox",
+        className: "form-check-input",
+        checked: value,
+        onChange: (event) => onChange(event.target.checked),
+      }),
+      label,
+    );
   }
   const shared = { id, value, required, onChange: (event) => onChange(event.target.value) };
-  const input = options.length > 0
-    ? h("select", { className: "form-select", ...shared }, options.map((option) => h("option", { key: option, value: option }, option)))
-    : h("input", { className: "form-control", type: type === "string" ? "text" : "number", step: type === "integer" ? 1 : "any", ...shared });
+  const input =
+    options.length > 0
+      ? h(
+          "select",
+          { className: "form-select", ...shared },
+          options.map((option) => h("option", { key: option, value: option }, option)),
+        )
+      : h("input", {
+          className: "form-control",
+          type: type === "string" ? "text" : "number",
+          step: type === "integer" ? 1 : "any",
+          ...shared,
+        });
   return h("div", null, h("label", { className: "form-label", htmlFor: id }, label), input);
 }
 
@@ -168,13 +224,24 @@ function TextPart({ question: { style }, isPending, answer }) {
   return h(
     "form",
     { className: "question-form", onSubmit },
-    h(TextField, { label: style === "text" ? _("Your answer") : _("Your answer, as JSON or as text"), isCode: style === "json", text, onChange: setText }),
+    h(TextField, {
+      label: style === "text" ? _("Your answer") : _("Your answer, as JSON or as text"), isCode: style === "json", text,
+      onChange: setText,
+    }),
     h("div", { className: "question-buttons" }, h(SubmitButton, { isPending }, _("Answer"))),
   );
 }
 
 function ContinuePart({ isPending, answer }) {
-  return h("div", { className: "question-buttons" }, h("button", { type: "button", className: "btn btn-primary", "aria-disabled": isPending || undefined, onClick: () => answer("") }, _("Go on")));
+  return h(
+    "div",
+    { className: "question-buttons" },
+    h(
+      "button",
+      { type: "button", className: "btn btn-primary", "aria-disabled": isPending || undefined, onClick: () => answer("") },
+      _("Go on"),
+    ),
+  );
 }
 
 function TextField({ label, isCode, text, onChange }) {
@@ -188,4 +255,5 @@ function TextField({ label, isCode, text, onChange }) {
   });
 }
 
-const SubmitButton = ({ isPending, children }) => h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, children);
+const SubmitButton = ({ isPending, children }) =>
+  h("button", { type: "submit", className: "btn btn-primary", "aria-disabled": isPending || undefined }, children);

@@ -26,8 +26,13 @@ export function Reasoning({ reasoning }) {
   return h(Card, { label: nameDuration(reasoning.duration_ms), text: reasoning.text, more: reasoning.more });
 }
 
-/** React renders it once, hidden; `LiveReasoning` shows it and writes into it. @param {{cardRef: (element: Element|null) => void}} props */
-export const LiveReasoningCard = memo(({ cardRef }) => h(Card, { label: _("Thinking…"), text: null, cardRef, hidden: true }));
+/**
+ * React renders it once, hidden; `LiveReasoning` shows it and writes into it.
+ * @param {{cardRef: (element: Element|null) => void}} props
+ */
+export const LiveReasoningCard = memo(({ cardRef }) =>
+  h(Card, { label: _("Thinking…"), text: null, cardRef, hidden: true }),
+);
 
 /** Writes reasoning into the card as it comes. Lives outside React so that a delta renders nothing. */
 export class LiveReasoning {
@@ -79,6 +84,7 @@ export class LiveReasoning {
     const card = this.#findCard();
     if (!card) return;
     card.hidden = this.isEmpty();
-    card.querySelector(".reasoning-label").textContent = this.#durationMs < 0 ? _("Thinking…") : nameDuration(this.#durationMs);
+    card.querySelector(".reasoning-label").textContent =
+      this.#durationMs < 0 ? _("Thinking…") : nameDuration(this.#durationMs);
   }
 }

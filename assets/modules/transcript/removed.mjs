@@ -8,7 +8,11 @@ const { createPortal } = window.ReactDOM;
 
 const SPEAKERS = { user: _("You said"), assistant: _("Waymark said") };
 
-const FullText = lazy(() => import("../message/full-text.lazy.mjs"), "FullText", _("The removed messages could not be loaded. Please try again."));
+const FullText = lazy(
+  () => import("../message/full-text.lazy.mjs"),
+  "FullText",
+  _("The removed messages could not be loaded. Please try again."),
+);
 
 /** @param {{removed: import("../lib/types.mjs").RemovedPartView, act: Function}} props */
 export function RemovedPart({ removed: { messages, count, address }, act }) {
@@ -16,17 +20,36 @@ export function RemovedPart({ removed: { messages, count, address }, act }) {
   const hidden = count - messages.length;
   return h(
     "div",
-    { className: "removed-part", role: "group", "aria-label": _("{messages} removed", { messages: formatCount(count, "message") }), "data-testid": "removed" },
+    {
+      className: "removed-part", role: "group",
+      "aria-label": _("{messages} removed", { messages: formatCount(count, "message") }), "data-testid": "removed",
+    },
     messages.map(({ id, role, text }) =>
-      h("p", { key: id, className: `removed-message removed-${role}` }, h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: SPEAKERS[role] })), text),
+      h(
+        "p",
+        { key: id, className: `removed-message removed-${role}` },
+        h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: SPEAKERS[role] })),
+        text,
+      ),
     ),
     h(
       "p",
       { className: "removed-more" },
-      hidden > 0 ? _("{messages}, until you write or undo", { messages: formatCount(hidden, messages.length > 0 ? "more message" : "message") }) : _("Until you write or undo"),
+      hidden > 0
+        ? _("{messages}, until you write or undo", {
+            messages: formatCount(hidden, messages.length > 0 ? "more message" : "message"),
+          })
+        : _("Until you write or undo"),
       h("button", { type: "button", className: "text-button", onClick: () => setOpen(true) }, _("Open")),
     ),
-    isOpen && createPortal(h(FullText, { title: _("{messages} removed", { messages: formatCount(count, "message") }), address, act, onClose: () => setOpen(false) }), document.body),
+    isOpen &&
+      createPortal(
+        h(FullText, {
+          title: _("{messages} removed", { messages: formatCount(count, "message") }), address, act,
+          onClose: () => setOpen(false),
+        }),
+        document.body,
+      ),
   );
 }
 

@@ -36,12 +36,22 @@ function describeRerun({ number, total, asking, waiting, complete, model }) {
   if (asking) return describeAsking(values, waiting);
   const left = total - number;
   const on = model ? _(" on {model}", { model }) : "";
-  if (complete) return ngettext("The question was asked again{on}.", "All {count} questions were asked again{on}.", total, { on });
+  if (complete)
+    return ngettext("The question was asked again{on}.", "All {count} questions were asked again{on}.", total, { on });
   const rest = left === 0 ? "" : ngettext(" The last one was not.", " The other {count} were not.", left);
-  return ngettext("{count} of {total} questions was asked again{on}.", "{count} of {total} questions were asked again{on}.", number, { total, on }) + rest;
+  return (
+    ngettext(
+      "{count} of {total} questions was asked again{on}.",
+      "{count} of {total} questions were asked again{on}.",
+      number,
+      { total, on },
+    ) + rest
+  );
 }
 
 function describeAsking(values, isWaiting) {
-  const place = values.model ? _("Asking again on {model}: question {number} of {total}", values) : _("Asking again: question {number} of {total}", values);
+  const place = values.model
+    ? _("Asking again on {model}: question {number} of {total}", values)
+    : _("Asking again: question {number} of {total}", values);
   return isWaiting ? _("{place} waits for your permission", { place }) : place;
 }

@@ -10,7 +10,8 @@ const distanceToEnd = (element) => element.scrollHeight - element.scrollTop - el
 
 /**
  * @param {{firstId: string|undefined, onNearTop: () => void}} options
- * @returns {{scroller: object, column: object, onScroll: () => void, isAway: boolean, jumpToEnd: () => void, stopFollowing: () => void}}
+ * @returns {{scroller: object, column: object, onScroll: () => void, isAway: boolean, jumpToEnd: () => void,
+ *   stopFollowing: () => void}}
  */
 export function useScrolling({ firstId, onNearTop }) {
   const scroller = useRef(null);
@@ -72,7 +73,8 @@ function useAnchor({ scroller, column, isAtEnd, firstId, scrollToEnd, scrollTo }
   useLayoutEffect(() => {
     const visible = anchor.current;
     if (isAtEnd.current) scrollToEnd();
-    else if (visible?.element.isConnected) scrollTo(scroller.current.scrollTop + visible.element.getBoundingClientRect().top - visible.top);
+    else if (visible?.element.isConnected)
+      scrollTo(scroller.current.scrollTop + visible.element.getBoundingClientRect().top - visible.top);
     anchor.current = null;
   }, [firstId, scrollToEnd, scrollTo]);
 }

@@ -59,7 +59,8 @@ export function useStream(thread, data) {
     };
   }, [thread, live, reasoning, texts, noteRun]);
 
-  return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(), dismissRun: () => dispatch({ kind: "dismiss" }) };
+  return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(),
+    dismissRun: () => dispatch({ kind: "dismiss" }) };
 }
 
 /** Remove live text that outlasted its run: it is part of the data now. */
@@ -120,14 +121,18 @@ function showFrame(frame, { live, reasoning, texts }, dispatch, version) {
   if (frame.kind === "end") reportFirstWord(); // there will be none
 }
 
-/** Return whether to empty the bubble. Text without a message stays until the data has it, unless the data is already current. */
+/**
+ * Return whether to empty the bubble. Text without a message stays until the data has it, unless the data is already
+ * current.
+ */
 function endsLiveText(frame, version) {
   if (frame.kind === "start" || frame.kind === "message") return true;
   return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
 }
 
 /**
- * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its address.
+ * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its
+ * address.
  * @param {{current: import("../lib/types.mjs").TranscriptData}} latest
  */
 function createRefresher(thread, latest) {
@@ -138,16 +143,15 @@ function createRefresher(thread, latest) {
     requestedVersion = version;
     refreshPanels(latest.current.thread === null ? `/t/${encodeURIComponent(thread)}` : undefined);
   };
-  const refreshIfBehind = (version) => {
-    if (version > latest.current.version && version > requestedVersion) refresh(version);
-  };
+  const isBehind = (version) => version > latest.current.version && version > requestedVersion;
+  const refreshIfBehind = (version) => isBehind(version) && refresh(version);
   const showTurn = (turn) => {
     const { thread: shownThread, version, later, messages, candidates } = latest.current;
     const isKnown = turn !== null && shownThread === thread && version >= turn.base && candidates === null;
     return isKnown && !later && messages.length < MAX_ADDED_TO && applyTurn(turn);
   };
   const showStart = async (run, version) => {
-    if (version <= latest.current.version || version <= requestedVersion) return;
+    if (!isBehind(version)) return;
     const turn = latest.current.thread === thread ? await readTurn(thread, run) : null;
     const isOutdated = turn !== null && turn.version <= latest.current.version; // the end came first
     if (!isStopped && !isOutdated && !showTurn(turn)) refreshIfBehind(version);
@@ -155,11 +159,13 @@ function createRefresher(thread, latest) {
   const onFrame = ({ kind, version, run, turn }) => {
     if (kind === "hello") requestedVersion = -1; // a request before the connection was lost may be lost as well
     if (kind === "start" || kind === "head") {
+      const showChange = () => (kind === "start" ? showStart(run, version) : refreshIfBehind(version));
       clearTimeout(changeTimer);
-      changeTimer = setTimeout(() => (kind === "start" ? showStart(run, version) : refreshIfBehind(version)), FOREIGN_CHANGE_MS);
+      changeTimer = setTimeout(showChange, FOREIGN_CHANGE_MS);
     }
     if (kind === "rerun" || kind === "members") refresh(latest.current.version);
-    if (kind === "end" && (version < latest.current.version || !showTurn(turn))) refresh(version); // always: the composer's Stop must turn back into Send
+    const isShown = kind === "end" && version >= latest.current.version && showTurn(turn);
+    if (kind === "end" && !isShown) refresh(version); // always: the composer's Stop must turn back into Send
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
     else if (kind === "hello") refreshIfBehind(version);
   };

@@ -31,11 +31,18 @@ const { Fragment, createElement: h, useCallback, useEffect, useLayoutEffect, use
 
 const Candidates = lazy(() => import("./candidates.lazy.mjs"), "Candidates");
 const GraphProgress = lazy(() => import("./graph-progress.lazy.mjs"), "GraphProgress");
-const Questions = lazy(() => import("./questions.lazy.mjs"), "Questions", _("The questions could not be loaded. Please reload the page."));
+const Questions = lazy(
+  () => import("./questions.lazy.mjs"),
+  "Questions",
+  _("The questions could not be loaded. Please reload the page."),
+);
 
 const MAX_QUOTE_CHARS = 120; // of a message in the palette
 
-/** @param {{id: string, data?: import("../lib/types.mjs").TranscriptData, reply?: import("../lib/types.mjs").Reply, setProps: Function}} props */
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").TranscriptData, reply?: import("../lib/types.mjs").Reply,
+ *   setProps: Function}} props
+ */
 export function Transcript(props) {
   const act = useActions(props);
   const editing = useEditing(props.reply, act);
@@ -55,7 +62,8 @@ function Conversation({ id, thread, data, act, editing }) {
   const [spoken, announce] = useState("");
   const stream = useStream(thread, data);
   // New messages belong to the end, which is not loaded while the page shows an earlier part.
-  const messages = useMemo(() => (data.later ? data.messages : mergeMessages(leaveCandidates(data, stream.stream.run), stream.stream)), [data, stream.stream]);
+  const merge = () => mergeMessages(leaveCandidates(data, stream.stream.run), stream.stream);
+  const messages = useMemo(() => (data.later ? data.messages : merge()), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);
   const firstId = messages[0]?.id;
   const loadEarlier = useEarlier(data, firstId, act);
@@ -64,7 +72,8 @@ function Conversation({ id, thread, data, act, editing }) {
   useRunNotice(run, thread, data.title);
   const visiting = useVisiting(act);
   const showLatest = useScrollToMessage(data, visiting.act, scrolling);
-  const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice, { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
+  const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice,
+    { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
   visiting.stay.current = stayInPlace;
   useFocusAfterEdit(editing, messages);
   const isChanged = editing.pending?.type === "change";
@@ -72,16 +81,15 @@ function Conversation({ id, thread, data, act, editing }) {
     if (isChanged) stayInPlace();
   }, [isChanged, stayInPlace]);
   const finding = useFinding(data);
-  useCommands("transcript", () => [...(data.thread ? [{ group: _("Actions"), name: _("Find in this conversation"), run: finding.open }] : []), ...listPlaces(messages, act)]);
+  const find = { group: _("Actions"), name: _("Find in this conversation"), run: finding.open };
+  useCommands("transcript", () => [...(data.thread ? [find] : []), ...listPlaces(messages, act)]);
 
-  const showLater = () => {
-    scrolling.stopFollowing();
-    act("later");
-  };
+  const showLater = () => (scrolling.stopFollowing(), act("later"));
   return h(
     "section",
     { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => runProseTool(event, announce) },
-    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier: () => loadEarlier(true), onLater: showLater }),
+    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce,
+      onEarlier: () => loadEarlier(true), onLater: showLater }),
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), _("Jump to latest")),
@@ -97,7 +105,10 @@ function ConnectionLine({ lost, isLate, stream: { before } }) {
   return h("span", null, h("span", { className: "spinner" }), wait);
 }
 
-const describePlace = (before) => (before === 0 ? _("Your answer begins next.") : ngettext("{count} answer begins before yours.", "{count} answers begin before yours.", before));
+const describePlace = (before) =>
+  before === 0
+    ? _("Your answer begins next.")
+    : ngettext("{count} answer begins before yours.", "{count} answers begin before yours.", before);
 
 /** Wrap `act`: the notice of a switch to a branch, to show a message there, must not take the view to the end. */
 function useVisiting(act) {
@@ -125,45 +136,50 @@ function useEarlier({ earlier }, firstId, act) {
 /** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
-  const place = ({ id: message, text }) => ({ group: GO_BACK, name: _("“{text}”", { text: text.slice(0, MAX_QUOTE_CHARS) }), detail: _("your message"), isQuote: true, run: () => act("restore", { message }) });
+  const place = ({ id: message, text }) => ({
+    group: GO_BACK,
+    name: _("“{text}”", { text: text.slice(0, MAX_QUOTE_CHARS) }),
+    detail: _("your message"),
+    isQuote: true,
+    run: () => act("restore", { message }),
+  });
   return questions.map(place).reverse();
 }
+
+/** A button that shows another portion. @param {{name: string, onClick: () => void, children?: any}} props */
+const PortionButton = ({ name, onClick, children }) =>
+  h("button", { type: "button", className: "quiet-button earlier", onClick }, icon(name), children);
 
 /** The scrolling part: the messages, the running answer, and the banners. */
 function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
   const showLive = !data.later && several === null && (isRunning || !stream.isLiveEmpty());
-  const isBadEnd = !data.later && hasEndedBadly(run) && !several?.answers.some(({ state, error }) => error || state !== "failed"); // else each answer shows its own
-  const isFollowed = isRunning || messages.at(-1)?.id !== data.messages.at(-1)?.id; // the data does not have the next message yet
+  const showsBadEnd = several?.answers.some(({ state, error }) => error || state !== "failed"); // each answer its own
+  const isBadEnd = !data.later && hasEndedBadly(run) && !showsBadEnd;
+  const isFollowed = isRunning || messages.at(-1)?.id !== data.messages.at(-1)?.id; // by a message that the data has not yet
   const removed = data.later || isFollowed ? null : data.removed;
   const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;
   const isEmpty = messages.length === 0 && !showLive && !removed;
   const onSuggest = (text, operation) => suggest(text, operation, data.thread, act);
   return h(
     "div",
-    {
-      className: "log",
-      role: "log",
-      "aria-live": "off",
-      "aria-label": _("Conversation"),
-      tabIndex: 0,
-      ref: scrolling.scroller,
-      onScroll: scrolling.onScroll,
-    },
-    h(
-      "div",
-      { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
+    { className: "log", role: "log", "aria-live": "off", "aria-label": _("Conversation"), tabIndex: 0,
+      ref: scrolling.scroller, onScroll: scrolling.onScroll },
+    h("div", { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       h(PrintNote, { data }),
-      data.earlier && h("button", { type: "button", className: "quiet-button earlier", onClick: onEarlier }, icon("clock-history"), _("Earlier messages")),
+      data.earlier && h(PortionButton, { name: "clock-history", onClick: onEarlier }, _("Earlier messages")),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { data, messages, later: data.later || several !== null, isAtRest: !showLive && several === null && !hasEndedBadly(run), isFollowed, editing, act, stayInPlace, announce }),
-      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning, label: run?.compacts ? _("Summarising…") : null }),
+      h(MessageRows, { data, messages, later: data.later || several !== null, isFollowed,
+        isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
+      showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning,
+        label: run?.compacts ? _("Summarising…") : null }),
       several && h(Candidates, { key: several.run, view: several, texts: stream.texts, isRunning, act, announce }),
       isRunning && showLive && stream.stream.progress && h(GraphProgress, { progress: stream.stream.progress }),
       !showLive && data.questions.length > 0 && h(Questions, { questions: data.questions, act }),
-      data.later && h("button", { type: "button", className: "quiet-button earlier", onClick: onLater }, icon("arrow-down"), _("Later messages")),
-      isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph, last: messages.at(-1), act, onDismiss: stream.dismissRun }),
+      data.later && h(PortionButton, { name: "arrow-down", onClick: onLater }, _("Later messages")),
+      isBadEnd && h(Outcome, { key: `outcome ${run.id}`, run, isInData: hasRunEnd(data, run), isGraph: data.is_graph,
+        last: messages.at(-1), act, onDismiss: stream.dismissRun }),
       !showLive && !data.later && messages.some(({ role }) => role === "assistant") && h(Tip, { name: "checkpoint" }),
       data.rerun && !data.later && h(RerunBanner, { key: "rerun", rerun: data.rerun, act }),
       h(TimeEnd, { banner: notice && h(NoticeBanner, { key: notice.version, notice, act }), removed, act }),
@@ -171,16 +187,16 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   );
 }
 
-/** A line where a graph has ended without a message. */
-function SilentNote({ data, last }) {
-  const isSilent = data.is_graph && !data.later && data.questions.length === 0 && last?.role === "user";
-  return isSilent && h("p", { className: "silent" }, _("There is no answer of the graph here."));
-}
-
 /** Send a suggestion of the start page, which begins a conversation. */
 function suggest(text, operation, thread, act) {
   expectThread(operation);
   act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, operation);
+}
+
+/** A line where a graph has ended without a message. */
+function SilentNote({ data, last }) {
+  const isSilent = data.is_graph && !data.later && data.questions.length === 0 && last?.role === "user";
+  return isSilent && h("p", { className: "silent" }, _("There is no answer of the graph here."));
 }
 
 function MessageRows({ data, messages, later, isAtRest, isFollowed, editing, act, stayInPlace, announce }) {

@@ -5,8 +5,16 @@ import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useRef } = window.React;
 
-const GREETING = [_("Good to see you. Where shall we start?"), _("Save a checkpoint when you like where things are. If the conversation goes off track, go back to it. You can undo that, too.")];
-const MISSING = [_("This conversation is not here."), _("It may have been erased, or the address is not complete. You can begin a new conversation here.")];
+const GREETING = [
+  _("Good to see you. Where shall we start?"),
+  _(
+    "Save a checkpoint when you like where things are. If the conversation goes off track, go back to it. You can undo that, too.",
+  ),
+];
+const MISSING = [
+  _("This conversation is not here."),
+  _("It may have been erased, or the address is not complete. You can begin a new conversation here."),
+];
 
 /** @param {{suggestions: string[], isMissing?: boolean, onSuggest: (text: string, operation: string) => void}} props */
 export function Welcome({ suggestions, isMissing = false, onSuggest }) {
@@ -23,7 +31,15 @@ export function Welcome({ suggestions, isMissing = false, onSuggest }) {
         "ul",
         { className: "suggestions", "aria-label": _("Suggestions") },
         suggestions.map((text) =>
-          h("li", { key: text }, h("button", { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) }, text)),
+          h(
+            "li",
+            { key: text },
+            h(
+              "button",
+              { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) },
+              text,
+            ),
+          ),
         ),
       ),
   );
