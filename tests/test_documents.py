@@ -23,7 +23,8 @@ from agent.preparation.compaction import MAX_FOCUS_CHARS
 from agent.run import candidates, conclusions, reruns
 from agent.subagents import forking
 from agent.time_travel import excerpts
-from agent.time_travel.moves import MAX_NOTE_CHARS
+from agent.time_travel.move_paths import MAX_OUTSIDE_MESSAGES
+from agent.time_travel.moves import MAX_KEPT_AFTER, MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from agent.tracing import langfuse
@@ -277,7 +278,9 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "
         f"characters, {limits.MAX_ITEM_VALUES:,} values and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
         "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user, {MAX_NOTE_CHARS:,} characters of a "
-        "message after the move",
+        f"message after the move; with `keep_independent`, {MAX_KEPT_AFTER:,} messages after the answer that is replaced; "
+        f"sources among the newest {MAX_OUTSIDE_MESSAGES} messages with something from outside, older ones as “earlier "
+        "messages”",
         "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
         f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
         "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "

@@ -49,7 +49,7 @@ function findRestoreTarget(row) {
 
 function findSwitch(row, rows, act) {
   if (row.kind === "alternative") return { name: _("this alternative"), run: () => act("choose", { message: row.message }) };
-  const ownBranch = row.kind === "branch" && !row.item.value.current ? row.item.value : null; // it may stand on the current path
+  const ownBranch = row.kind === "branch" && !row.item.value.current ? row.item.value : null; // also on the current path
   const branch = ownBranch ?? (row.line === "current" || isOwn(row) ? null : findBranch(row, rows));
   return branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) };
 }

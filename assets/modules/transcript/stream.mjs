@@ -186,6 +186,7 @@ function useOutdatedReplies(data) {
   }, [data]);
   return useCallback(({ kind, run }) => {
     if (kind === "end") runs.current.ended = runs.current.current;
-    if (kind === "start" || (kind === "hello" && run)) runs.current = { current: kind === "start" ? run : run.id, ended: null };
+    if (kind === "start") runs.current = { current: run, ended: null };
+    else if (kind === "hello" && run) runs.current = { current: run.id, ended: null };
   }, []);
 }
