@@ -46,11 +46,8 @@ export function useStream(thread, data) {
       refreshing.onFrame(frame);
       noteRun(frame);
     };
-    const onGone = () => {
-      expectThread(null);
-      refreshPanels();
-    };
-    const close = followThread(thread, { onFrame, onGone, onConnection: setLost }, latest.current.thread === null);
+    const handlers = { onFrame, onGone: leaveThread, onConnection: setLost };
+    const close = followThread(thread, handlers, latest.current.thread === null);
     return () => {
       refreshing.stop();
       live.stop();
@@ -59,8 +56,15 @@ export function useStream(thread, data) {
     };
   }, [thread, live, reasoning, texts, noteRun]);
 
-  return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty: () => live.isEmpty() && reasoning.isEmpty(),
-    dismissRun: () => dispatch({ kind: "dismiss" }) };
+  const isLiveEmpty = () => live.isEmpty() && reasoning.isEmpty();
+  const dismissRun = () => dispatch({ kind: "dismiss" });
+  return { stream, lost, isLate, bubbleRef, cardRef, texts, isLiveEmpty, dismissRun };
+}
+
+/** Show no thread: the one that was followed is gone. */
+function leaveThread() {
+  expectThread(null);
+  refreshPanels();
 }
 
 /** Remove live text that outlasted its run: it is part of the data now. */
