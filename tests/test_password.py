@@ -30,7 +30,7 @@ from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
 from config import Settings
 from people import passwords, tries
-from people.admin import People
+from people.admin import PeopleAdmin
 from people.door import PasswordDoor
 from people.sessions import LIMITS
 from people.tries import TryLimits
@@ -429,13 +429,13 @@ def test_an_answer_that_begins_while_its_person_is_erased_is_stopped(hire: Any, 
         async with hire(demo_seconds_per_token=5) as team:
             team.add("ann", Role.ADMIN)
             team.add("bob")
-            list_running, looks = People._list_running, list[int]()
+            list_running, looks = PeopleAdmin._list_running, list[int]()
 
-            def look_too_early(people: People, name: str) -> list[str]:
+            def look_too_early(people: PeopleAdmin, name: str) -> list[str]:
                 looks.append(1)
                 return list_running(people, name) if len(looks) > 1 else []
 
-            monkeypatch.setattr(People, "_list_running", look_too_early)
+            monkeypatch.setattr(PeopleAdmin, "_list_running", look_too_early)
             begun = await begin_long_answer(team, "bob")
             async with team.browser("ann") as ann:
                 told = (await ann.post("/api/people/erase", json={"name": "bob", "confirmed": "bob"})).json()

@@ -13,7 +13,7 @@ from checkpoints import EVERYBODY, Caller, RunState, ThreadNotFoundError, act_fo
 from checkpoints.people.members import Members
 from checkpoints.values.model import ThreadRole
 from components.broadcasts import Frame
-from components.routes.members import People
+from components.routes.members import MemberRequests
 from components.services import Services
 from components.streams.thread_frames import stream_frames
 from tests import test_people, walk
@@ -138,14 +138,14 @@ def test_an_answer_that_begins_while_its_person_is_let_out_is_stopped(
             let_in(office, thread, bob=ThreadRole.EDITOR)
             with act_for("ann"):
                 version = store.get_thread(thread).version
-            stop_answer, begun = People._stop_answer, list[bool]()
+            stop_answer, begun = MemberRequests._stop_answer, list[bool]()
 
-            async def look_too_early(people: People, thread_id: str, person: str) -> None:
+            async def look_too_early(people: MemberRequests, thread_id: str, person: str) -> None:
                 await stop_answer(people, thread_id, person)
                 if not begun:
                     begun.append((await send(office, "bob", thread, "a question of bob", version))["ok"])
 
-            monkeypatch.setattr(People, "_stop_answer", look_too_early)
+            monkeypatch.setattr(MemberRequests, "_stop_answer", look_too_early)
             page = follow(office, "bob", thread)
             await wait_for_followers(office, 1)
             fields = {"person": "bob", "role": "reader"} if path != "leave" else {}
@@ -208,7 +208,7 @@ def test_who_is_let_out_at_one_process_follows_no_more_at_another(tmp_path: Path
                 following = asyncio.create_task(anext(skip_hello(elsewhere.services, thread)))
             await until(lambda: elsewhere.services.broadcasts._running and not elsewhere.services.hub.find_live_run(thread))
             with act_for("ann"):
-                await People(here.services).remove(thread, {"person": "bob"})
+                await MemberRequests(here.services).remove(thread, {"person": "bob"})
             with pytest.raises(ThreadNotFoundError):
                 await asyncio.wait_for(following, 60)
 
