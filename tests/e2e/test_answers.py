@@ -138,19 +138,23 @@ def test_an_answer_survives_a_dropped_connection(finishes: str, talking: Page, f
 @pytest.mark.slow
 def test_a_page_says_that_updates_from_other_servers_are_delayed(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
-    sockets: list[WebSocketRoute] = []
+    delayed: list[WebSocketRoute] = []
 
     def connect(socket: WebSocketRoute) -> None:
-        socket.connect_to_server()
-        sockets.append(socket)
+        def deliver(frame: str | bytes) -> None:
+            socket.send(frame)
+            if json.loads(frame)["kind"] == "hello" and not delayed:
+                delayed.append(socket)
+                socket.send(json.dumps({"kind": "late"}))
 
-    page.tab.route_web_socket(re.compile("/events"), connect)
+        socket.connect_to_server().on_message(deliver)
+
     page.say("hello")
+    page.tab.route_web_socket(re.compile("/events"), connect)
     page.reload()
     line = page.tab.get_by_text("Updates from other servers are delayed…")
-    sockets[-1].send(json.dumps({"kind": "late"}))
     expect(line).to_be_visible()
-    sockets[-1].close(code=1013)  # the server lets every page open again when it hears the others
+    delayed[0].close(code=1013)  # the server lets every page open again when it hears the others
     expect(line).to_have_count(0)
 
 
