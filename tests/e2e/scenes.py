@@ -113,7 +113,7 @@ SCENES: Mapping[str, Callable[[Page], object]] = {
     "restore-dialog": lambda page: page.ask_to_restore(HERE),
     "branch-dialog": lambda page: page.press(HERE, f"Branch from {HERE}"),
     "compare": lambda page: page.select(page.branch("ecb-rates")).get_by_test_id("compare").click(),
-    "bring-home": lambda page: page.press("ecb-rates", "Bring a note from ecb-rates home"),
+    "bring-home": lambda page: page.choose_at(page.branch("ecb-rates"), "Bring home"),
     "run-again": lambda page: dialogs.run_command(page, "/again"),
     "prompts": _write_prompt,
     "tags": lambda page: choose(page, gallery.TITLE, "Tags"),
