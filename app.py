@@ -136,7 +136,7 @@ def _prepare_parts(
     env_file: Path | None,
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]],
 ) -> Parts:
-    """Build what was not passed in. The store is opened last: nothing is open when a setting is refused."""
+    """Build the parts that were not passed in. The store is opened last: nothing is open when a setting is refused."""
     loader = AgentLoader(lambda: agent_factory.load_agent(settings, configured))
     configured = models or factory.build_models(settings, prepare=loader.load)
     catalog, has_people = ReplaceableModels(configured), settings.auth in ("proxy", "password", "oidc")

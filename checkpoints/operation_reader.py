@@ -1,4 +1,4 @@
-"""The operations of a thread: its changes, what undo and redo would do, and what they say about where it comes from."""
+"""The operations of a thread: its changes, the next undo and redo, and the origin that they record."""
 
 from collections.abc import Sequence
 

@@ -51,7 +51,7 @@ class PathReader:
             return path_questions.measure_messages(connection, path, agent, first=first, before=before)
 
     def count_removal(self, thread_id: str, message_id: str | None) -> Removal:
-        """Return what `preview_message_removal` does, without the prompt."""
+        """Return the removal of `preview_message_removal`, without the prompt."""
         with self.database.begin_read() as connection:
             thread, old = thread_rows.load_current_path(connection, thread_id)
             node = thread_rows.select_path_node(connection, thread, old, message_id)
@@ -61,7 +61,7 @@ class PathReader:
 def count_path_removal(
     connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
 ) -> tuple[Removal, history.Path]:
-    """Return what moving the head from a path back to a message would remove, and the path to that message."""
+    """Return the removal by a move of the head from a path back to a message, and the path to that message."""
     new = history.trace_path(node, thread_rows.select_segment_parents(connection, thread.id))
     removal = checkpoint_rows.count_removal(connection, thread, old, new, detached)
     agents = checkpoint_rows.select_removed_agents(connection, old, new)

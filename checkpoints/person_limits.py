@@ -1,4 +1,4 @@
-"""Limits of a person: answers at once, tokens a day, and the room for what they store.
+"""Limits of a person: answers at once, tokens a day, and the room for their data.
 
 The rows of the database are counted, so the limits hold for all processes that serve it. Storage alone is measured at most
 once a minute for each person: it takes as long as reading the sizes of all their messages.
@@ -49,7 +49,7 @@ class LimitReachedError(StateError):
 
 
 class PersonMeter:
-    """Counts what the people of a database use, and refuses what is beyond their limits."""
+    """Counts the usage by the people of a database, and refuses requests beyond their limits."""
 
     def __init__(self, database: Database) -> None:
         self.limits = NO_LIMITS
@@ -57,7 +57,7 @@ class PersonMeter:
         self._measured: dict[str, tuple[datetime, int]] = {}  # the storage of owners, in bytes
 
     def count_use(self, owner: str, now: datetime) -> PersonUse:
-        """Count what an owner has of each limit."""
+        """Count the usage of an owner under each limit."""
         limits = self.limits
         if limits == NO_LIMITS:
             return PersonUse()

@@ -264,6 +264,6 @@ class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
 def _preview_path(
     connection: sa.Connection, thread: Thread, old: history.Path, node: Node | None, detached: Sequence[Checkpoint] = ()
 ) -> Removal:
-    """Return what moving the head from a path back to a message would remove."""
+    """Return the removal by a move of the head from a path back to a message."""
     removal, new = count_path_removal(connection, thread, old, node, detached)
     return replace(removal, first_prompt=message_rows.find_first_prompt(connection, old, new.length))

@@ -1,4 +1,4 @@
-"""How runs begin: each locks its thread, and writes what it answers in the same transaction."""
+"""How runs begin: each locks its thread, and writes the message that it answers in the same transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -68,7 +68,7 @@ class RunEnds(RunReader):
 
     @act_for(EVERYBODY)
     def interrupt_orphans(self, thread_id: str | None = None, *, only_own: bool = False) -> list[Run]:
-        """Mark the runs that nobody drives any more as interrupted, keeping what they had written: after a start those of
+        """Mark the runs that nobody drives any more as interrupted, keeping their messages: after a start those of
         the former process, later that of one thread whose end could not be written.
 
         Those of other processes that live are no orphans; with `only_own`, nor are those of processes that do not.

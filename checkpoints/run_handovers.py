@@ -64,7 +64,7 @@ class RunHandovers(RunEnds):
 
     @retry_contended
     def change_job(self, run: Run, job: str) -> None:
-        """Change how another worker drives a run on, or what follows it."""
+        """Change how another worker drives a run on, or the work that follows it."""
         with self._store.database.begin_write() as connection:
             # Locked: who takes the run writes it, too.
             thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
@@ -77,7 +77,7 @@ class RunHandovers(RunEnds):
             return not self._is_free(connection, run)
 
     def _keep_text(self, connection: sa.Connection, run: Run, candidate: Candidate, partial: Sequence[NewMessage]) -> None:
-        """Write what a candidate that goes on has written so far as a partial message."""
+        """Write the text so far of a candidate that goes on, as a partial message."""
         if partial:
             loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
             self._append_to_candidate(connection, run, loaded, candidate, partial)

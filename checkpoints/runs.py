@@ -1,4 +1,4 @@
-"""Runs: one pass of the agent. A running row is the thread's lock, and what a crash leaves behind is found through it."""
+"""Runs: one pass of the agent. A running row is the thread's lock, and through it the remains of a crash are found."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -120,7 +120,7 @@ class Runs(RunBeginnings):
 
     @retry_contended
     def save_checkpoint(self, run: Run, name: str, description: str, tokens: int | None = None) -> Receipt:
-        """Bookmark the head, as the agent. It is not undone with the run's messages: what is saved stays saved.
+        """Bookmark the head, as the agent. It is not undone with the run's messages: it stays saved.
 
         Raises `ConflictError` for a run that has ended.
         """

@@ -84,7 +84,7 @@ class Store(Reader):
         """Add messages after the head, or after another message of the thread (None: as the first ones).
 
         After another message, that is an edit: it removes the later messages, and undo brings them back. `title` names
-        a conversation that has none yet; `detail` says what the messages are.
+        a conversation that has none yet; `detail` describes the messages.
         """
         return self._run_change(
             thread_id,

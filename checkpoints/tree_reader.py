@@ -1,4 +1,4 @@
-"""The tree of a conversation as the page draws it: what joins the shown branches and checkpoints, without their messages."""
+"""The tree of a conversation as the page draws it: the forks between its branches and checkpoints, without messages."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class ConversationTree:
-    """The outline of a conversation's tree. Its size depends on what is shown, not on the number of messages."""
+    """The outline of a conversation's tree. Its size depends on the shown places, not on the number of messages."""
 
     heads: Mapping[str, Node | None]  # by branch; None: it is empty
     forks: Mapping[int, Fork | None]  # by segment; None: it begins the conversation

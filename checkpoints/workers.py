@@ -94,6 +94,6 @@ class Workers:
             return self._claim.run(worker_rows.count_waiting)
 
     def leave(self) -> None:
-        """Serve no more: what this process drives is free at once."""
+        """Serve no more: the runs that this process drives are free at once."""
         with translate_errors():
             self._claim.run(lambda connection: worker_rows.delete_worker(connection, self.id))

@@ -1,4 +1,4 @@
-"""Entries of the audit log about what has no transaction of its own, and the layer that says from where a request comes."""
+"""Entries of the audit log about actions without a transaction of their own, and the layer that notes a request's origin."""
 
 import logging
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Indexing for the search, in portions between the changes of people: what was queued is found soon."""
+"""Indexing for the search, in portions between the changes of people: queued messages are found soon."""
 
 import asyncio
 import logging

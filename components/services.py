@@ -151,7 +151,7 @@ class Services:
         return separates and await self.read_snapshot(self.store.belongs_to_another, thread_id)
 
     def start_indexing(self) -> None:
-        """Index what is queued for the search, in the background."""
+        """Index the segments that are queued for the search, in the background."""
         self.search_indexing.ensure_running(lambda: self.run_blocking(self.store.index_portion))
 
     async def check(self) -> None:

@@ -13,7 +13,7 @@ MAX_KEPT_BYTES = 32_000_000  # of all pages; one that is larger is made again
 
 
 class SharedPages:
-    """The shared pages of one app, by keys that change with what they show."""
+    """The shared pages of one app, by keys that change with their contents."""
 
     def __init__(self) -> None:
         self._exports = RedactedExports()  # of their own: strangers keep no export of the page waiting

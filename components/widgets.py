@@ -51,7 +51,7 @@ class History(_Widget):
 
 
 class Log(_Widget):
-    """The log of what was done."""
+    """The log of the conversation's changes."""
 
 
 class SettingsButton(_Widget):

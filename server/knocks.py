@@ -20,7 +20,7 @@ class KnockLog:
         self._limiter = LineLimiter(_report_refusals, schedule)
 
     def note_refusal(self, scope: Scope, status: int) -> None:
-        """Log a refusal, without what the address or the headers may hold of secrets."""
+        """Log a refusal, without the secrets that the address or the headers may hold."""
         if not self._limiter.admit_line():
             return
         headers = Headers(scope=scope)

@@ -135,7 +135,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             self._watch_reader()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Take no more requests: the parser has dropped what came after this one."""
+        """Take no more requests: the parser has dropped the bytes after this one."""
         super()._unsupported_upgrade_warning()
         self._end_after_answers()
 
@@ -221,7 +221,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._watch_reader()
 
     def _watch_reader(self) -> None:
-        """Drop the connection if too little of what waits is read in time. No more is written meanwhile."""
+        """Drop the connection if too few of the waiting bytes are read in time. No more is written meanwhile."""
         if self._reader_watch is None:
             self._unread_bytes = self.transport.get_write_buffer_size()
             self._reader_watch = self.loop.call_later(MAX_UNREAD_SECONDS, self._check_reader)
@@ -247,7 +247,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
 
 def _select_socket_headers(headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
-    """Select what a socket's handshake needs, and of the cookies those of Waymark.
+    """Select the headers that a socket's handshake needs, and of the cookies those of Waymark.
 
     websockets waits without end after a line of 8 kB, as all cookies of this host may be, after 128 headers, and for a body.
     """

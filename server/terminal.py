@@ -30,7 +30,7 @@ class EscapingFormatter(logging.Formatter):
 
 
 def configure_log(formatter: logging.Formatter | None = None) -> None:
-    """Send every log to the terminal: warnings, and of sessions also what is as it should be. A later call replaces it."""
+    """Send every log to the terminal: warnings, and of sessions also normal events. A later call replaces it."""
     handler = logging.StreamHandler()
     handler.setFormatter(formatter or EscapingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

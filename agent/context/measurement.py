@@ -135,8 +135,8 @@ def _measure_left_out(store: Store, thread_id: str, first: int, tokens: int) -> 
 
 
 def estimate_overhead(store: Store, thread_id: str, messages: Iterable[Message], system: str) -> int:
-    """Estimate the tokens of a request beside its messages: the instructions, and what a provider counted beyond the
-    estimate, such as the tools.
+    """Estimate the tokens of a request beside its messages: the instructions, and the tokens that a provider counted
+    beyond the estimate, such as those of the tools.
 
     The first counted answer among the messages tells; without one, the last before the note that replaced it.
     """

@@ -1,7 +1,7 @@
 """The end of a path that a request can hold, found before any of its messages is built. Pure functions.
 
-The cost of a request follows from what fits the model's window, and not from what is stored: a file of 10 MB may hold
-100,000 calls, or a million values.
+The cost of a request follows from the messages that fit the model's window, and not from the stored ones: a file of 10 MB
+may hold 100,000 calls, or a million values.
 """
 
 from bisect import bisect_right

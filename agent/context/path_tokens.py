@@ -10,8 +10,8 @@ SAMPLE_MESSAGES = 100
 def sum_path_tokens(store: Store, thread_id: str, agent: str, first: int, before: int) -> int:
     """Estimate the tokens of an agent's messages between two depths.
 
-    Of more than SAMPLE_MESSAGES, the last are read. The others are estimated from the bytes of their JSON, without what
-    the JSON of those that were read has beside its texts.
+    Of more than SAMPLE_MESSAGES, the last are read. The others are estimated from the bytes of their JSON, less the bytes
+    beside the texts in the JSON of those that were read.
     """
     if first >= before:
         return 0

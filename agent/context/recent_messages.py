@@ -1,4 +1,4 @@
-"""The ends of conversations, as much as a request can hold. Those that ran last stay in memory: a turn reads what is new."""
+"""The ends of conversations, as much as a request can hold. Those that ran last stay in memory: a turn reads new ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

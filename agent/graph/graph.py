@@ -136,7 +136,7 @@ class _RefusedFiles:
 
 @dataclass(frozen=True, slots=True)
 class _ModelNode:
-    """The node that asks the model of a run, and what it has learned about the models."""
+    """The node that asks the model of a run, and its knowledge of the models."""
 
     tools: Sequence[BaseTool]
     graph_tools: Sequence[BaseTool]
@@ -168,7 +168,7 @@ class _ModelNode:
         refused = self.refused_files.get_hashes(model)
 
         def build() -> tuple[ModelRequest, Sequence[AnyMessage], list[AnyMessage]]:
-            """Return what fits, its messages with numbers, and those as providers take them."""
+            """Return the request that fits, its messages with numbers, and those as providers take them."""
             request = _fit_request(state["messages"], source, max_tokens, with_tools=bool(offered))
             messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
             sent = restore_reasoning(load_attachments(messages, context.read_files, refused), source, model.chat)

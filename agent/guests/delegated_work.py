@@ -57,7 +57,7 @@ class DelegatedWork:
             self._calls[task["id"]] = calls[0]
 
     def note_writes(self, namespace: str, writes: Iterable[tuple[str, Any]]) -> None:
-        """Note what a task of a sub-agent has written: the states of a DeltaChannel have no messages."""
+        """Note the writes of a sub-agent's task: the states of a DeltaChannel have no messages."""
         if (work := self._find_work(namespace)) is not None:
             written = (each for _, value in writes for each in _list(value))
             work.pending += [each for each in written if isinstance(each, BaseMessage)]

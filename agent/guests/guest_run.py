@@ -148,7 +148,7 @@ class _Pass:
         return GuestResult(is_waiting, output, is_placed=self.channel is None and not is_waiting)
 
     async def _choose_input(self) -> Any:
-        """Return what a graph begins with: answers, new messages, or None where it goes on from its last step."""
+        """Return the input of a graph: answers, new messages, or None where it goes on from its last step."""
         request, channel = self.run.request, self.channel
         if request.answers is not None:
             return Command(resume=dict(request.answers)) if request.answers else None

@@ -13,7 +13,7 @@ _CHANNEL = "__interrupt__"
 
 
 def collect_questions(written: Sequence[PendingWrite], *, keeps_answers: bool) -> list[GraphQuestion]:
-    """Return the questions of tasks, from what they have written. An interrupt of a subgraph is its node's as well.
+    """Return the questions of tasks, from their writes. An interrupt of a subgraph is its node's as well.
 
     Without `keeps_answers`, a person went back to them: tasks that had an answer ask again.
     """

@@ -1,4 +1,4 @@
-"""Opening a guest graph for one run: a graph as it is, or what its factory makes anew for each run."""
+"""Opening a guest graph for one run: a graph as it is, or a new one from its factory for each run."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""Carries what a graph streams from its own thread to the pages, in few deliveries: a graph may stream without end."""
+"""Carries the stream of a graph from its own thread to the pages, in few deliveries: a graph may stream without end."""
 
 import asyncio
 from collections.abc import Callable

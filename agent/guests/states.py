@@ -87,7 +87,7 @@ class StateRecorder:
         return written
 
     def _name_attempt(self, config: RunnableConfig) -> RunnableConfig:
-        """Let the saver refuse what is written for a run that another process has taken."""
+        """Let the saver refuse the writes for a run that another process has taken."""
         run = self.recorder.run
         if run.worker is None:
             return config

@@ -74,7 +74,7 @@ class GuestTravel:
         return str(interrupt({_CALL_KEY: call["id"], "name": name, "args": dict(arguments)}))
 
     def settle(self, questions: Sequence[GraphQuestion], decision: Decision | None = None) -> MoveStep | None:
-        """Return what follows the first move that waits, or the one decided about; None where a person decides first.
+        """Return the next step of the first move that waits, or of the decided one; None where a person decides first.
 
         Raises `NothingToDecideError`.
         """

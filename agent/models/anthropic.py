@@ -117,7 +117,7 @@ def _ask_for_summary(payload: dict[str, Any]) -> None:
 
 
 def mark_stable_prefix(payload: dict[str, Any]) -> None:
-    """Mark the ends of what the next request repeats: tools and instructions, and the conversation so far."""
+    """Mark the ends of the parts that the next request repeats: tools and instructions, and the conversation so far."""
     if isinstance(system := payload.get("system"), str) and system.strip():
         payload["system"] = [{"type": "text", "text": system}]
     if payload.get("system"):

@@ -109,7 +109,7 @@ def list_connections() -> Sequence[Connection]:
 
 
 async def try_model(model: BaseChatModel) -> None:
-    """Return at the first piece of an answer. Raises what the provider's library raises, and `TimeoutError`."""
+    """Return at the first piece of an answer. Raises the errors of the provider's library, and `TimeoutError`."""
     async with asyncio.timeout(MAX_TRIAL_SECONDS), aclosing(model.astream(TRIAL_PROMPT)) as answer:  # type: ignore[type-var]
         async for _ in answer:
             return

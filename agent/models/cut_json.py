@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 
 
 class _Next(IntEnum):
-    """What may follow in JSON."""
+    """The kinds of token that may follow in JSON."""
 
     VALUE = 0
     VALUE_OR_END = 1  # after [

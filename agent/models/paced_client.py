@@ -72,7 +72,7 @@ class _PacedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _PacedConnection(httpcore2.AsyncNetworkStream):
-    """A connection that keeps a piece for which it has waited until the next moment, and joins to it what has come since.
+    """A connection that keeps a piece for which it has waited until the next moment, and joins the later pieces to it.
 
     A piece at hand, such as the second of two records of TLS, is returned at once, so a stream cannot fall behind.
     """

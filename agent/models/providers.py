@@ -61,7 +61,7 @@ def _refuse_redirects(model: BaseChatModel) -> None:
 
 
 def _keep_reasoning(model_class: type[BaseChatModel]) -> type[BaseChatModel]:
-    """Return a subclass that keeps and sends back what its package drops, and leaves out what the server refuses."""
+    """Return a subclass that keeps and sends back the reasoning its package drops, without the parts the server refuses."""
     from agent.models.anthropic import build_anthropic_class  # noqa: PLC0415  imports LangChain's models
     from agent.models.fallbacks import ReasoningFallback  # noqa: PLC0415  as above
 

@@ -1,1 +1,1 @@
-"""The inputs of a run: requests, jobs, and what a run begins from."""
+"""The inputs of a run: requests, jobs, and its starting point."""

@@ -77,7 +77,7 @@ class RunInputs:
     def build_candidate_messages(self, candidate: Candidate, run: Run, settings: ThreadSettings) -> list[AnyMessage]:
         """Build the request of one of several models: the path to the question as its window holds it, and no sub-agents.
 
-        After it comes what the model has written already, at a process before this one.
+        After it come the messages that the model has written already, at a process before this one.
         """
         system_text = compose_system_text(self.load_system_prompt().text, settings.instructions)
         path = self.recent_messages.load(run.thread_id, self._load_window(settings).tokens)
@@ -86,7 +86,7 @@ class RunInputs:
         return build_request(system_text, path, continue_answer=True, convert=self.recent_messages.convert)
 
     def load_candidate_answer(self, candidate: Candidate, run: Run) -> list[Message]:
-        """Return what one of several models has written after the question."""
+        """Return the messages of one of several models after the question."""
         if candidate.head_id is None:
             return []
         path = self._store.list_messages_to(run.thread_id, candidate.head_id, last=MAX_CANDIDATE_MESSAGES)

@@ -147,7 +147,7 @@ class RunPreparer:
         return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
 
     def _find_waiting(self, request: RunRequest) -> Run | None:
-        """Return the run that waits for a decision: its usage, and what follows it, are those of the next one."""
+        """Return the run that waits for a decision: its usage, and the work after it, are those of the next one."""
         return self.runs.get_latest_run(request.thread_id) if request.decision and request.thread_id else None
 
     def _allow_moves(self, run: Run) -> None:

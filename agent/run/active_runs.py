@@ -159,7 +159,7 @@ class ActiveRuns:
     async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[None]) -> bool:
         """Let any process drive on a run that an outage of the database has cut off. Return whether that can be.
 
-        It goes on from what is on disk: a message whose commit got no reply may be there.
+        It goes on from the messages on disk: one whose commit got no reply may be there.
         """
         run = recorder.run
         if run.job is None or run.compacts or run.candidates or recorder.open_calls.are_open:

@@ -8,7 +8,7 @@ from checkpoints import Run
 
 
 class RunFollower(Protocol):
-    """A part that looks at what runs have written. It is told after the end of a run is published."""
+    """A part that looks at the messages of runs. It is told after the end of a run is published."""
 
     def consider(self, run: Run) -> None: ...
 

@@ -214,7 +214,7 @@ class CandidateDriver:
                     await self._begin_retry(at_work, each.key, lambda: None)
 
     async def _begin_retry(self, at_work: _RunCandidates, key: CandidateKey, reopen: Callable[[], object]) -> None:
-        """Start the work of a model that answers once more. Raises what `reopen` does."""
+        """Start the work of a model that answers once more. Raises the errors of `reopen`."""
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         task = at_work.tasks.get(key.number)
         work = self._retry_as(at_work, key, reopen, begun, task.result() if task else RunState.FAILED)

@@ -1,4 +1,4 @@
-"""Follow-up work of a model: after a run it is asked about what the run has written.
+"""Follow-up work of a model: after a run it is asked about the messages of that run.
 
 Nothing waits for it, it blocks no change of a person, each call is traced, and a failure is one line in the log.
 """

@@ -1,4 +1,4 @@
-"""Holding a run: whether this process still drives it, where another one could have taken it, and what ends with it."""
+"""Holding a run: whether this process still drives it, where another could have taken it, and the work that ends with it."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -130,7 +130,7 @@ class RunHub:
         self._drop_followers(thread_id)
 
     def forget_remote_run(self, thread_id: str) -> None:
-        """Forget what is known of another process's run: it is incomplete. Its followers subscribe again."""
+        """Forget the events of another process's run: they are incomplete. Its followers subscribe again."""
         if thread_id in self._remote_threads:
             self._remote_threads.discard(thread_id)
             del self._pending[thread_id]

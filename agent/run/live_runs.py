@@ -1,4 +1,4 @@
-"""Runs in progress: what a page that opens in the middle has to know of them."""
+"""Runs in progress, for a page that opens in the middle."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -93,7 +93,7 @@ def describe_helper_failure(error: BaseException, place: str, *, run: Run) -> He
 
 
 def _read_safely(read: Callable[[BaseException], str | None], error: BaseException) -> str | None:
-    """Return what `read` finds in a provider's error; None if there is nothing, or if it cannot be read."""
+    """Return the words that `read` finds in a provider's error; None if there are none, or if they cannot be read."""
     try:
         return read(error)
     except BaseException as broken:  # noqa: BLE001  as above

@@ -240,7 +240,7 @@ class Runner:
             await self.worker.retry_candidate(thread_id, key, caller)
 
     def open(self) -> None:
-        """Begin to act on what other processes do. Needs the event loop; nothing, where this is the only one."""
+        """Begin to act on the work of other processes. Needs the event loop; nothing, where this is the only one."""
         if self.worker is not None:
             self.worker.start()
 

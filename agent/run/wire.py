@@ -1,6 +1,6 @@
 """The wire between the processes of one Waymark: events of runs, and small commands.
 
-Rows are truth: what arrives nowhere is found there by a poll.
+Rows are truth: a poll finds events there that arrived nowhere.
 """
 
 from collections.abc import Callable

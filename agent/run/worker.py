@@ -1,4 +1,4 @@
-"""This process among those that serve one PostgreSQL: it beats, and acts on what the runs' rows say."""
+"""This process among those that serve one PostgreSQL: it beats, and acts on the runs' rows."""
 
 import asyncio
 import logging
@@ -55,7 +55,7 @@ class _Findings:
 
 @dataclass(slots=True, kw_only=True)
 class RunWorker:
-    """Stops what other processes want stopped, lets go of what they took, and takes what waits or a dead one left."""
+    """Stops runs as other processes ask, lets go of runs they took, and takes runs that wait or that a dead one left."""
 
     workers: Workers
     runs: Runs
@@ -212,7 +212,7 @@ class RunWorker:
         self._next_beat = asyncio.Event()
 
     async def _act_repeatedly(self) -> None:
-        """Act on what the heartbeats found, and delay none of them. A run that cannot be taken delays no other for long."""
+        """Act on the heartbeats' findings, and delay no heartbeat. A run that cannot be taken delays no other for long."""
         while True:
             if (found := self._found) is None:
                 await self._next_beat.wait()
@@ -281,7 +281,7 @@ class RunWorker:
 
 
 async def _try(work: Coroutine[Any, Any, None], failure: str) -> None:
-    """Do what the next heartbeat does again, and log its failure: also a stray cancellation, but that of the task itself."""
+    """Do work that the next heartbeat repeats, and log its failure: also a stray cancellation, but not the task's own."""
     try:
         await work
     except (Exception, asyncio.CancelledError) as error:

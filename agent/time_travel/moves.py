@@ -1,7 +1,7 @@
 """Planning of the agent's moves: `goto` a message with a summary, `rewind` an answer to another one.
 
-The functions take a path, which reads what they ask for, and a request. They return a move, or raise a `MoveRefused` that
-tells the model how to proceed. The executor makes the move in the store.
+The functions take a path, which reads the messages they ask for, and a request. They return a move, or raise a
+`MoveRefused` that tells the model how to proceed. The executor makes the move in the store.
 """
 
 import re

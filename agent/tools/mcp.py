@@ -259,7 +259,7 @@ async def _list_tools(session: "ClientSession") -> "list[Tool]":
 
 
 async def _request_call(session: "ClientSession", name: str, arguments: dict[str, Any]) -> "CallToolResult":
-    """Call a tool. The session's own `call_tool` would check what we do not read against a schema, at any cost."""
+    """Call a tool. The session's own `call_tool` would check unread content against a schema, at any cost."""
     from mcp import types  # noqa: PLC0415  (see above)
 
     request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))

@@ -72,7 +72,7 @@ def make_label_attributes(labels: TraceLabels) -> dict[str, AttributeValue]:
 
 
 def describe_detail(detail: OperationDetail) -> str:
-    """Return the name of what was saved, restored or forked; of several branches their number."""
+    """Return the name of the saved, restored or forked place; of several branches their number."""
     return detail.name or encode_json(detail.to_json())
 
 

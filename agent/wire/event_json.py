@@ -70,7 +70,7 @@ def encode_event(event: Event) -> Json:
 
 
 def decode_event(data: Json) -> Event | StoredEvent:
-    """Return the event; of one with a message, what is needed to complete it. Raises `UnknownEventError`."""
+    """Return the event; of one with a message, the parts that complete it. Raises `UnknownEventError`."""
     event: Event | StoredEvent
     match data:
         case str():

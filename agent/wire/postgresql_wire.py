@@ -52,7 +52,7 @@ class FollowedRows(Protocol):
 
 
 class PostgresqlWire:
-    """A wire (see wire.Wire). It sends whatever the hub publishes, and gives the hub what others send."""
+    """A wire (see wire.Wire). It sends whatever the hub publishes, and gives the hub the events of others."""
 
     def __init__(self, hub: RunHub, notifications: Notifications, rows: FollowedRows) -> None:
         self.publish = hub.publish
@@ -83,7 +83,7 @@ class PostgresqlWire:
         ]
 
     async def close(self) -> None:
-        """Send what waits, and end."""
+        """Send the events that wait, and end."""
         while running := [task for task in self._tasks if not task.done()]:
             for task in running:
                 task.cancel()

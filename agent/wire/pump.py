@@ -1,4 +1,4 @@
-"""The pump: it sends what the runs of this process publish, for all of them at once and at the pace of the frames."""
+"""The pump: it sends the events of the runs of this process, for all of them at once and at the pace of the frames."""
 
 import asyncio
 import logging
@@ -84,7 +84,7 @@ class Pump:
                     await self._urgent.wait()
 
     async def send_last_batch(self) -> None:
-        """Send what waits, if the database takes it now: the process is about to end."""
+        """Send the events that wait, if the database takes it now: the process is about to end."""
         if not self._peers.is_alone:
             with suppress(StoreUnavailableError, TimeoutError):
                 async with asyncio.timeout(LAST_FLUSH_SECONDS):

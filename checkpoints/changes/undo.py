@@ -4,8 +4,8 @@ The operations of a thread are a stack: undo takes back the newest one that stan
 long as nothing else was done since. Both put columns back as `Transaction` noted them, and are recorded themselves:
 nothing is ever forgotten.
 
-What the judge saves by itself is passed over by both: it would come between a person and what they mean to take back. It
-goes and comes with the run that it belongs to.
+Both pass over the checkpoints that the judge saves by itself: they would come between a person and the change to undo. They
+go and come with the run that they belong to.
 """
 
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _select_undo_group(connection: sa.Connection, operation: Operation) -> Seque
     """The operations that are undone together with this one, the newest first.
 
     Changes that somebody else made in between stay, unless they are of the same rows: those could not be put back otherwise.
-    A move of the agent is taken back with what it wrote after it, and not with what the run had written before.
+    A move of the agent is taken back with the messages after it, and not with those that the run had written before.
     """
     if operation.undo_group is None:
         return [operation]

@@ -1,8 +1,8 @@
 """All objects in copies of messages that can change, as they were: whether any has changed is asked of all at once.
 
 A comparison with the originals looks into both, however deep they are. Here each object is compared with a flat snapshot,
-which holds the same objects: nothing is looked into twice, and most of what can change is empty. Each question is a loop
-in C.
+which holds the same objects: nothing is looked into twice, and most objects that can change are empty. Each question is
+a loop in C.
 """
 
 import gc

@@ -128,7 +128,7 @@ class MessageLoans:
 
 
 def _choose_loan(loans: list[Loan], messages: Sequence[BaseMessage]) -> tuple[Loan, set[int]]:
-    """Take the loan of which most can be used, or a new one. Return it with what cannot be used of it."""
+    """Take the loan of which most can be used, or a new one. Return it with its unusable messages."""
     best: tuple[Loan, set[int]] | None = None
     for loan in loans:
         loan.cut_to(messages)

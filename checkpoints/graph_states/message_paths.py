@@ -1,4 +1,4 @@
-"""The messages of a graph as a path of the conversation's tree: what two states have in common is stored once."""
+"""The messages of a graph as a path of the conversation's tree: messages that two states share are stored once."""
 
 import bisect
 import threading

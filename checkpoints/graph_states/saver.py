@@ -104,7 +104,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Write what a task wrote, before or after the state that it follows."""
+        """Store the writes of a task, before or after the state that it follows."""
         at = config["configurable"]
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), at["checkpoint_id"])
         new = [
@@ -134,7 +134,7 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
         return note_reading(found, is_latest=not get_checkpoint_id(config), lent_as=lent_as)
 
     def read_pending_writes(self, thread_id: str) -> Sequence[PendingWrite]:
-        """Return what tasks have written since the state where a conversation stands. No channel is read for it."""
+        """Return the writes of tasks since the state where a conversation stands. No channel is read for it."""
         with self.store.database.begin_read() as connection:
             state = select_standing_state(connection, thread_id)
             return self._reader.read_writes(connection, state) if state else []

@@ -1,4 +1,4 @@
-"""Writing a state: what is new of its channels, its place among the states, and where the conversation stands, at once."""
+"""Writing a state: new values of its channels, its place among the states, and where the conversation stands, at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -127,7 +127,7 @@ class StateWriter:
     ) -> None:
         """Refuse a program's run that would drop messages of the page. A guest of the page is given all of them.
 
-        A run that goes on from a state that was chosen by its id leaves what follows it.
+        A run that goes on from a state that was chosen by its id leaves the states that follow it.
         """
         thread = loaded.thread
         if loaded.head is None or loaded.active_run_id is not None or thread.deleted:
@@ -227,7 +227,7 @@ def _name_parent_key(put: StatePut) -> StateKey:
 
 
 def check_attempt(loaded: LoadedThread, attempt: tuple[str, int] | None) -> None:
-    """Refuse what is written for a run that another process has taken. Raises `RunTakenError`."""
+    """Refuse the writes for a run that another process has taken. Raises `RunTakenError`."""
     if attempt is not None and attempt != (loaded.active_run_id, loaded.active_attempt):
         raise RunTakenError(loaded.thread.id, attempt[0])
 

@@ -123,7 +123,7 @@ class StateReader:
             yield self._make_tuple(state, values, writes.get((state.namespace, state.checkpoint_id), []))
 
     def read_writes(self, connection: sa.Connection, state: StoredState) -> list[PendingWrite]:
-        """Return what tasks have written since a state, in the order in which LangGraph applies it."""
+        """Return the writes of tasks since a state, in the order in which LangGraph applies them."""
         found = write_rows.select_writes(connection, state.thread_id, state.namespace, [state.checkpoint_id])
         return [self._read_write(each) for each in found.get(state.checkpoint_id, [])]
 
@@ -207,7 +207,7 @@ def make_config(state: StoredState, checkpoint_id: str) -> RunnableConfig:
 
 
 def note_reading(found: CheckpointTuple, *, is_latest: bool, lent_as: int | None) -> CheckpointTuple:
-    """Note in the config how a state was read: LangGraph hands it back with what it writes.
+    """Note in the config how a state was read: LangGraph hands it back with its writes.
 
     That is whether it was asked for as the latest, and the number of the loan of its messages.
     """

@@ -1,6 +1,6 @@
 """Deletion in LangGraph's sense: states are unlisted, and the conversation moves off them as an operation.
 
-What a branch, a checkpoint or an undo reaches stays until `erase`.
+States that a branch, a checkpoint or an undo reaches stay until `erase`.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Graphs whose DeltaChannels have their whole value in every state. It needs `langgraph`, which nothing else here imports.
 
 LangGraph leaves the value of a DeltaChannel out of most states, and rebuilds it by the graph's own code. The store shares
-values between states, so a whole value costs no more than a change of it, and what has no graph can show it.
+values between states, so a whole value costs no more than a change of it, and code without the graph can show it.
 """
 
 import copy

@@ -28,7 +28,7 @@ from .waymark import BranchPart, CheckpointPart, Document, FilePart, MessagePart
 
 
 def check_document(raw: RawDocument, on_message: Callable[[], object] = lambda: None) -> Document:
-    """Check a document, and drop what nothing of it reaches; `on_message` is called after each message.
+    """Check a document, and drop its unreachable parts; `on_message` is called after each message.
 
     The bodies of the messages are built as the last step: a file that is refused takes little memory.
 
@@ -191,7 +191,7 @@ def _format_location(location: tuple[int | str, ...], text: str) -> str:
 
 
 def _check_references(document: Document, named_files: set[str]) -> None:
-    """Check what refers to messages, branches and files."""
+    """Check the references to messages, branches and files."""
     for index, part in enumerate(document.files):
         if part.hash not in named_files:
             raise InvalidDocumentError(sentence("is named by no message in the file"), f"files[{index}].hash")

@@ -130,7 +130,7 @@ class DocumentRedaction:
         return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
 
     def _redact_reasoning(self, data: Json) -> Json:
-        """Leave out what cannot be searched: a provider's items, and reasoning about results that are left out."""
+        """Leave out the parts that cannot be searched: a provider's items, and reasoning about results that are left out."""
         kwargs = data.get("additional_kwargs") or {}
         kept = Reasoning.of(AIMessage("", additional_kwargs=kwargs))
         if kept is None:

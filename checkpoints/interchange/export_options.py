@@ -1,4 +1,4 @@
-"""How a conversation is exported: what is left out, and who is told of the progress."""
+"""How a conversation is exported: which parts are left out, and who is told of the progress."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class ExportOptions:
     redact: Redact = redact_document
 
     def apply_redaction(self, document: Json) -> Json:
-        """Return a document without what is to be left out. Raises what `redact` raises."""
+        """Return a document without the parts to leave out. Raises the errors of `redact`."""
         return self.redact(self.redaction, document, self.report) if self.redaction else document
 
 

@@ -1,6 +1,7 @@
 """Parts of a message's content that a file may carry: texts, attached files, and images with their bytes.
 
-What a file cannot carry becomes a line of text in an export. Nothing of an import names an address that could be fetched.
+A part that a file cannot carry becomes a line of text in an export. Nothing of an import names an address that could be
+fetched.
 """
 
 import binascii

@@ -1,4 +1,4 @@
-"""The sentences about what an import leaves out or changes."""
+"""The sentences about the parts that an import leaves out or changes."""
 
 from collections.abc import Collection, Sequence
 

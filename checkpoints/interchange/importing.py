@@ -1,6 +1,6 @@
 """Importing a document into a conversation: in the place of its contents, or merged with them.
 
-An import has three steps. `existing` reads the database, `planning` decides what to write, and `writing` writes it.
+An import has three steps. `existing` reads the database, `planning` plans the changes, and `writing` writes them.
 Everything that needs no database is prepared before: SQLite lets nobody else write during the three steps.
 """
 

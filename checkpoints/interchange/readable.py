@@ -43,7 +43,7 @@ class ReadableMove:
 
 @dataclass(frozen=True, slots=True)
 class ReadableConversation:
-    """A conversation without what the redaction leaves out. `forks` joins the places, as in `ConversationTree`."""
+    """A conversation after its redaction. `forks` joins the places, as in `ConversationTree`."""
 
     title: str
     messages: list[Message]
@@ -56,7 +56,7 @@ class ReadableConversation:
 def read_conversation(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> ReadableConversation:
     """Read a conversation from one snapshot, and redact it. Damage elsewhere in the tree does not matter.
 
-    Raises `ThreadNotFoundError`, `DamagedMessageError` and what `ExportOptions.redact` raises.
+    Raises `ThreadNotFoundError`, `DamagedMessageError` and the errors of `ExportOptions.redact`.
     """
     with store.database.begin_read() as connection:
         allow_long_pauses(connection)
@@ -84,7 +84,7 @@ def read_path(
 ) -> ReadableConversation:
     """Read the current path with its checkpoints, or the path to one checkpoint under its name; no other place of the tree.
 
-    Raises what `read_conversation` does.
+    Raises the errors of `read_conversation`.
     """
     with store.database.begin_read() as connection:
         allow_long_pauses(connection)

@@ -72,7 +72,7 @@ class Redaction:
 
 
 def _split_at_marks(text: str, marks: bytes | bytearray) -> list[str]:
-    """Return what stands around the marked places of a text."""
+    """Return the pieces of a text around its marked places."""
     parts, at = [], 0
     while (start := marks.find(1, at)) >= 0:
         parts.append(text[at:start])

@@ -1,4 +1,4 @@
-"""Checks of the states of a graph in a document: what they name is there, and no state is larger than one may be."""
+"""Checks of the states of a graph in a document: all that they name is there, and no state is larger than one may be."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -16,7 +16,7 @@ OWN_PREFIX = "__"  # of the channels in which LangGraph keeps what runs next
 
 
 def check_document_states(document: Document) -> None:
-    """Check what the states name, and what names them. Raises `InvalidDocumentError`."""
+    """Check the references of the states, and the references to them. Raises `InvalidDocumentError`."""
     known: dict[tuple[str, str], str] = {}  # by namespace and id: the field
     messages = {part.id for part in document.messages}
     for index, part in enumerate(document.states):

@@ -1,7 +1,7 @@
 """The states of a graph in an export: those of its messages, branches and checkpoints, all above them, and their subgraphs'.
 
-What the format cannot carry is left out: a value that is not plain JSON from its state, and a state that would go on
-without something that it needs.
+The format cannot carry everything. A value that is not plain JSON is left out of its state, and a state is left out that
+would go on without something that it needs.
 """
 
 from bisect import bisect_left
@@ -227,7 +227,7 @@ def _is_json_scalar(scalar: Any) -> bool:
 
 
 def _list_own_values(state: StoredState) -> Mapping[str, Reference]:
-    """Return the values of a state without what LangGraph has not begun: an input, and lists that are empty."""
+    """Return the values of a state without those that LangGraph has not begun: an input, and lists that are empty."""
     return {
         name: reference
         for name, reference in state.body["values"].items()

@@ -25,7 +25,7 @@ class StateContents:
 
 
 def prepare_states(doc: Document) -> StateContents:
-    """Prepare what a document's states need. It needs no database."""
+    """Prepare the values and bodies of a document's states. It needs no database."""
     if not can_convert:
         return StateContents()
     values = [Value.of(*parse_text(part.json, "")[0]) for part in doc.state_values]

@@ -1,4 +1,4 @@
-"""Texts folded to what a reader sees, so that a search finds whatever looks the same.
+"""Texts folded to their visible form, so that a search finds whatever looks the same.
 
 Case, Unicode form and accents make no difference, nor which dash or quote stands there. Invisible characters are left out,
 and white space of any length is one space. A text is folded piece by piece, and each folded letter remembers its place.

@@ -72,7 +72,7 @@ def _find_spans(patterns: Sequence[Pattern], text: str) -> Iterator[Span]:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The part of the folded text that is searched now, with the end of what was before, where a match may begin."""
+    """The part of the folded text that is searched now, with the end of the text before it, where a match may begin."""
 
     letters: str
     starts: "array[int]"  # one more than letters: the end of the last

@@ -128,7 +128,7 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
 
 
 def _export_thread(thread: Thread, tags: list[str], *, lacks_states: bool) -> Json:
-    """Export what is a thread's own. Marks that it does not have are left out: earlier versions do not know them."""
+    """Export a thread's own properties. Marks that it does not have are left out: earlier versions do not know them."""
     marks = {"pinned": thread.pinned, "archived": thread.archived, "without_states": lacks_states}
     return {
         "title": thread.title,

@@ -1,1 +1,1 @@
-"""People, their sessions and links, and what several processes share for them."""
+"""People, their sessions and links, and the data that several processes share for them."""

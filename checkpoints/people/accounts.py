@@ -1,8 +1,8 @@
 """The people who sign in, and the invitations of those with passwords: links that work once, until a date.
 
 A password is kept as a hash that its caller has made, and a link as the hash of its token. Every method acts for everybody:
-its caller has checked who asks. A person's name is the owner of what is theirs, and never changes. Whom a provider signs in:
-see `identities`.
+its caller has checked who asks. A person's name is the owner of all that is theirs, and never changes. Whom a provider signs
+in: see `identities`.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The audit log: who did what beside the conversations. Changes write their entries themselves (storage.audit_rows).
+"""The audit log: people's actions beside the conversations. Changes write their entries themselves (storage.audit_rows).
 
 Every method acts for everybody: its caller has checked who asks.
 """

@@ -46,7 +46,7 @@ class KeptUploads:
             connection.execute(sa.delete(schema.upload).where(own))
 
     def _make_room(self, connection: sa.Connection, size: int) -> None:
-        """Drop what is too old, and the oldest ones beyond the limits."""
+        """Drop the uploads that are too old, and the oldest ones beyond the limits."""
         connection.execute(sa.delete(schema.upload).where(_upload.created_at <= self._find_oldest()))
         newest_first = sa.select(_upload.id, _upload.size).order_by(_upload.created_at.desc(), _upload.id)
         dropped, count = list[str](), 1

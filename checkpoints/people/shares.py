@@ -67,7 +67,7 @@ class Shares:
 
     @retry_contended
     def make_link(self, token: str, link: NewShare) -> Share:
-        """Make a link with this token. Raises `InvalidShareError`, and `NotFoundError` for what the owner does not have."""
+        """Make a link with this token. Raises `InvalidShareError`, and `NotFoundError` for a place that the owner lacks."""
         if not 1 <= link.days <= MAX_SHARE_DAYS:
             raise InvalidShareError(sentence("A link works for 1 to {days} days.", days=MAX_SHARE_DAYS))
         now = self._store.now()
@@ -117,7 +117,7 @@ class Shares:
     @act_for(EVERYBODY)
     @retry_contended
     def open_link(self, token: str) -> SharedThing:
-        """Return what a link shows, and count that it was opened. A wrong token writes nothing.
+        """Return the thing that a link shows, and count that it was opened. A wrong token writes nothing.
 
         Raises `ShareNotFoundError` for a link that is wrong, has ended or was revoked, or whose thing is deleted.
         """

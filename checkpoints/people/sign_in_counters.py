@@ -36,7 +36,7 @@ class SignInCounters:
     @act_for(EVERYBODY)
     @retry_contended
     def change(self, keys: Sequence[Key], change: Callable[[Moments], Moments]) -> None:
-        """Replace counters by what `change` makes of them. No other process changes any meanwhile."""
+        """Replace counters by the result of `change`. No other process changes any meanwhile."""
         with self._database.begin_write("sign-in counters") as connection:
             changed = change(self._select(connection, keys))
             replaced = _counter.key_hash.in_([_hash(key) for key in changed])

@@ -1,4 +1,4 @@
-"""The usage of people over days: the tokens by model, and what they store."""
+"""The usage of people over days: the tokens by model, and the stored bytes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

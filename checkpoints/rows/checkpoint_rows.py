@@ -167,7 +167,7 @@ def _require_visible(candidates: Sequence[Checkpoint], thread: Thread, checkpoin
 def count_removal(
     connection: sa.Connection, thread: Thread, old: Path, new: Path, detached: Sequence[Checkpoint]
 ) -> Removal:
-    """Count what a restore from the path `old` to `new` removes; `detached` are the detached checkpoints among it.
+    """Count the removals of a restore from the path `old` to `new`; `detached` are the detached checkpoints among them.
 
     Counted by the database: the list may be long.
     """

@@ -40,7 +40,7 @@ class PlacedMessage:
     content: MessageContent
 
     def make_index_entry(self, thread_id: str) -> IndexedMessage:
-        """Return what the index of the search reads of it."""
+        """Return the parts of it that the index of the search reads."""
         return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
 
 

@@ -175,7 +175,7 @@ def select_message_hash(connection: sa.Connection, message_id: str | None) -> st
 
 
 def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:
-    """The row as a value, after a look whether it is still what was written: its hash covers its parent's."""
+    """The row as a value, after a look whether it is unchanged: its hash covers its parent's."""
     # Unpacked: by name, each column of a list of thousands would be looked up anew.
     identifier, thread_id, parent_id, segment, depth, agent, status, body, hash_, run_id, created_at, person, *_ = row
     damaged = serde.hash_canonical_body(body, agent, status, parent_hash) != hash_

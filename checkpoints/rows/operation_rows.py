@@ -84,7 +84,7 @@ def replace_operation(connection: sa.Connection, newest: Operation, joined: Oper
 
 
 def erase_contents(connection: sa.Connection, thread_id: str) -> None:
-    """Erase what a thread's operations changed, and the names and descriptions in it. Their versions stay."""
+    """Erase the changes of a thread's operations, and the names and descriptions in them. Their versions stay."""
     of_thread = _columns.thread_id == thread_id
     details = connection.execute(sa.select(_columns.version, _columns.detail).where(of_thread)).all()
     connection.execute(sa.update(schema.operation).where(of_thread).values(changes=[], detail={}))
@@ -130,7 +130,7 @@ def parse_operation(row: sa.Row[Any], *, abridged: bool = False) -> Operation:
 
 
 def _parse_changes(stored: Any) -> tuple[RowChange, ...] | None:
-    """The changes that an operation recorded; None where that is not what a change can be."""
+    """The changes that an operation recorded; None where the stored value is not of that shape."""
     if not isinstance(stored, list) or not all(isinstance(each, list) and len(each) == 4 for each in stored):
         return None
     return tuple(RowChange(*each) for each in stored) if all(_is_row_change(*each) for each in stored) else None

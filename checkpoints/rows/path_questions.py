@@ -46,7 +46,7 @@ def find_answer(connection: sa.Connection, path: Path, agent: str, n: int, *, be
 
 
 def count_answers(connection: sa.Connection, path: Path, agent: str, *, before: int) -> int:
-    """Count what `find_answer` finds."""
+    """Count the answers that `find_answer` finds."""
     query = sa.select(sa.func.count()).where(_message.agent == agent, _IS_ANSWER)
     parts = _iterate(connection, path, before)
     return sum(connection.scalar(query.where(condition), values) or 0 for condition, values in parts)

@@ -1,4 +1,4 @@
-"""The search within the current path of one conversation: it reads the index and the ids of what was found, and no text."""
+"""The search within the current path of one conversation: it reads the index and the ids of its hits, and no text."""
 
 import sqlalchemy as sa
 

@@ -1,4 +1,4 @@
-"""The rows of people who sign in by themselves, and what else ends or stays with them."""
+"""The rows of people who sign in by themselves, and the other rows that end or stay with them."""
 
 import sqlalchemy as sa
 
@@ -34,7 +34,7 @@ def delete_shares_of(connection: sa.Connection, owner: str) -> int:
 
 
 def replace_person(connection: sa.Connection, name: str, replacement: str) -> None:
-    """Let somebody out of the conversations of others, and replace their name at what they did there."""
+    """Let somebody out of the conversations of others, and replace their name at their changes there."""
     connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
     for table in (schema.operation, schema.message, schema.run):
         connection.execute(sa.update(table).where(table.c.person == name).values(person=replacement))

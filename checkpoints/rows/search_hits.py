@@ -82,7 +82,7 @@ def search(
     has_others: bool,
     read_note: ReadNote,
 ) -> SearchResult:
-    """Find what an owner has, among what others have; `this` is the conversation that `in:this` means."""
+    """Find the entries of an owner, among those of others; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
     is_pending = search_queue.is_pending(connection)
     tags = tag_rows.match_tags(connection, owner, query.tags)

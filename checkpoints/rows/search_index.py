@@ -1,8 +1,8 @@
-"""The index of the search: what is written to it, and removed, in the transaction of what it indexes.
+"""The index of the search: its entries are written, and removed, in the transaction of the texts that they index.
 
 A message is written once, so it is indexed once. A change that writes many messages queues their segments in the same
 transaction; `index_portion` indexes them afterwards, as it does for databases of earlier versions. An index without a text
-of its own is told what it forgets: SQLite's words are computed again, and compared by their checksum.
+of its own needs the words to forget: SQLite's words are computed again, and compared by their checksum.
 """
 
 import zlib
@@ -112,7 +112,7 @@ def _index_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str
 
 
 def _insert(connection: sa.Connection, rows: list[dict[str, Any]], words: Sequence[list[str]], kept: Sequence[str]) -> None:
-    """Write entries with their words; `kept` is what SQLite's entries keep of them."""
+    """Write entries with their words; `kept` are the texts that SQLite's entries keep of them."""
     if not rows:
         return
     if connection.dialect.name == "postgresql":

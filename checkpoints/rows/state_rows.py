@@ -282,5 +282,5 @@ def place_state(connection: sa.Connection, number: int, message: Node) -> None:
 
 
 def hide_states(connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]]) -> None:
-    """Unlist states. They stay for what stands on them, or may again after an undo."""
+    """Unlist states. They stay for the rows that stand on them, or may again after an undo."""
     connection.execute(sa.update(schema.state).where(*conditions).values(hidden=True))

@@ -52,14 +52,14 @@ def _select_shared(
 
 
 def _place_thread(thread: Thread) -> tuple[bool, int, str]:
-    """Return what the list is sorted by, as `_ORDER` says it to the database."""
+    """Return the sort key of the list, as `_ORDER` says it to the database."""
     return not thread.pinned, -thread_rows.from_time(thread.updated_at), thread.id
 
 
 def _find_titles(
     connection: sa.Connection, conditions: Sequence[sa.ColumnElement[bool]], words: Sequence[str], limit: int
 ) -> list[str]:
-    """Return the ids of the first threads with these words. Databases differ in what they take for a small letter."""
+    """Return the ids of the first threads with these words. Databases differ in their idea of a small letter."""
     query = sa.select(schema.thread.c.id, schema.thread.c.title).where(*conditions).order_by(*_ORDER)
     titles = connection.execute(query)
     matching = (row.id for row in titles if all(word in row.title.casefold() for word in words))

@@ -40,7 +40,7 @@ def parse_tags(stored: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class LoadedThread:
-    """A thread together with what every change of it, and every reading of its path, asks first."""
+    """A thread together with the facts that every change of it, and every reading of its path, asks first."""
 
     thread: Thread
     active_run_id: str | None  # the id of the run that is at work in it

@@ -1,4 +1,4 @@
-"""Rows of the table `usage`: the tokens of a person on a day, by model; and the bytes of what a person stores."""
+"""Rows of the table `usage`: the tokens of a person on a day, by model; and the bytes that a person stores."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -83,7 +83,7 @@ class Write:
 def insert_writes(
     connection: sa.Connection, key: StateKey, task_id: str, writes: Sequence[Write], *, is_resumed: bool
 ) -> None:
-    """Write what a task wrote. Of ordinary channels the first write of a position counts, of special ones the last.
+    """Store the writes of a task. Of ordinary channels the first write of a position counts, of special ones the last.
 
     `is_resumed` says that the run began at this state: the step had been interrupted before. The interrupt stays beside a
     later one, for an undo.

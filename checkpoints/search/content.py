@@ -104,5 +104,5 @@ def mark_feature(feature: Feature) -> str:
 
 
 def mark_thread(thread_id: str) -> str:
-    """Return the mark of a conversation. Another id may have the same one: what is found is checked."""
+    """Return the mark of a conversation. Another id may have the same one: each hit is checked."""
     return f"{_MARK}t{''.join(each for each in thread_id.lower() if each.isalnum())}"

@@ -75,6 +75,6 @@ def _fold_word(word: str) -> str:
 
 @lru_cache(4096)
 def _fold_letters(word: str) -> str:
-    """Fold compatibility forms, accents and case; what is neither letter nor digit afterwards is left out."""
+    """Fold compatibility forms, accents and case; characters that are neither letter nor digit afterwards are left out."""
     folded = unicodedata.normalize("NFKD", word).casefold()
     return "".join(each for each in folded if each.isalnum())[:MAX_WORD_CHARS]

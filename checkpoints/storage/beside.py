@@ -1,6 +1,7 @@
 """A database that is opened beside its server, for a small change that touches no conversation.
 
-The server holds the file's lock, and knows what each conversation has acknowledged: what it keeps in memory must not change.
+The server holds the file's lock, and knows the acknowledged version of each conversation. Nothing that it keeps in memory
+may change.
 """
 
 import os

@@ -233,7 +233,7 @@ class Database(OwnedDatabase):
                 self._file.acknowledge(versions)
 
     def _take_turn(self) -> AbstractContextManager[Any]:
-        """Return what keeps other threads of this process from writing, where the database does not do it fairly."""
+        """Return a context that keeps this process's other threads from writing, where the database is not fair."""
         is_file = self.kind == "sqlite" and isinstance(self._exclusive, nullcontext)
         return self.write_queue.take_turn() if is_file else self._exclusive
 

@@ -57,7 +57,7 @@ class HighWaterMark:
                 self._write(versions)
 
     def get_versions(self) -> dict[str, int]:
-        """Return what was added and not removed since."""
+        """Return the versions that were added and not removed since."""
         with self._lock:
             return dict(self._versions)
 

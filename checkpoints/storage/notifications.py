@@ -44,7 +44,7 @@ class Notifications:
             raise _translate_error() from error
 
     async def listen(self, idle_seconds: float) -> AsyncGenerator[str]:
-        """Yield what is sent from now on, and "" at the beginning and whenever nothing came for `idle_seconds`.
+        """Yield the payloads sent from now on, and "" at the beginning and whenever nothing came for `idle_seconds`.
 
         Raises `StoreUnavailableError`.
         """
@@ -74,7 +74,7 @@ class Notifications:
 
 
 async def _read_payloads(connection: psycopg.pq.abc.PGconn, idle_seconds: float) -> AsyncGenerator[str]:
-    """Yield what arrives, or "" after a time without anything. `psycopg.notifies` would look ten times a second."""
+    """Yield each payload, or "" after a time without anything. `psycopg.notifies` would look ten times a second."""
     arrived, loop = asyncio.Event(), asyncio.get_running_loop()
     descriptor = connection.socket
     loop.add_reader(descriptor, arrived.set)

@@ -169,7 +169,7 @@ def open_values(connection: sa.Connection, thread_id: str) -> Iterator[None]:
 
 @contextmanager
 def pass_checks(connection: sa.Connection) -> Iterator[None]:
-    """Let the statements of the block touch rows of anybody, past both lines. The caller tells nothing of what they find."""
+    """Let the statements of the block touch rows of anybody, past both lines. The caller tells nothing of their results."""
     access = find_access(connection)
     with row_security.pass_policies(connection):
         connection.execution_options(**{ACCESS: EVERYBODY})

@@ -1,4 +1,4 @@
-"""The tables. Rows of `segment` and `message` are written once; what moves is in `thread`, `branch`, `checkpoint` and `run`.
+"""The tables. Rows of `segment` and `message` are written once; updates go to `thread`, `branch`, `checkpoint` and `run`.
 
 Times are whole microseconds since 1970 in UTC: exact, small, the same on every database, and never used for order.
 The conditions of partial indexes are named for SQLite alone: an option of PostgreSQL imports its dialect. There, the

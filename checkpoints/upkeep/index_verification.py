@@ -144,7 +144,7 @@ def _iterate_checkpoints(connection: sa.Connection) -> Iterator[Sequence[Any]]:
 
 
 def _list_entry_columns(connection: sa.Connection) -> tuple[sa.ColumnElement[Any], ...]:
-    """Return the number of an entry, what SQLite's keeps of its words, and the depth from which its segment is queued."""
+    """Return the number of an entry, the words that SQLite's keeps, and the depth from which its segment is queued."""
     words = sa.literal("").label("words") if connection.dialect.name == "postgresql" else _entry.words
     return _entry.number, words, _pending.depth.label("queued_depth")
 

@@ -1,7 +1,7 @@
 """Erasure of a person: the account, and all that is theirs. It needs no exclusive use, so the file keeps its size.
 
 Their sessions end with the account. Their answers have to be stopped first: see people.admin.
-At what they did in conversations of others, a number takes the place of their name.
+At their changes in conversations of others, a number takes the place of their name.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class PersonErasure:
 
 @act_for(EVERYBODY)
 def plan_person_erasure(database: Database, name: str, report: Report = ignore_progress) -> PersonErasure:
-    """Count what `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
+    """Count the rows that `erase_person` would erase. Raises `InvalidAccountError`, and `RunActiveError`."""
     with database.begin_read() as connection:
         allow_long_pauses(connection)
         account = _find_account(connection, name)

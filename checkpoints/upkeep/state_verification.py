@@ -26,7 +26,7 @@ def check_values(connection: sa.Connection) -> Iterator[str]:
 
 
 def check_states(connection: sa.Connection, thread_id: str, operations: list[Operation]) -> Iterator[str]:
-    """Find damaged states of a thread, and what names missing ones. `operations` are those that can be undone."""
+    """Find damaged states of a thread, and references to missing ones. `operations` are those that can be undone."""
     query = state_rows.STATE_QUERY.where(_state.thread_id == thread_id).order_by(_state.number)
     known: set[int] = set()
     for row in connection.execute(query, execution_options={"yield_per": _BATCH_SIZE}):

@@ -235,7 +235,7 @@ class ReadOnlyError(StateError):
 
 
 class OwnerOnlyError(ReadOnlyError):
-    """A member would do what only the owner of a conversation may."""
+    """A member would do something that only the owner of a conversation may."""
 
     def __init__(self) -> None:
         StateError.__init__(self, sentence("Only the owner of this conversation can do this."))

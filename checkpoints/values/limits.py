@@ -113,7 +113,7 @@ def to_label(value: Any) -> str:
 
 
 def describe_excess(body: Mapping[str, Any]) -> str | None:
-    """Return what makes a message larger than an export may hold, as a predicate; None for any other message."""
+    """Return why a message is larger than an export may hold, as a predicate; None for any other message."""
     texts = (len(each) for each in iterate_values(body) if isinstance(each, str))
     if excess := describe_call_excess(body["data"]):
         return excess
@@ -127,7 +127,7 @@ def describe_excess(body: Mapping[str, Any]) -> str | None:
 
 
 def describe_call_excess(data: Mapping[str, Any]) -> str | None:
-    """Return what is too much in the tool calls of a message and in the names and ids of them and of a result."""
+    """Describe the excess in the tool calls of a message and in the names and ids of them and of a result."""
     lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
     calls = [call for each in lists if isinstance(each, list) for call in each]
     if len(calls) > MAX_CALLS:

@@ -28,7 +28,7 @@ class MessageStatus(StrEnum):
 
 
 class ThreadRole(StrEnum):
-    """What a person may do in a conversation. Members are all but the owner."""
+    """The rights of a person in a conversation. Members are all but the owner."""
 
     OWNER = "owner"
     EDITOR = "editor"
@@ -245,7 +245,7 @@ class RemovedPart:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointMark:
-    """A checkpoint of the current path, by its place and what names it."""
+    """A checkpoint of the current path, by its place, its id and its name."""
 
     id: str
     name: str

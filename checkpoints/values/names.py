@@ -32,12 +32,12 @@ def clean_name(text: str) -> str:
 
 
 def fold_person_name(name: str) -> str:
-    """Return what the name of a person is found and counted by, however it is written."""
+    """Return the form by which a person's name is found and counted, however it is written."""
     return clean_name(unicodedata.normalize("NFKC", name)).casefold()
 
 
 def make_skeleton(name: str) -> str:
-    """Return what is the same for names that people take for one: without what is unseen, and with one of the look-alikes.
+    """Return the same text for names that people take for one: without unseen characters, and with one of the look-alikes.
 
     Only an approximation, of the scripts that are mistaken for Latin (Unicode's TR 39 has more).
     """

@@ -85,7 +85,7 @@ class Reasoning:
         )
 
     def without_items(self) -> "Reasoning":
-        """Return what people read, without everything that only a provider understands."""
+        """Return the text that people read, without everything that only a provider understands."""
         return replace(self, source="", text_field="", fields={}, call_fields=(), unreadable_places=(), blocks=(), extras={})
 
 

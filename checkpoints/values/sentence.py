@@ -1,4 +1,4 @@
-"""Sentences for people: English, with what another language needs. They are plain texts to everybody else."""
+"""Sentences for people: English, with the parts that another language needs. They are plain texts to everybody else."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A tag: a name that a person gives to conversations, and what counts as the same name."""
+"""A tag: a name that a person gives to conversations, and the form that makes two names the same."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -26,5 +26,5 @@ def clean_tag(text: str) -> str:
 
 
 def fold_tag(name: str) -> str:
-    """Return what is equal for two names of the same tag: compatibility forms and case do not count."""
+    """Return the text that is equal for two names of the same tag: compatibility forms and case do not count."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

@@ -154,7 +154,7 @@ def _read_transcript(
 
 
 def _is_of_graph(thread: Thread) -> bool:
-    """Return whether a guest graph answers: another try runs its nodes again, and may repeat what they did."""
+    """Return whether a guest graph answers: another try runs its nodes again, and may repeat their actions."""
     return bool(ThreadSettings.from_thread(thread).graph)
 
 
@@ -191,7 +191,7 @@ def _describe_messages(
 
 
 def _describe_questions(services: Services, thread: Thread, run: Run | None) -> list[question_cards.QuestionView]:
-    """Describe what a guest graph asks where its conversation stands, unless it is at work."""
+    """Describe the questions of a guest graph where its conversation stands, unless it is at work."""
     state = run.state if run else None
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
         return []

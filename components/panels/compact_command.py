@@ -77,7 +77,7 @@ def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
 
 
 def read_summary_scope(fields: Mapping[str, Any]) -> SummaryScope:
-    """Return the scope of a summary: the whole conversation, or what begins or ends at a message."""
+    """Return the scope of a summary: the whole conversation, or the part that begins or ends at a message."""
     if fields.get("side") == "all":
         return SummaryScope()
     return SummaryScope("from" if fields.get("side") == "from" else "up_to", str(fields["message"]))

@@ -1,4 +1,4 @@
-"""The person who is signed in, in the bar's menu, with the way out and what a person may do about people.
+"""The person who is signed in, in the bar's menu, with the way out and the person's actions on people.
 
 Where nobody is told apart, it is hidden.
 """

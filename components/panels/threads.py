@@ -67,7 +67,7 @@ SHOWN = ((Ids.LIST, "data"),)
 
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[dict[str, Any]]:
-    """Return the list's first portion; only what has changed for a page that has a list."""
+    """Return the list's first portion; only the changed rows for a page that has a list."""
     now = services.store.now()
     tags = [{"id": tag.id, "name": tag.name} for tag in Tags(services.store).list_tags()]
     opened = _read_open_thread(services, location.thread_id)
@@ -98,7 +98,7 @@ def _read_run_states(services: Services) -> dict[str, list[str]]:
 
 
 def _read_changed_threads(services: Services, seen: datetime | None, now: datetime) -> dict[str, Any] | None:
-    """Return what has changed since a page read its list; None where it has to read it anew.
+    """Return the changes since a page read its list; None where it has to read it anew.
 
     A clock that was set back shows an older time than the page has seen.
     """

@@ -1,4 +1,4 @@
-"""The values of a graph's channels at a place: as trees, beside those of another place, and what differs in a few words."""
+"""The values of a graph's channels at a place: as trees, beside those of another place, and their differences in brief."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The search over all conversations, and the place where the page shows what was found."""
+"""The search over all conversations, and the place where the page shows the hits."""
 
 import re
 from collections.abc import Sequence

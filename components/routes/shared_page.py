@@ -1,4 +1,4 @@
-"""The page behind a link, for strangers: what is shared, with no script, and nothing that names anything else.
+"""The page behind a link, for strangers: the shared messages, with no script, and nothing that names anything else.
 
 A link that is wrong, has ended or was revoked is answered alike.
 """
@@ -72,7 +72,7 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
 
 
 def _build_key(thing: SharedThing) -> str:
-    """Build a key that changes with what the link shows. It is a hash: it has a size, and tells nothing."""
+    """Build a key that changes with the contents of the link. It is a hash: it has a size, and tells nothing."""
     at = thing.checkpoint
     shown = (at.node and at.node.id, at.name, at.description) if at else (thing.thread.version,)
     return hashlib.sha256(repr((thing.share.id, get_language(), *shown)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Portions of the list of conversations: what the page loads as one scrolls, filters it by words, or opens the archive."""
+"""Portions of the list of conversations. The page loads them as one scrolls, filters it by words, or opens the archive."""
 
 from datetime import UTC, datetime
 from typing import Any, TypedDict

@@ -7,7 +7,7 @@ from components.workers.rendering import Renderer
 
 
 class LiveAnswer:
-    """The formatted text of one answer in progress. `tail` may still change, and what is before it does not."""
+    """The formatted text of one answer in progress. `tail` may still change, and the text before it does not."""
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer

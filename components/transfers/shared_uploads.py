@@ -10,7 +10,7 @@ from components.transfers.uploads import MAX_KEPT_SECONDS, Upload, Uploads, crea
 
 
 class SharedUploads(Uploads):
-    """The uploads that no action has used yet, in the database. Only what is arriving is in memory."""
+    """The uploads that no action has used yet, in the database. Only arriving uploads are in memory."""
 
     def __init__(self, kept: KeptUploads, run_blocking: Callable[..., Awaitable[Any]]) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
 r"""Formulas in Markdown: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` and the environments of amsmath.
 
 An amount of money stays text, by pandoc's rule: no space inside of the dollars, and no digit after the last one. In a
-growing text (`env["is_growing"]`) a formula that is not closed yet stays text, and so does what follows it.
+growing text (`env["is_growing"]`) a formula that is not closed yet stays text, and so does the rest after it.
 """
 
 import re

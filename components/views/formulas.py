@@ -61,7 +61,7 @@ STYLE_CLASSES = frozenset(_STYLE_CLASSES.values())
 
 
 def to_mathml(source: str, *, is_display: bool) -> str | None:
-    """Return the MathML of a formula; None where math-core does not know what it means."""
+    """Return the MathML of a formula; None where math-core does not know its meaning."""
     if len(source) > MAX_FORMULA_CHARS or source.count("{") > MAX_FORMULA_BRACES or _DEFINITION.search(source):
         return None
     if _count_unclosed_brackets(source) > MAX_UNCLOSED_BRACKETS:

@@ -1,4 +1,4 @@
-"""Names of people at what they did in a conversation that several work on."""
+"""Names of people at their changes in a conversation that several work on."""
 
 from checkpoints import EVERYBODY, NOBODY, Operation, get_acting_owner
 from components.views.audit_sentences import describe_person

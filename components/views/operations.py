@@ -214,7 +214,7 @@ def _name_tags(names: Sequence[str]) -> str:
 
 
 def describe_import(detail: OperationDetail) -> str:
-    """Return the title of an imported file; of a merge also the numbers of what it added."""
+    """Return the title of an imported file; of a merge also the numbers of the added parts."""
     if detail.text:
         return detail.text
     counts = (

@@ -1,4 +1,4 @@
-"""Time in the conversation: the checkpoints beside its messages, and the beginning of what the last restore removed."""
+"""Time in the conversation: the checkpoints beside its messages, and the beginning of the last restore's removed part."""
 
 from bisect import bisect_right
 from collections.abc import Sequence

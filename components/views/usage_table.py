@@ -1,4 +1,4 @@
-"""The usage of people as JSON: their tokens and costs of today, 7 and 30 days, and what they store."""
+"""The usage of people as JSON: their tokens and costs of today, 7 and 30 days, and their stored bytes."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

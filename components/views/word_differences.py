@@ -23,7 +23,7 @@ _Units = list[tuple[int, int]]  # the first and the last part of each word or li
 
 @dataclass(frozen=True, slots=True)
 class MarkedTexts:
-    """Two texts as HTML, with `del` and `ins` around what only one of them has."""
+    """Two texts as HTML, with `del` and `ins` around the parts that only one of them has."""
 
     kind: DifferenceKind
     one: str

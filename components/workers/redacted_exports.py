@@ -93,7 +93,7 @@ class RedactedExports:
         await self._turn.acquire()
 
     def _redact(self, redaction: Redaction, document: Json, report: Report) -> Json:
-        """Redact a document. Raises `RedactionTooCostlyError`, `ExportTooLargeError` and what `report` raises."""
+        """Redact a document. Raises `RedactionTooCostlyError`, `ExportTooLargeError` and the errors of `report`."""
         if _is_small(document):
             return redact_document(redaction, document, report)
         worker = self._start()

@@ -68,7 +68,7 @@ class SessionDoor(ABC):
         """Build the page for a browser that has no session."""
 
     def close(self) -> None:  # noqa: B027  (most hold nothing)
-        """Release what it holds."""
+        """Release its resources."""
 
     async def answer(self, scope: Scope, headers: Headers, *, needs_page_key: bool) -> Response | None:
         """Return None for a request of a session, which is then in the scope's state; else a sign-in or a refusal.

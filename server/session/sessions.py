@@ -74,7 +74,7 @@ class Sessions(Protocol):
     """The open sessions, in a file of one process (session_file) or in a database that several share (people.sessions)."""
 
     async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
-        """Begin a session. `credential`: what the person has just shown, as their account keeps it.
+        """Begin a session. `credential`: the proof that the person has just shown, as their account keeps it.
 
         It begins only if the account has this role, and this credential if one is given.
         """
