@@ -144,6 +144,8 @@ def test_what_was_queued_comes_back_after_stop_although_the_panels_know_only_the
         talked.stop_button.click()
         expect(talked.queued).to_have_count(0)
         expect(talked.composer).to_have_value("What is next?")
+    while not stopped:  # the server's reply may be on its way
+        talked.tab.wait_for_timeout(10)
     for route, reply in stopped:
         route.fulfill(response=reply)
     talked.tab.unroute(SENDING)

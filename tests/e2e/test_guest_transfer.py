@@ -60,6 +60,7 @@ def test_a_graphs_conversation_is_found_exported_and_goes_on_with_its_values_els
     expect(there.dialog).to_contain_text("As a new conversation, the graph graph answers it.")
     there.confirm("As a new conversation")
     there.tab.wait_for_url(re.compile("/t/"))
+    there.expect_messages(5)
     assert there.messages() == here.messages()
     expect(there.tab.locator("#transcript")).to_contain_text("There is no answer of the graph here.")
     there.press_at("ask", "Answer again")

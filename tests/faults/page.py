@@ -176,6 +176,8 @@ class PageClient:
         for panel in ("transcript", "composer-panel", "history"):
             self._props.pop(f"{panel}.data", None)
         self._keep_answer(self._request("/api/panels"))
+        if "transcript.data" not in self._props:  # the database did not answer: a page asks again
+            raise NotAnswered("there are no panels")
         shown: JSON = self._props["transcript.data"]
         return shown
 
