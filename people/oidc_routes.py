@@ -1,4 +1,7 @@
-"""The requests of the sign-in at a provider: its page, the way there and the way back, which are public."""
+"""The requests of the sign-in at a provider: its page, the way there and the way back, which are public.
+
+`oidc_door` checks the callback, `provider` the token.
+"""
 
 from urllib.parse import urlsplit
 

@@ -46,7 +46,7 @@ from components.routes import (
 )
 from components.services import MAX_READ_SECONDS
 from components.transfers import html_export, uploads
-from components.views import channels_view, list_rows, question_cards, shown_text, value_tree, word_differences
+from components.views import channels_view, list_rows, question_forms, shown_text, value_tree, word_differences
 from components.views.formulas import MAX_FORMULA_BRACES, MAX_FORMULA_CHARS, MAX_UNCLOSED_BRACKETS
 from components.views.markdown_parser import MAX_TABLE_CELLS, MAX_TEXT_CELLS
 from components.workers import redacted_exports, redaction_worker, rendering
@@ -293,8 +293,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{value_tree.MAX_LEVEL_ITEMS} items of a level, {value_tree.MAX_LEVELS} levels; "
         f"{graph_state.MAX_TREE_BYTES:,} bytes of one as a tree, "
         f"{graph_state.MAX_WHOLE_CHARS // 10**6} million characters as a text",
-        "Questions of a guest graph": f"{question_cards.MAX_SHOWN_QUESTIONS} shown, "
-        f"{question_cards.MAX_SHOWN_CHARS:,} characters of each",
+        "Questions of a guest graph": f"{question_forms.MAX_SHOWN_QUESTIONS} shown, "
+        f"{question_forms.MAX_SHOWN_CHARS:,} characters of each",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
         "One comparison": f"{comparison.MAX_SIDE_MESSAGES} messages of each side, figures of "

@@ -1,4 +1,7 @@
-"""The interrupts of a state that no answer has followed yet: they are on disk, whichever process or page shows them."""
+"""The interrupts of a state that no answer has followed yet: they are on disk, whichever process or page shows them.
+
+`components.views.question_forms` makes forms of them.
+"""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The limits of a document: an import refuses a document beyond one, and an export says so before its file leaves."""
+"""The limits of a document: an import refuses a document beyond one, and an export says so before its file leaves.
+
+The counts are here; `strict_json` limits values and nesting, `state_checks` the states.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

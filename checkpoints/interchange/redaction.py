@@ -14,7 +14,7 @@ from functools import cached_property
 
 from ..values.errors import InvalidRedactionError
 from ..values.sentence import sentence
-from .text_search import Pattern, is_searchable, mark_matches
+from .pattern_search import Pattern, is_searchable, mark_matches
 
 REDACTED = "[redacted]"
 MAX_PATTERNS = 100

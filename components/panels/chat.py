@@ -25,7 +25,7 @@ from components.views import (
     message_view,
     message_window,
     operations,
-    question_cards,
+    question_forms,
     time_marks,
 )
 from components.views.limit_notice import describe_limits
@@ -190,14 +190,14 @@ def _describe_messages(
     return message_view.describe_messages(messages, extras)
 
 
-def _describe_questions(services: Services, thread: Thread, run: Run | None) -> list[question_cards.QuestionView]:
+def _describe_questions(services: Services, thread: Thread, run: Run | None) -> list[question_forms.QuestionView]:
     """Describe the questions of a guest graph where its conversation stands, unless it is at work."""
     state = run.state if run else None
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
         return []
     found = services.runner.list_questions(thread.id)
     is_waiting = state is RunState.WAITING and not services.runner.list_move_calls(thread.id)
-    return question_cards.describe_questions(found, is_waiting=is_waiting)
+    return question_forms.describe_questions(found, is_waiting=is_waiting)
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:

@@ -271,7 +271,9 @@ def expect_whole(fleet: Fleet, people: People, allowed: Collection[RunState]) ->
             assert answer == list(range(WORDS)), question
     searched = Counter(request["query"] for request in fleet.search.requests)
     assert [query for query, count in searched.items() if count > 1] == []
-    assert states.keys() <= {*allowed}, (states, [each.log[-6000:] for each in fleet.processes])
+    frozen = sum(each.log.count("this one was frozen") for each in fleet.processes)  # by a busy machine: its tools are lost
+    late = {RunState.INTERRUPTED} if states[RunState.INTERRUPTED] <= frozen else set()
+    assert states.keys() <= {*allowed, *late}, (states, [each.log[-6000:] for each in fleet.processes])
     assert states[RunState.FAILED] <= people.outages * PEOPLE, states
     lost = [each for each in searched_results(fleet, people) if each == STOPPED_TEXT]
     assert not lost or RunState.INTERRUPTED in states, "a tool was cut off, and its answer went on"

@@ -12,8 +12,8 @@ from langchain_core.messages.ai import UsageMetadata
 
 from checkpoints import NewMessage, Store
 from checkpoints.interchange import document_redaction, reading, transfer
+from checkpoints.interchange.pattern_search import is_searchable
 from checkpoints.interchange.redaction import REDACTED, Redaction
-from checkpoints.interchange.text_search import is_searchable
 from checkpoints.values import serde
 from checkpoints.values.errors import ExportTooLargeError, InvalidRedactionError
 from checkpoints.values.reasoning import Reasoning

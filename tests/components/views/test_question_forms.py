@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agent.preparation.questions import GraphQuestion
-from components.views.question_cards import (
+from components.views.question_forms import (
     MAX_LABEL_CHARS,
     MAX_SHOWN_CHARS,
     MAX_SHOWN_QUESTIONS,

@@ -13,9 +13,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from checkpoints.interchange import text_folding
+from checkpoints.interchange.pattern_search import Pattern, is_searchable, mark_matches
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.interchange.text_folding import fold_pieces, fold_text
-from checkpoints.interchange.text_search import Pattern, is_searchable, mark_matches
 from tests.rounds import given_examples
 
 LETTERS = "abß \n-–’'é\u0301\u0336\u200b\u3099かﾞ한\u1100\u1161\u11abﷺ\u00a8"
