@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import pytest
 
@@ -19,7 +20,8 @@ from tests.loop_steps import MAX_BUSY_STEP_SECONDS, Step, timing_steps
 from tests.test_bounded_by_construction import DEAR_DOCUMENTS, LONG
 
 pytestmark = pytest.mark.slow
-PIECE_CHARS = 1_000
+PIECE_CHARS = 4_000
+PAUSE_SECONDS = 0.1  # between two pieces: the page looks at the text, as far as it has come
 STREAMED = {  # none of them ends what it begins
     "a fence of spaces": "```c\n" + " " * 60_000,
     "a fence of empty lines": "```cpp\n" + "\n" * 60_000,
@@ -36,7 +38,7 @@ STREAMED = {  # none of them ends what it begins
 async def stream_text(text: str) -> Step:
     """Let a model write a text to a page that follows it; return the longest step of the loop."""
     pieces = [say(text[start : start + PIECE_CHARS]) for start in range(0, len(text), PIECE_CHARS)]
-    provider = RawProvider([HEAD, *pieces, finish(), DONE])
+    provider = RawProvider([HEAD, *chain.from_iterable((each, PAUSE_SECONDS) for each in pieces), finish(), DONE])
     async with provider.serve(), model_at(provider) as model, running(model) as chat:
         with ThreadPoolExecutor(2) as pool:
             services = Services(chat.store, chat.runs, chat.runner, chat.hub, pool, Only(model))
