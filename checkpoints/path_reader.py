@@ -17,19 +17,20 @@ class PathReader:
 
     def list_outside_messages(
         self, thread_id: str, *, before: int, limit: int, marks: Sequence[str], has_origins: bool
-    ) -> list[Message]:
-        """Return the newest messages below a depth that hold something from outside, in order.
+    ) -> tuple[list[Message], bool]:
+        """Return the newest messages below a depth that hold something from outside, in order, and whether these are all.
 
         These are results, messages with files, those with one of the keys `marks` in a field, and with `has_origins` the
         newest one that no run wrote.
         """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
-            places = path_questions.select_outside_places(connection, path, marks, before=before, limit=limit)
+            newest = path_questions.select_outside_places(connection, path, marks, before=before, limit=limit + 1)
+            places = newest[:limit]
             if has_origins:
                 places += path_questions.select_unowned_places(connection, path, before=before, limit=1)
             found = message_rows.select_messages_at(connection, set(places))
-        return sorted(found.values(), key=lambda message: message.depth)
+        return sorted(found.values(), key=lambda message: message.depth), len(newest) <= limit
 
     def find_answer(self, thread_id: str, agent: str, n: int, *, before: int) -> Message | None:
         """Return the n-th answer of an agent without tool calls below a depth (from 1 on, or from -1 back)."""

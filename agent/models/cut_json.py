@@ -80,9 +80,7 @@ def _find_last_place(text: str, wanted: str) -> int:
     last, same = 0, 0  # `same`: of the open brackets from the outermost on, those that are wanted
     expected, bracket, brackets = _Next.VALUE, "", list[str]()
     place = 0
-    for token in _TOKEN.finditer(text):
-        if token.start() != place:
-            break
+    while (token := _TOKEN.match(text, place)) is not None:  # a search would try every place
         place, end = token.end(), token[token.lastindex or 0]
         following = _FOLLOWING[expected, bracket].get(end)
         if following is None:

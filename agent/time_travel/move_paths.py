@@ -110,14 +110,13 @@ class StoredPath:
         return self.store.list_messages(self.thread_id, last=self.length - first) if first < self.length else []
 
     def list_outside(self, before: int, *, has_origins: bool) -> tuple[Sequence[Message], bool]:
-        found = self.store.list_outside_messages(
+        return self.store.list_outside_messages(
             self.thread_id,
             before=before,
             limit=MAX_OUTSIDE_MESSAGES,
             marks=(MOVE_KEY, SUMMARY_KEY, EXCERPT_KEY),
             has_origins=has_origins,
         )
-        return found, len(found) < MAX_OUTSIDE_MESSAGES
 
     def find_answer(self, agent: str, n: int, before: int) -> Message | None:
         return self.store.find_answer(self.thread_id, agent, n, before=before)

@@ -70,7 +70,11 @@ class StatePut:
 
     def takes_input(self, parent: StoredState | None) -> bool:
         """Return whether the step has only put an input into the channels: no node has run."""
-        if parent is None or parent.body["metadata"].get("source") != "input" or self.metadata.get("source") != "loop":
+        if (
+            parent is None or INPUT_CHANNEL not in parent.body["values"]
+        ):  # else nodes take the input themselves, and have run
+            return False
+        if parent.body["metadata"].get("source") != "input" or self.metadata.get("source") != "loop":
             return False
         return bool(self.metadata.get("step") == parent.body["metadata"].get("step", 0) + 1)
 

@@ -104,6 +104,9 @@ class Members:
         self.require_guest(thread_id)
         person = self._store.database.name_owner()
         with act_for(EVERYBODY), self._store.database.begin_write() as connection:
+            thread_rows.select_thread(
+                connection, thread_id, include_deleted=True
+            )  # locked: no answer of theirs begins meanwhile
             if member_rows.delete_member(connection, thread_id, person):
                 detail = {"thread": thread_id, "left": True}
                 now = self._store.now()

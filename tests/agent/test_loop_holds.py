@@ -65,6 +65,7 @@ BROKEN = '{"text": "one "two" ' + "three \\n" * 60_000
 DEEDS = {
     "broken arguments": (answer_with_call(BROKEN[:480_000] + '"}'), "hello", 0),
     "broken arguments in pieces": (answer_in_pieces(BROKEN[:40_000] + '"}'), "hello", 0),
+    "broken arguments with a long blank": (answer_with_call('{"a": 1,' + " " * 300_000 + "x"), "hello", 0),
     "arguments of brackets": (answer_with_call(f'{{"a": [{"[]," * 160_000}[]]}}'), "hello", 0),
     "arguments of as many values as are taken": (
         answer_with_call(f'{{"a": {[0] * (MAX_ARGUMENT_VALUES - 2)}}}'),

@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from checkpoints import MessageStatus, NewMessage, Store
 from checkpoints.storage import schema
+from checkpoints.storage.postgresql import allow_long_pauses
 from checkpoints.values import serde
 from tests.checkpoints.model import THREAD, Columns, Conversation, Path, Row, Said
 
@@ -17,6 +18,7 @@ def read(store: Store, thread_id: str | None = None) -> Tables:
     """Every row of every table (or those of one thread), at one moment. Past SQLAlchemy's types: they take long."""
     found: Tables = {}
     with store.database.begin_read() as connection:
+        allow_long_pauses(connection)  # the machine may be busy
         for table in schema.metadata.sorted_tables:
             names = [column.name for column in table.columns]
             keys = [column.name for column in table.primary_key]

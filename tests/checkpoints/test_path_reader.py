@@ -53,9 +53,10 @@ def test_messages_with_something_from_outside_are_found(store: Store) -> None:
     for before in range(len(path) + 1):
         wanted = [message.id for message in path[:before] if has_outside(message)]
         for limit in (1, 2, 10):
-            found = store.list_outside_messages(
+            found, is_all = store.list_outside_messages(
                 thread_id, before=before, limit=limit, marks=["time_travel"], has_origins=False
             )
+            assert is_all == (len(wanted) <= limit)
             assert [message.id for message in found] == wanted[-limit:]
             assert not any(message.damaged for message in found)
 
@@ -65,7 +66,7 @@ def test_the_newest_message_that_no_run_wrote_is_found(store: Store) -> None:
     by_hand = [NewMessage(serde.to_body(HumanMessage(text))) for text in ("one", "two")]
     store.append(thread_id, by_hand)
     for before, wanted in ((len(path), []), (len(path) + 1, ["one"]), (len(path) + 2, ["two"])):
-        found = store.list_outside_messages(thread_id, before=before, limit=1, marks=[], has_origins=True)
+        found, _ = store.list_outside_messages(thread_id, before=before, limit=1, marks=[], has_origins=True)
         assert [message.langchain.text for message in found if message.run_id is None] == wanted
 
 

@@ -11,6 +11,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from checkpoints import CheckpointManager, Database, NewMessage, Runs, RunState, Store
 from checkpoints.values import serde
 
+pytestmark = pytest.mark.slow
+
 Save = Callable[[Store, str, int], object]
 
 

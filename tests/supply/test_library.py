@@ -9,6 +9,8 @@ import pytest
 
 from tests.supply.wheel import ROOT, unpack_wheel
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = {  # what each example of the library's README prints, and the packages of the extra that it needs
     "waymark_checkpoints import": ("print(len(state['messages']), len(manager.list_checkpoints()))", "2 2\n", ()),
     "graph_states import": ("print([message.text for message in state['messages']])", "['Hi.', 'Hello!']\n", ("langgraph",)),

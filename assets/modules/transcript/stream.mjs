@@ -189,7 +189,7 @@ function useOutdatedReplies(data) {
     refreshPanels();
   }, [data]);
   return useCallback(({ kind, run }) => {
-    if (kind === "end") runs.current.ended = runs.current.current;
+    if (kind === "end" || (kind === "hello" && !run)) runs.current.ended = runs.current.current; // it ended out of sight
     if (kind === "start") runs.current = { current: run, ended: null };
     else if (kind === "hello" && run) runs.current = { current: run.id, ended: null };
   }, []);

@@ -14,6 +14,8 @@ from tests.agent.guests.strange_graphs import HEAD, STRANGE_GRAPHS
 from tests.agent.guests.test_driving import play
 from tests.agent.running import Running
 
+pytestmark = pytest.mark.slow
+
 MAX_ANSWERS = 5
 OTHERWISE_TESTED = {  # in the quick suite, with fewer ways
     "a state without messages",

@@ -16,6 +16,8 @@ from tests.agent.guests.stacks import read_identities
 from tests.agent.guests.test_driving import play
 from tests.agent.running import Running
 
+pytestmark = pytest.mark.slow
+
 LATE = "    return {'messages': [AIMessage('late')]}"
 
 

@@ -26,6 +26,8 @@ from tests.agent.tracing.test_run_trace import Listener
 from tests.fakes.openai import Call, Fault, Say
 from tests.rounds import sample
 
+pytestmark = pytest.mark.slow
+
 LONG = "The harbour of Ystad froze over that year, and nobody crossed it. " * 40
 DISK = StoreUnavailableError("The disk is full.")
 MODEL_FAULTS = {

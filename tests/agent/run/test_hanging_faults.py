@@ -31,6 +31,8 @@ from tests.agent.running import POOL_THREADS, Running, raising, tool
 from tests.fakes.openai import Call, Say
 from tests.rounds import sample
 
+pytestmark = pytest.mark.slow
+
 
 def build_tool(kind: str, act: Callable[[], Any]) -> BaseTool:
     """A tool of each kind: a coroutine, a function on a thread, or a tool of an MCP server."""

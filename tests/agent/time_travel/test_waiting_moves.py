@@ -161,7 +161,7 @@ def test_an_answer_too_far_back_is_not_replaced_between_those_that_stay(
 
 def test_what_was_not_looked_through_is_named_as_a_source(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     thread_id = write_long_thread(memory_store, 4, GO)
-    for limit, sources in ((2, ("web_search",)), (1, ("web_search", "earlier messages"))):
+    for limit, sources in ((1, ("web_search",)), (0, ("earlier messages",))):
         monkeypatch.setattr(move_paths, "MAX_OUTSIDE_MESSAGES", limit)
         assert find(memory_store, thread_id)["go"].move.mark.sources == sources
 

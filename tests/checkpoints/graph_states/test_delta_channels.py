@@ -16,6 +16,8 @@ from checkpoints.graph_states import WaymarkSaver
 from tests.checkpoints.graph_states.graphs import make_config
 from tests.statements import record_statements
 
+pytestmark = pytest.mark.slow
+
 
 def add_all(old: list[Any], writes: Sequence[list[Any]]) -> list[Any]:
     return [*old, *(item for write in writes for item in write)]

@@ -17,6 +17,8 @@ from checkpoints.values.errors import InvalidDocumentError
 from checkpoints.values.limits import MAX_DOCUMENT_BYTES, MAX_PART_VALUES
 from tests.rounds import sample
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 TIME = "2030-01-01T00:00:00+00:00"
 

@@ -11,6 +11,8 @@ from checkpoints import Database, Operation, Store
 from components.views import change_log
 from tests.checkpoints.storage.revisions import revert_schema
 
+pytestmark = pytest.mark.slow
+
 HEAD_MOVED = [["branch", "b", {"head_id": "1"}, {"head_id": "2"}]]
 HIDDEN = {"deleted_at": None}, {"deleted_at": 5}
 SHOWN = {"deleted_at": 5}, {"deleted_at": None}
