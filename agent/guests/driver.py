@@ -98,15 +98,15 @@ class GuestDriver:
         )
         work = GuestRun(guest, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
         try:
-            result = await guest.loop.run_work(work.answer)
+            return await guest.loop.run_work(work.answer)
         except ThreadExitError as error:
             raise GraphFailedError(guest.definition, error.error) from error
         except (Exception, asyncio.CancelledError):
             raise
         except BaseException as error:  # a class of the author's
             raise GraphFailedError(guest.definition, error) from error
-        reporter.deliver_all()
-        return result
+        finally:
+            reporter.deliver_all()  # also of a graph that failed: its text is kept as a partial message
 
     async def _end(self, recorder: RunRecorder, result: GuestResult) -> None:
         recorder.forget_open_calls()  # it ended by itself, with the calls that its author left open
