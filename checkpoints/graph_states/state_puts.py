@@ -70,13 +70,10 @@ class StatePut:
 
     def takes_input(self, parent: StoredState | None) -> bool:
         """Return whether the step has only put an input into the channels: no node has run."""
-        if (
-            parent is None or INPUT_CHANNEL not in parent.body["values"]
-        ):  # else nodes take the input themselves, and have run
+        if parent is None or INPUT_CHANNEL not in parent.body["values"]:  # without that channel, nodes take the input
             return False
-        if parent.body["metadata"].get("source") != "input" or self.metadata.get("source") != "loop":
-            return False
-        return bool(self.metadata.get("step") == parent.body["metadata"].get("step", 0) + 1)
+        before, now = parent.body["metadata"], self.metadata
+        return (before.get("source"), now.get("source"), now.get("step")) == ("input", "loop", before.get("step", 0) + 1)
 
     def choose_run_id(self, parent: StoredState | None) -> str:
         """Return the id of the run: without one in the metadata, that of its first state."""
