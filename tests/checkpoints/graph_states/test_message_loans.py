@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langgraph.channels import BinaryOperatorAggregate
 from langgraph.graph import START, StateGraph
+from langgraph.graph.message import add_messages
+from langgraph.pregel import NodeBuilder, Pregel
 
 from checkpoints import Store
 from checkpoints.graph_states import WaymarkSaver, message_loans
@@ -250,6 +253,28 @@ def test_messages_that_their_reader_changed_and_hands_over_as_an_input_are_store
     read[0].additional_kwargs["mine"] = True
     graph.invoke({"messages": [*read, HumanMessage("two")]}, make_config("t"), interrupt_before=["answer"])
     assert saver.store.list_messages("t")[0].langchain.additional_kwargs == {"mine": True}
+
+
+def test_what_a_node_changes_in_place_in_a_first_step_is_stored(memory_store: Store) -> None:
+    """A graph without a start of its own: its nodes subscribe to the channel that the input is written to."""
+
+    def read_again(messages: list[BaseMessage]) -> list[BaseMessage]:
+        messages[0].additional_kwargs["read"] = len(messages)
+        return [AIMessage(str(len(messages)))]
+
+    saver = WaymarkSaver(memory_store)
+    node = NodeBuilder().subscribe_only("messages").do(read_again).write_to("messages").build()
+    channel = BinaryOperatorAggregate(list, add_messages)
+    graph = Pregel(
+        nodes={"node": node},
+        channels={"messages": channel},
+        input_channels="messages",
+        output_channels="messages",
+        checkpointer=saver,
+    )
+    for text in ("one", "two"):
+        graph.invoke([HumanMessage(text)], make_config("t"), interrupt_after=["node"])
+    assert memory_store.list_messages("t")[0].langchain.additional_kwargs == {"read": 3}
 
 
 def test_what_a_router_changes_in_place_is_stored_with_the_first_message_after_it(store: Store) -> None:
