@@ -14,8 +14,7 @@ from ..values.model import Json
 from .file_rows import load_insert
 from .state_rows import StateDraft, StateName, make_row
 
-_state, _shape = schema.state.c, schema.state_shape.c
-_insert_many = sa.insert(schema.state).returning(_state.number)  # of rows in few statements on PostgreSQL
+_shape = schema.state_shape.c
 
 
 @dataclass
@@ -52,7 +51,4 @@ class StateBatch:
         numbers = {texts[row.hash]: row.number for row in found}
         for row, shape in zip(self._rows, self._shapes, strict=True):
             row["shape"] = numbers[shape]
-        if self.connection.dialect.name == "postgresql":
-            self.connection.execute(_insert_many, self._rows)
-        else:
-            insert_rows(self.connection, schema.state, self._rows)
+        insert_rows(self.connection, schema.state, self._rows)

@@ -16,7 +16,6 @@ from ..values.errors import DamagedStateError
 
 _value = schema.channel_value.c
 _insert_value = sa.insert(schema.channel_value).returning(_value.number)
-_insert_many = sa.insert(schema.channel_value).returning(_value.number, sort_by_parameter_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +40,10 @@ def insert_many_values(connection: sa.Connection, values: Sequence[Value], threa
     if not values:
         return []
     rows = [{"type": each.type, "bytes": each.data, "hash": each.hash} for each in values]
-    if connection.dialect.name == "postgresql":
-        with open_values(connection, thread_id):
-            return [int(number) for number in connection.scalars(_insert_many, rows)]
     numbers = reserve_numbers(connection, schema.channel_value, len(rows))  # reading them back takes five times as long
-    insert_rows(
-        connection, schema.channel_value, [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)]
-    )
+    numbered = [{"number": number, **row} for number, row in zip(numbers, rows, strict=True)]
+    with open_values(connection, thread_id):
+        insert_rows(connection, schema.channel_value, numbered)
     return numbers
 
 

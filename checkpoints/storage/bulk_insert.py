@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 
 import sqlalchemy as sa
+from pydantic_core import to_json
 
-from ..values import serde
 from ..values.model import Json
+from .column_types import CheckpointId
 
 _MAX_PORTION_ROWS = 1_000
 _NUL = re.compile(r"(?<!\\)(?:\\\\)*+\\u0000")  # PostgreSQL's functions refuse it in JSON
@@ -27,12 +28,23 @@ def _insert_portion(connection: sa.Connection, table: sa.Table, rows: Sequence[J
     common = {name: value for name, value in rows[0].items() if all(row[name] == value for row in rows)}
     own = [name for name in rows[0] if name not in common]
     # One call for all rows would keep all other threads waiting: they may be megabytes.
-    text = f"[{','.join(serde.to_canonical({name: row[name] for name in own}) for row in rows)}]"
+    text = f"[{b','.join(map(to_json, _list_json_rows(table, own, rows))).decode()}]"
     if _has_nul(text):
         connection.execute(_make_insert(table), rows)
     else:
         values = {f"common_{name}": value for name, value in common.items()}
         connection.execute(_make_statement(table, tuple(own), tuple(common)), {"listed_rows": text, **values})
+
+
+def _list_json_rows(table: sa.Table, names: Sequence[str], rows: Sequence[Json]) -> list[Json]:
+    """List these columns of rows as JSON."""
+    listed = [{name: row[name] for name in names} for row in rows]
+    for name in names:
+        if isinstance(kind := table.c[name].type, CheckpointId | sa.LargeBinary):
+            for row in listed:
+                raw = kind.process_bind_param(row[name], None) if isinstance(kind, CheckpointId) else row[name]
+                row[name] = None if raw is None else f"\\x{raw.hex()}"  # as PostgreSQL reads bytes in a text
+    return listed
 
 
 def _has_nul(text: str) -> bool:
