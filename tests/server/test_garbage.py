@@ -2,11 +2,12 @@
 
 import asyncio
 import gc
+import sys
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import chain, count, repeat
 from typing import Any
 
 import pytest
@@ -64,8 +65,10 @@ def test_a_large_file_is_read_without_a_full_pass() -> None:
     assert 2 not in passes
 
 
-@pytest.mark.parametrize("busy_seconds", [0, 1])
-def test_old_garbage_is_collected_once_the_server_is_idle(monkeypatch: pytest.MonkeyPatch, busy_seconds: int) -> None:
+@pytest.mark.parametrize(("busy_seconds", "grown", "is_collected"), [(0, 0, True), (1, 0, False), (1, 10_000_000, True)])
+def test_old_garbage_is_collected_once_the_server_is_idle_or_has_grown(
+    monkeypatch: pytest.MonkeyPatch, busy_seconds: int, grown: int, is_collected: bool
+) -> None:
     clock = count(step=busy_seconds)
 
     async def story() -> None:
@@ -78,9 +81,11 @@ def test_old_garbage_is_collected_once_the_server_is_idle(monkeypatch: pytest.Mo
             while len(looks) < 20:  # noqa: ASYNC110  (the loop of the looks has no event)
                 await asyncio.sleep(0)
             looking.cancel()
-        assert (garbage_of_a_run() is None, passes.count(2)) == ((False, 0) if busy_seconds else (True, 1))
+        assert (garbage_of_a_run() is None, passes.count(2)) == (is_collected, int(is_collected))
 
     looks: list[int] = []
+    blocks = chain([0], repeat(grown))
+    monkeypatch.setattr(sys, "getallocatedblocks", lambda: next(blocks))
     monkeypatch.setattr(garbage, "IDLE_SECONDS", 1e-6)
     monkeypatch.setattr(time, "process_time", lambda: looks.append(next(clock)) or looks[-1])
     asyncio.run(story())
