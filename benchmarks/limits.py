@@ -22,6 +22,7 @@ from benchmarks.measuring import Bar, Report, Section
 from checkpoints import Database, InvalidDocumentError
 from checkpoints.interchange import reading, transfer
 from checkpoints.values import limits
+from server.garbage import postpone_full_passes
 from tests.checkpoints import shapes
 from tests.doors import talking
 
@@ -55,7 +56,7 @@ DOCUMENTS: dict[str, Callable[[float], str]] = {  # by the share of its limit
     "128 calls and 199 branches": lambda share: shapes.calling(
         _number(limits.MAX_CALLS, share), _number(limits.MAX_ALTERNATIVES - 1, share)
     ),
-    "20,000 states": lambda share: shapes.stateful(_number(limits.MAX_DOCUMENT_STATES, share), values=100),
+    "10,000 states": lambda share: shapes.stateful(_number(limits.MAX_DOCUMENT_STATES, share), values=100),
 }
 
 
@@ -76,6 +77,7 @@ class Costs:
 def measure(report: Report, folder: Path, *, quick: bool) -> None:
     """Add the bars and the table of the dearest documents to the report."""
     share = QUICK_SHARE if quick else 1.0
+    postpone_full_passes()  # as the server does
     section = Section("The dearest documents that are accepted, seconds of a processor", HEAD)
     with places(folder) as fresh:
         for name, write in DOCUMENTS.items():
