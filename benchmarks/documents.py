@@ -77,4 +77,4 @@ def write_dear_document() -> str:
 
 def _seal(made: dict[str, Any], title: str) -> str:
     made = {**made, "thread": {"title": title}}
-    return waymark.to_json({**made, "sha256": waymark.hash_contents(made)})
+    return waymark.write_document(made).text

@@ -88,7 +88,8 @@ class Conversation:
 
     def view(self) -> tuple[int, int]:
         """Show the whole page; return the statements and the characters that it took."""
-        with record_statements(self.chat.store.database) as statements:
+        database = self.chat.store.database
+        with record_statements(database) as statements, database.begin_read():  # one snapshot, as the server takes it
             shown = read_panels(self.services, PageLocation(self.chat.thread_id, {}))
         return len(statements), len(to_json(shown).decode())
 
@@ -338,7 +339,7 @@ def write_title(chars: int) -> str:
 
 
 def seal(made: dict[str, Any]) -> str:
-    return waymark.to_json({**made, "sha256": waymark.hash_contents(made)})
+    return waymark.write_document(made).text
 
 
 DOORS = {

@@ -20,22 +20,23 @@ from ..values.model import Json
 from ..values.sentence import sentence
 from . import image_parts, strict_json
 from .state_checks import check_state_sizes
+from .waymark import WrittenDocument
 
 
-def describe_exceeded_limit(document: Json, text: str) -> str | None:
+def describe_exceeded_limit(document: Json, written: WrittenDocument) -> str | None:
     """Return the sentence with which an import would refuse an export; None if no limit is exceeded.
 
-    `text` is the written document. It is not parsed.
+    The written document is not parsed.
     """
     try:
-        _check_limits(document, text)
+        _check_limits(document, written)
     except InvalidDocumentError as error:
         return f"{str(error).rstrip('.')}."
     return None
 
 
-def _check_limits(document: Json, text: str) -> None:
-    check_byte_count(len(text))  # a character has one byte at least
+def _check_limits(document: Json, written: WrittenDocument) -> None:
+    check_byte_count(len(written.text))  # a character has one byte at least
     check_message_count(len(document["messages"]))
     check_part_count(sum(map(count_parts, document["messages"])))
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
@@ -43,16 +44,16 @@ def _check_limits(document: Json, text: str) -> None:
     for index, message in enumerate(document["messages"]):
         check_calls(message["message"], f"messages[{index}].message")
         check_content(message["message"], f"messages[{index}].message")
-    raw = text.encode()
+    raw = written.text.encode()
     check_byte_count(len(raw))
     strict_json.check_value_count(raw)
     strict_json.check_part(document["thread"], "thread")
     for name in ("messages", "checkpoints", "states"):
-        for index, part in enumerate(document.get(name, ())):
-            strict_json.check_part(part, f"{name}[{index}]")
+        strict_json.check_parts(document.get(name, ()), written.list_texts(name), name)
     values, texts = document.get("states", ()), document.get("state_values", ())
     check_state_sizes([part["values"] for part in values], [part["json"] for part in texts])
-    strict_json.check_levels(document)
+    if any(map(strict_json.may_be_deep, written.list_texts())):
+        strict_json.check_levels(document)
 
 
 def check_byte_count(count: int) -> None:

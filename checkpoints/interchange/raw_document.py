@@ -11,9 +11,9 @@ from ..values import serde
 from ..values.errors import InvalidDocumentError
 from . import strict_json
 from .long_texts import LongTexts
+from .waymark import UNHASHED
 
 _MAX_FIELD_CHARS = 80  # of a name from the file in a sentence
-_UNHASHED = frozenset({"exported_at", "sha256"})  # as in waymark.hash_contents
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class RawDocument:
 
     def _iterate_canonical(self) -> Iterator[str]:
         before = "{"
-        for name in sorted({*self.values, *self.lists} - _UNHASHED):
+        for name in sorted({*self.values, *self.lists} - UNHASHED):
             yield f"{before}{serde.to_canonical(name)}:"
             if name in self.values:
                 yield from self.iterate_pieces(self.values[name].decode())

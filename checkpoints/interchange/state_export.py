@@ -32,7 +32,7 @@ from ..values.limits import MAX_DOCUMENT_BYTES
 from ..values.model import Branch, Checkpoint, Json
 from .state_checks import OWN_PREFIX
 from .state_values import can_convert, write_text
-from .waymark import StatePart, hash_contents
+from .waymark import StatePart
 
 _STATE = TypeAdapter(StatePart)
 _DELTA_COUNTERS = "counters_since_delta_snapshot"  # in the metadata: steps whose writes a DeltaChannel is rebuilt from
@@ -190,9 +190,8 @@ def leave_out_states(document: Json) -> Json:
         name: [{key: value for key, value in part.items() if key != "state"} for part in document[name]]
         for name in ("branches", "checkpoints")
     }
-    left = {key: value for key, value in document.items() if key not in ("states", "state_values", "sha256")}
-    made = {**left, **holders, "thread": {**document["thread"], "without_states": True}}
-    return {**made, "sha256": hash_contents(made)}
+    left = {key: value for key, value in document.items() if key not in ("states", "state_values")}
+    return {**left, **holders, "thread": {**document["thread"], "without_states": True}}
 
 
 def _rename_messages(part: Json, ids: Mapping[str, str]) -> Json:

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..values import serde
@@ -20,6 +20,7 @@ from ..values.limits import (
 from ..values.sentence import sentence
 
 _PIECE_BYTES = 64_000
+_LEVELS_OF_ITEM = 2  # of the document and of the list, above an item
 _SEPARATORS = (b"[", b"{", b",")
 _NO_SEPARATORS = bytes(set(range(256)) - set(b"[{,}"))
 DEEP_TEXT = sentence("The file is nested deeper than {limit} levels.", limit=MAX_FILE_LEVELS)
@@ -83,6 +84,13 @@ def check_part(value: Any, field: str) -> None:
         raise InvalidDocumentError(_describe_excess(), field)
 
 
+def check_parts(parts: Sequence[Any], written: Sequence[str], name: str) -> None:
+    """Check the items of a list as `check_part` does. One of few characters has few values."""
+    for index, (part, text) in enumerate(zip(parts, written, strict=True)):
+        if len(text) > MAX_PART_VALUES:
+            check_part(part, f"{name}[{index}]")
+
+
 def _make_part_refusal() -> InvalidDocumentError:
     return InvalidDocumentError(sentence("One part of the file {value}.", value=_describe_excess()))
 
@@ -117,6 +125,11 @@ def check_levels(value: Any, written: bytes = b"", levels_above: int = 0) -> Non
     may_be_deep = not written or written.count(b"[") + written.count(b"{") > levels  # also within texts
     if may_be_deep and is_deeper(value, levels):
         raise InvalidDocumentError(DEEP_TEXT)
+
+
+def may_be_deep(written: str) -> bool:
+    """Return whether an item of a document's list may nest too deeply, from the brackets in it and in its texts."""
+    return written.count("[") + written.count("{") > MAX_FILE_LEVELS - _LEVELS_OF_ITEM
 
 
 def describe_number(error: ValueError) -> InvalidDocumentError:

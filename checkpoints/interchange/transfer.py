@@ -83,17 +83,17 @@ def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EX
     """Export a conversation as `export` does, and tell whether an import would refuse the file."""
     document = export_document(store, thread_id, options)
     options.report(Progress(sentence("Writing the file")))
-    text = waymark.to_json(document)
-    excess = describe_exceeded_limit(document, text)
+    written = waymark.write_document(document)
+    excess = describe_exceeded_limit(document, written)
     if excess is not None and "states" in document:
         document = leave_out_states(document)
-        text = waymark.to_json(document)
-        excess = describe_exceeded_limit(document, text)
-    return Export(text, excess)
+        written = waymark.write_document(document)
+        excess = describe_exceeded_limit(document, written)
+    return Export(written.text, excess)
 
 
 def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
-    """Build the document as plain JSON: see `export`."""
+    """Build the document as plain JSON, without its hash: see `export`."""
     with store.database.begin_read() as connection:
         allow_long_pauses(connection)
         thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
@@ -122,9 +122,8 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
     }
     written = options.apply_redaction(made) if options.redaction else leave_out_parts(made, options.report)
     made = states.attach_to(written, made, branches, checkpoints)
-    if attached := _export_files(store, made["messages"]):
-        made = {**made, "files": attached}
-    return {**made, "sha256": waymark.hash_contents(made)}
+    attached = _export_files(store, made["messages"])
+    return {**made, "files": attached} if attached else made
 
 
 def _export_thread(thread: Thread, tags: list[str], *, lacks_states: bool) -> Json:

@@ -1,11 +1,10 @@
 """The export format waymark/1 as values. A field that does not fit is refused with one sentence that names it."""
 
 import binascii
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, dataclasses
@@ -29,6 +28,7 @@ from ..values.sentence import sentence
 from ..values.tag import clean_tag
 
 FORMAT = "waymark/1"
+UNHASHED = frozenset({"exported_at", "sha256"})
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
@@ -239,14 +239,34 @@ def list_messages(state: StatePart) -> Iterator[str]:
             yield reference[1]
 
 
-def to_json(document: dict[str, Any]) -> str:
-    encode = partial(json.dumps, ensure_ascii=False, allow_nan=False)
-    return "".join(serde.iterate_object(document.items(), encode, ", ", ": "))
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """The text of a document, and its parts by name: canonical JSON of each value, and of each item of its lists."""
+
+    text: str
+    parts: Mapping[str, str | Sequence[str]]
+
+    def list_texts(self, *names: str) -> Sequence[str]:
+        """List the values and items of these parts, or of all."""
+        found = [self.parts[name] for name in names or self.parts if name in self.parts]
+        return [text for part in found for text in ([part] if isinstance(part, str) else part)]
+
+
+def write_document(document: dict[str, Any]) -> WrittenDocument:
+    """Write a document and its hash. Each part is encoded once, for both."""
+    parts = {name: _write_part(value) for name, value in document.items() if name != "sha256"}
+    hashed = sorted((name, part) for name, part in parts.items() if name not in UNHASHED)
+    parts["sha256"] = serde.to_canonical(serde.hash_pieces(serde.iterate_object(hashed)))
+    return WrittenDocument("".join(serde.iterate_object(parts.items())), parts)
+
+
+def _write_part(value: Any) -> str | Sequence[str]:
+    return list(map(serde.to_canonical, value)) if isinstance(value, list) else serde.to_canonical(value)
 
 
 def hash_contents(document: dict[str, Any]) -> str:
     """Hash a document without its time of export, so that two exports of one conversation have equal hashes."""
-    return serde.hash_document({key: document[key] for key in document if key not in {"exported_at", "sha256"}})
+    return serde.hash_document({key: document[key] for key in document if key not in UNHASHED})
 
 
 def build_json_schema() -> dict[str, Any]:

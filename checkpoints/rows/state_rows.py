@@ -181,6 +181,10 @@ def parse_state(row: Any) -> StoredState:
     """Return the state of a row of `STATE_QUERY`. Raises `DamagedStateError`."""
     if not is_intact(row):
         raise DamagedStateError(row.thread_id, row.checkpoint_id)
+    return _parse_intact_state(row)
+
+
+def _parse_intact_state(row: Any) -> StoredState:
     message = None if row.message_id is None else Node(row.message_id, row.segment, row.depth)
     run_id = row.run_id or row.checkpoint_id
     return StoredState(
@@ -243,7 +247,7 @@ def _is_resting(connection: sa.Connection, number: int) -> bool:
 def select_states(connection: sa.Connection, thread_id: str) -> Iterator[StoredState]:
     """Yield the states of a thread by number, those of subgraphs included, and no damaged one."""
     rows = connection.execute(STATE_QUERY.where(_state.thread_id == thread_id).order_by(_state.number)).all()
-    return (parse_state(row) for row in rows if is_intact(row))
+    return (_parse_intact_state(row) for row in rows if is_intact(row))
 
 
 def select_outline(connection: sa.Connection, thread_id: str) -> list[Any]:

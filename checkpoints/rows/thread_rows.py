@@ -200,7 +200,7 @@ def select_segment_parents(connection: sa.Connection, thread_id: str) -> Segment
         return known[thread_id]
     found = {
         identifier: (parent, depth)
-        for identifier, parent, depth in connection.execute(_segment_parents_query, {"thread_id": thread_id})
+        for identifier, parent, depth in connection.execute(_segment_parents_query, {"thread_id": thread_id}).all()
     }
     if known is not None:
         known[thread_id] = found
@@ -216,7 +216,7 @@ def select_last_depths(connection: sa.Connection, thread_id: str) -> dict[int, i
         .where(table.segment.in_(own))
         .group_by(table.segment)
     )
-    return {row.segment: row.last_depth for row in connection.execute(query)}
+    return {row.segment: row.last_depth for row in connection.execute(query).all()}
 
 
 def select_node(connection: sa.Connection, message_id: str | None, thread_id: str) -> Node | None:
@@ -271,7 +271,7 @@ def select_branch_heads(connection: sa.Connection, thread_id: str) -> BranchHead
     known: dict[str, BranchHeads] | None = connection.get_execution_options().get("branch_heads")
     if known is not None and thread_id in known:
         return known[thread_id]
-    rows = connection.execute(_branch_heads_query, {"thread_id": thread_id})
+    rows = connection.execute(_branch_heads_query, {"thread_id": thread_id}).all()
     found = [
         (Branch(id_, thread_id, name, head_id, state_id), None if segment is None else Node(head_id, segment, depth))
         for id_, name, head_id, state_id, segment, depth in rows

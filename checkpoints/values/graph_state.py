@@ -14,6 +14,7 @@ from typing import Any, Literal
 from .checkpoint_ids import measure_time, read_time
 from .model import Json
 from .packed_numbers import pack_numbers, unpack_numbers
+from .serde import parse_canonical
 
 Reference = Any  # JSON: see above
 INPUT_CHANNEL = "__start__"  # LangGraph's: its value is deleted once the first step has taken it
@@ -105,14 +106,14 @@ def split_body(body: Json, row: RowValues) -> SplitBody:
 
 def join_body(shape_text: str, leaves: bytes, row: RowValues) -> Json:
     """Return the state of a shape and leaves. Raises `ValueError` or `TypeError` if they do not fit."""
-    shape = json.loads(shape_text)
+    shape = parse_canonical(shape_text)
     channels = [(node, name) for node, names in sorted(shape["seen"].items()) for name in names]
     if shape.get("packed", True):
         (time, top, *distances), text = unpack_numbers(leaves, 3 + len(shape["versions"]) + len(channels))
-        rest, timestamp = json.loads(text), read_time(row.checkpoint_id, time)
+        rest, timestamp = parse_canonical(text.decode()), read_time(row.checkpoint_id, time)
         numbers = [top - distance for distance in distances]
     else:
-        timestamp, numbers, rest = json.loads(leaves)
+        timestamp, numbers, rest = parse_canonical(leaves.decode())
     step, *numbers = numbers
     values, varying = rest[: len(shape["values"])], rest[len(shape["values"]) :]
     metadata = shape["metadata"] | dict(zip(shape["varying"], varying, strict=True))

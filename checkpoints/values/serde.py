@@ -9,7 +9,7 @@ histories.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 from typing import Any, cast
@@ -141,24 +141,28 @@ def format_indented(value: Any) -> str:
 
 
 def iterate_canonical(document: dict[str, Any]) -> Iterator[str]:
-    """Yield the canonical JSON of a document in pieces."""
-    return iterate_object(sorted(document.items()), to_canonical, ",", ":")
-
-
-def iterate_object(fields: Iterable[tuple[str, Any]], encode: Callable[[Any], str], comma: str, colon: str) -> Iterator[str]:
-    """Yield the JSON of an object in pieces, one for each item of its lists.
+    """Yield the canonical JSON of a document in pieces, one for each item of its lists.
 
     In one call, the encoder would keep all other threads waiting: 200 ms for 10 MB.
     """
+    return iterate_object(
+        (key, map(to_canonical, value) if isinstance(value, list) else to_canonical(value))
+        for key, value in sorted(document.items())
+    )
+
+
+def iterate_object(members: Iterable[tuple[str, str | Iterable[str]]]) -> Iterator[str]:
+    """Yield the JSON of an object in pieces. Its members are JSON already: each a value, or the items of a list."""
     before = "{"
-    for key, value in fields:
-        yield f"{before}{encode(key)}{colon}"
-        if isinstance(value, list) and value:
-            yield from (f"{comma if place else '['}{encode(item)}" for place, item in enumerate(value))
-            yield "]"
+    for key, value in members:
+        yield f"{before}{to_canonical(key)}:"
+        if isinstance(value, str):
+            yield value
         else:
-            yield encode(value)
-        before = comma
+            yield "["
+            yield from (f",{item}" if place else item for place, item in enumerate(value))
+            yield "]"
+        before = ","
     yield "{}" if before == "{" else "}"
 
 

@@ -103,4 +103,4 @@ def test_a_value_that_all_rows_share_is_sent_once(postgres_store: Store) -> None
     sa.event.listen(postgres_store.database.engine, "before_cursor_execute", watch)
     thread_id = transfer.import_thread(postgres_store, doc).result
     assert sum(each.count(thread_id) for each in sent) < 100
-    assert transfer.export(postgres_store, thread_id).count('"parent_id": null') == 1
+    assert transfer.export(postgres_store, thread_id).count('"parent_id":null') == 1

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
@@ -10,6 +11,7 @@ from checkpoints import InvalidDocumentError, NewMessage, Store
 from checkpoints.interchange import import_limits, reading, strict_json
 from checkpoints.interchange.import_limits import describe_exceeded_limit
 from checkpoints.interchange.transfer import Export, write_export
+from checkpoints.interchange.waymark import write_document
 from checkpoints.values import limits, serde
 from checkpoints.values.limits import MAX_BRANCHES_AND_CHECKPOINTS, count_values, is_deeper
 from tests.checkpoints import shapes
@@ -48,6 +50,10 @@ def write_all_kinds(store: Store) -> Export:
     return write_export(store, thread_id)
 
 
+def exceeded_limit(document: dict[str, Any]) -> str | None:
+    return describe_exceeded_limit(document, write_document(document))
+
+
 def import_error(text: str) -> str | None:
     try:
         reading.read_document(text)
@@ -65,19 +71,19 @@ def test_an_export_names_a_limit_exactly_when_an_import_refuses_it(
     module = next(each for each in (strict_json, import_limits, limits) if hasattr(each, limit))
     for most in (count, count - 1):
         monkeypatch.setattr(module, limit, most)
-        refusal = describe_exceeded_limit(json.loads(made.text), made.text)
+        refusal = exceeded_limit(json.loads(made.text))
         assert refusal == import_error(made.text)
         assert (refusal is None) == (most == count), refusal
 
 
 def test_an_export_with_an_image_of_a_graph_says_that_no_import_takes_it() -> None:
     text = shapes.following([AIMessage([{"type": "image_url", "image_url": {"url": "https://example.org/x.png"}}])])
-    assert describe_exceeded_limit(json.loads(text), text) == import_error(text)
+    assert exceeded_limit(json.loads(text)) == import_error(text)
 
 
 def test_no_limit_is_looked_for_in_the_text_by_parsing_it(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json, "loads", lambda *_: pytest.fail("the text was parsed"))
     made = {"thread": {}, "messages": [], "branches": [{}] * MAX_BRANCHES_AND_CHECKPOINTS, "checkpoints": [{}]}
     sentence = "branches are too many: at most 10,000 branches and checkpoints can be imported."
-    assert describe_exceeded_limit(made, "{}") == sentence
-    assert describe_exceeded_limit({**made, "checkpoints": []}, "{}") is None
+    assert exceeded_limit(made) == sentence
+    assert exceeded_limit({**made, "checkpoints": []}) is None

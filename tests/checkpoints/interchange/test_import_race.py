@@ -43,7 +43,7 @@ def twins(*, shared: str) -> tuple[Document, Document]:
 
 
 def read(made: Json) -> Document:
-    return reading.read_document(waymark.to_json({**made, "sha256": waymark.hash_contents(made)}))
+    return reading.read_document(waymark.write_document(made).text)
 
 
 IMPORTS: dict[str, Callable[[Store, str, Document], str]] = {

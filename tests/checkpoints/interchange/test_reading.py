@@ -255,7 +255,7 @@ def test_long_texts_are_imported_where_they_may_be() -> None:
     made["thread"]["settings"] = {"instructions": long}
     made["checkpoints"] = json.loads(shapes.marked(["a"]))["checkpoints"]
     made["checkpoints"][0] |= {"message_id": "1-m0", "message_count": 1, "extra": {"state": long}}
-    document = read_document(waymark.to_json(json.loads(resealed(made))))
+    document = read_document(waymark.write_document(json.loads(resealed(made))).text)
     assert document.messages[0].message["data"] == {"content": long, "additional_kwargs": {long: [long]}}
     assert (document.thread.settings, document.checkpoints[0].extra) == ({"instructions": long}, {"state": long})
 

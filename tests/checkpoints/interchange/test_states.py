@@ -182,7 +182,7 @@ def test_what_a_conversation_has_is_not_added_again_and_another_gets_the_states(
 def change(text: str, edit: Callable[[Json], object]) -> str:
     made = json.loads(text)
     edit(made)
-    return waymark.to_json({**made, "sha256": waymark.hash_contents(made)})
+    return waymark.write_document(made).text
 
 
 def plant(name: str, reference: Any) -> Callable[[Json], object]:

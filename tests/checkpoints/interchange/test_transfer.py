@@ -653,7 +653,7 @@ INVISIBLE = "\u200b\u202e \x07\u2066\t"
 def test_names_in_which_nothing_can_be_seen_become_the_default_ones(store: Store) -> None:
     made = transfer.export_document(store, talked(store, "a", "b"))
     made["thread"]["title"] = made["branches"][0]["name"] = made["checkpoints"][0]["name"] = INVISIBLE
-    text = waymark.to_json({**made, "sha256": waymark.hash_contents(made)})
+    text = waymark.write_document(made).text
     thread_id = imported(elsewhere_store := elsewhere(), text)
     assert elsewhere_store.get_thread(thread_id).title == UNTITLED
     assert elsewhere_store.list_branches(thread_id)[0][0].name == "Branch"
