@@ -167,32 +167,41 @@ class _ModelNode:
         is_numbered = self.numbers != "off" and any(tool.name in MOVE_NAMES for tool in offered)
         refused = self.refused_files.get_hashes(model)
 
-        def build() -> tuple[ModelRequest, Sequence[AnyMessage], list[AnyMessage]]:
-            """Return the request that fits, its messages with numbers, and those as providers take them."""
+        def build() -> _BuiltRequest:
             request = _fit_request(state["messages"], source, max_tokens, with_tools=bool(offered))
             messages = add_numbers(request.messages, self.numbers) if is_numbered else request.messages
             sent = restore_reasoning(load_attachments(messages, context.read_files, refused), source, model.chat)
-            return request, messages, sent
+            return _BuiltRequest(request, messages, describe_attachments(messages), sent)
 
-        def build_long() -> tuple[ModelRequest, Sequence[AnyMessage], list[AnyMessage]]:
+        def build_long() -> _BuiltRequest:
             built = build()
-            prepare_entries(model.chat, built[-1])
+            prepare_entries(model.chat, built.sent)
             return built
 
         # A long path takes hundreds of milliseconds, and other conversations would wait.
-        request, messages, sent = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)
+        built = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)
         # The requested model; the answer's metadata names the one that wrote it.
         requested = str(getattr(model.chat, "model_name", model.spec))
-        context.trace.on_request(requested, describe_attachments(messages), offered, read_parameters(model.chat))
-        with self.refused_files.track_refusals(model, messages):
-            answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), sent, context)
+        context.trace.on_request(requested, built.traced, offered, read_parameters(model.chat))
+        with self.refused_files.track_refusals(model, built.messages):
+            answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
         answer = _make_ids_unique(answer, context.recorder)
-        answer.response_metadata |= {"spec": model.spec, **request.size_note.to_metadata()}
+        answer.response_metadata |= {"spec": model.spec, **built.request.size_note.to_metadata()}
         if model.spec in self.without_tools:
             answer.response_metadata |= WITHOUT_TOOLS_NOTE
         context.trace.on_answer(answer)
         answer.id = make_message_id(await context.recorder.commit(answer))
         return {"messages": [answer]}
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltRequest:
+    """A request that fits: its messages with numbers, as traces show them, and as providers take them."""
+
+    request: ModelRequest
+    messages: Sequence[AnyMessage]
+    traced: Sequence[AnyMessage]
+    sent: list[AnyMessage]
 
 
 def is_short(messages: Sequence[AnyMessage]) -> bool:

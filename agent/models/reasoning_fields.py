@@ -167,7 +167,8 @@ class ReasoningFields(BaseChatOpenAI):
             messages = [_fill_response_items(message) for message in messages]
         keeps = self.keeps_entries and not (self.use_responses_api or terms.changes_entries)
         known = self._entries[terms] if keeps else MessageCache[dict[str, Any]]()
-        new = [message for message in messages if known.find(message) is None]
+        entries = [known.find(message) for message in messages]
+        new = [message for message, entry in zip(messages, entries, strict=True) if entry is None]
         payload: dict[str, Any] = super()._get_request_payload(new, stop=stop, **kwargs)
         if "messages" not in payload:
             _remove_lone_items(payload["input"])
@@ -177,7 +178,8 @@ class ReasoningFields(BaseChatOpenAI):
                 if isinstance(message, AIMessage):
                     _add_fields(entry, Reasoning.of(message) or Reasoning(), terms)
                 known.keep(message, KeptEntry(entry) if keeps else entry)
-            payload["messages"] = [known.find(message) for message in messages]
+            pairs = zip(messages, entries, strict=True)
+            payload["messages"] = [known.find(message) if entry is None else entry for message, entry in pairs]
             _apply_rules(payload["messages"], terms)
         if not terms.takes_usage:
             payload.pop("stream_options", None)
