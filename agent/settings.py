@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agent.context.window import MAX_TOKENS_FIELDS
@@ -42,10 +42,14 @@ class ModelCatalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphOffer:
-    """The guest graphs that a new conversation may begin with, by name, and the usual one: empty for the built-in agent."""
+    """The guest graphs that a new conversation may begin with, by name, and the usual one: empty for the built-in agent.
+
+    `problems` are the reasons why others cannot be chosen, by their names.
+    """
 
     names: tuple[str, ...] = ()
     default: str = ""
+    problems: Mapping[str, str] = field(default_factory=dict)
 
 
 NO_GRAPHS = GraphOffer()
@@ -104,6 +108,8 @@ class ThreadSettings:
             raise InvalidSettingsError(sentence("There is no model {model!r} to choose.", model=chosen.model[:80]))
         if chosen.graph != self.graph and graphs is None:
             raise InvalidSettingsError(sentence("A conversation keeps the graph that it began with."))
+        if graphs is not None and chosen.graph in graphs.problems:
+            raise InvalidSettingsError(graphs.problems[chosen.graph])
         if graphs is not None and chosen.graph not in ("", *graphs.names):
             raise InvalidSettingsError(sentence("There is no graph {graph!r} to choose.", graph=chosen.graph[:80]))
         if len(chosen.instructions) > MAX_INSTRUCTIONS_CHARS:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypedDict
 
-from agent.settings import ThreadSettings
+from agent.settings import NO_GRAPHS, ThreadSettings
 from checkpoints import Thread
 from components.services import Services
 
@@ -12,11 +12,15 @@ GRAPH_PREFIX = "graph:"  # before the name of a graph, where models are named by
 
 
 class ModelItem(TypedDict):
-    """A model or a graph that can be chosen. `demo`: the hint of the demo model. `graph`: its name in the settings."""
+    """A model or a graph in the list. `demo`: the hint of the demo model. `graph`: its name in the settings.
+
+    `problem`: the reason why it cannot be chosen.
+    """
 
     name: str
     demo: str | None
     graph: str
+    problem: str | None
 
 
 def describe_answerer(services: Services, thread: Thread | None) -> dict[str, Any]:
@@ -43,8 +47,10 @@ def _describe_forms(services: Services, names: Sequence[str]) -> dict[str, dict[
 
 def list_models(services: Services, *, with_graphs: bool) -> list[ModelItem]:
     """Return the models that can be chosen, after the graphs where there are any."""
-    graphs = services.runner.graphs.names if with_graphs else ()
+    offer = services.runner.graphs if with_graphs else NO_GRAPHS
+    graphs = dict.fromkeys(offer.names) | dict(offer.problems)
+    demos = {name: services.describe_demo(name) for name in services.models.specs}
     return [
-        *(ModelItem(name=f"{GRAPH_PREFIX}{name}", demo=None, graph=name) for name in graphs),
-        *(ModelItem(name=name, demo=services.describe_demo(name), graph="") for name in services.models.specs),
+        *(ModelItem(name=f"{GRAPH_PREFIX}{name}", demo=None, graph=name, problem=graphs[name]) for name in graphs),
+        *(ModelItem(name=name, demo=demo, graph="", problem=None) for name, demo in demos.items()),
     ]

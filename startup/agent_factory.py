@@ -3,6 +3,7 @@
 Each function raises `SettingsError` for a setting that it cannot use.
 """
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from agent.guests.catalog import GuestCatalog
     from agent.tools.mcp import McpServer
+
+_log = logging.getLogger(__name__)
 
 
 def check_files_dir(settings: Settings) -> None:
@@ -112,7 +115,7 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
 def load_guests(settings: Settings) -> "GuestCatalog | None":
     """Import the files of the graphs that the settings name; None without any, when no library is imported for them.
 
-    Raises `SettingsError`, whose text names the file and the line.
+    The log names those that cannot be loaded. Raises `SettingsError` where none can, with the file and the line.
     """
     definitions = list_graphs(settings)
     if not definitions:
@@ -121,9 +124,12 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
     from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
 
     try:
-        return GuestCatalog.load_graphs(definitions, default=definitions[0].name if settings.graph else "")
+        catalog = GuestCatalog.load_graphs(definitions, default=definitions[0].name if settings.graph else "")
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error
+    for problem in catalog.offer.problems.values():
+        _log.warning("%s The other graphs can be used.", problem)
+    return catalog
 
 
 def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns | None:

@@ -105,9 +105,8 @@ def _read_entry(name: str, entry: Any, file: Path, folders: Sequence[Path]) -> G
     if len(name) > MAX_GRAPH_NAME_CHARS:
         raise SettingsError(f"GRAPH: a graph of {file} has a name of more than {MAX_GRAPH_NAME_CHARS} characters.")
     found = (file.parent / Path(place).expanduser()).resolve() if is_file else _find_module(place, folders)
-    if found is None:
-        raise SettingsError(f"GRAPH: the module {place} of {file} is neither in that project nor installed.")
-    return GraphDefinition(name, found, variable, about, folders)
+    problem = "" if found else f"The module {place} of {file} is neither in that project nor installed."
+    return GraphDefinition(name, found or file, variable, about, folders, problem=problem)
 
 
 def _find_module(name: str, folders: Sequence[Path]) -> Path | None:

@@ -26,3 +26,4 @@ class GraphDefinition:
     context: Mapping[str, Any] = field(default_factory=dict)  # `runtime.context` of its runs
     messages_key: str | None = None  # the channel of the messages; None: the one whose type says so
     store_index: Mapping[str, Any] | None = None  # of LangGraph's `Store`, as its langgraph.json has it
+    problem: str = ""  # the reason why there is no such file, where it is known already

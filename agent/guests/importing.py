@@ -31,6 +31,8 @@ _WAYMARK = Path(__file__).resolve().parents[2]
 def import_variable(definition: GraphDefinition) -> object:
     """Return the variable that a definition names. Its file runs. Raises `GraphLoadError`."""
     path = definition.path
+    if definition.problem:
+        raise GraphLoadError(definition.problem)
     if not path.is_file():
         raise GraphLoadError(f"There is no file {path}.")
     module = _ImportThread(path, definition.folders).wait_for_module()

@@ -59,6 +59,8 @@ def _describe_question(question: GraphQuestion) -> QuestionView:
         return {**view, "style": "inbox", "text": "", "actions": [action]}
     if fields := _read_fields(question.response_schema or {}):
         return {**view, "style": "form", "fields": fields}
+    if fields := _read_fields(_read_own_schema(question.value)):
+        return {**view, "style": "form", "text": _describe_schema(question.value), "fields": fields}
     return {**view, "style": "text"} if isinstance(question.value, str) else view
 
 
@@ -109,6 +111,17 @@ def _describe_action(name: object, arguments: object, description: object, decis
         description=str(description or "")[:MAX_SHOWN_CHARS],
         decisions=decisions if is_whole else [each for each in decisions if each != "edit"],
     )
+
+
+def _read_own_schema(value: Any) -> dict[str, Any]:
+    """Return a question that is a JSON schema of its answer; an empty schema for any other."""
+    return value if isinstance(value, dict) and value.get("type") == "object" else {}
+
+
+def _describe_schema(schema: dict[str, Any]) -> str:
+    """Return the words of a schema about itself."""
+    words = (schema.get(name) for name in ("title", "description"))
+    return _describe_value("\n\n".join(each for each in words if isinstance(each, str) and each))
 
 
 def _read_fields(schema: dict[str, Any]) -> list[FieldView]:

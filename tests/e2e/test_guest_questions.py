@@ -32,6 +32,8 @@ def node(state):
     if text == "form":
         seat = interrupt("Which seat?", response_schema=Seat)
         return {"messages": [AIMessage(f"row {seat.row + 1} for {seat.name}")]}
+    if text == "schema":
+        return {"messages": [AIMessage(repr(interrupt(Seat.model_json_schema())))]}
     if text in ("inbox", "calls"):
         return {"messages": [AIMessage(repr(interrupt(INBOX if text == "inbox" else MIDDLEWARE)))]}
     return {"messages": [AIMessage(f"heard {text}")]}
@@ -106,6 +108,14 @@ def test_a_form_refuses_an_answer_and_two_questions_are_answered_one_by_one(
     expect(asked).to_have_count(0)
     page.wait_for_answer()
     assert page.answer() == "row 8 for Ada"
+    page.send("schema")  # the question is the schema of its answer
+    expect(asked).to_contain_text("Seat")
+    asked.get_by_label("Name").fill("Bob")
+    asked.get_by_label("Row").fill("3")
+    asked.get_by_role("button", name="Answer").click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "{'name': 'Bob', 'row': 3}"
     page.send("two")
     expect(asked).to_have_count(2)
     for name in ("second", "first"):

@@ -157,6 +157,32 @@ def test_a_reply_from_before_the_end_of_a_try_does_not_bring_it_back(start: Star
     expect_words(page, "ValueError: boom.")
 
 
+def test_a_graph_that_cannot_be_loaded_is_a_sentence_where_it_is_chosen_and_where_it_answered(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=str(write_project(tmp_path, right=AGENT, broken=AGENT))))
+    send_to(page, "broken")
+    page.wait_for_answer()
+    page.expect_lost_server()
+    (tmp_path / "broken.py").write_text("\nimport nothing_of_theirs")
+    page.server.restart()
+    sentence = f"The graph broken cannot be loaded. {tmp_path}/broken.py, line 2: ModuleNotFoundError"
+    assert sentence in page.server.log()
+    page.reload()
+    page.send("other")
+    expect_words(page, sentence)
+    page.new_conversation()
+    page.tab.get_by_test_id("model").click()
+    broken = page.tab.get_by_role("option", name="broken")
+    expect(broken).to_be_disabled()
+    expect(broken).to_contain_text(sentence)
+    broken.click(force=True)
+    expect(broken).to_be_visible()
+    page.tab.keyboard.press("Escape")
+    page.say("hello")  # the usual graph is one of the others
+    assert page.answer() == "1: hello"
+
+
 UNLOADABLE = {
     "import error": "import nothing_of_theirs",
     "wrong type": "graph = {}",

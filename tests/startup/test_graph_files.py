@@ -5,11 +5,16 @@ import logging
 import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from agent.guests.definitions import GraphLoadError
+from agent.settings import InvalidSettingsError, ThreadSettings
 from config import Settings, SettingsError, load_settings
+from startup.agent_factory import load_guests
 from startup.graph_files import list_graphs
+from tests.agent.guests.guests import AGENT
 
 
 def write_project(tmp_path: Path, **content: Any) -> Path:
@@ -87,7 +92,6 @@ def test_its_environment_may_stand_in_it(tmp_path: Path) -> None:
         ("[]", r"langgraph.json names no graphs"),
         ('{"graphs": {"a": "./a.js:graph"}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME or MODULE:NAME"),
         ('{"graphs": {"a": {"path": 1}}}', r"the graph 'a' of .*langgraph.json must be FILE.py:NAME"),
-        ('{"graphs": {"a": "some_agent.graph:graph"}}', r"the module some_agent.graph of .* is neither in that project nor"),
     ],
 )
 def test_a_project_that_cannot_be_read_is_one_sentence(content: str, sentence: str, tmp_path: Path) -> None:
@@ -143,3 +147,32 @@ def test_the_settings_of_waymark_do_not_become_the_environment_of_graphs(
     list_graphs(settings.model_copy(update={"graph": str(path)}), environ)
     assert environ == {"SET": "before", "THEIR_KEY": "theirs"}
     assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_graphs_that_cannot_be_loaded_leave_the_others_and_the_log_names_them(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "right.py").write_text(AGENT)
+    (tmp_path / "wrong.py").write_text("import os\n\nos.environ['THEIR_KEY']\n")
+    graphs = {"wrong": "./wrong.py:graph", "gone": "some_agent.graph:graph", "right": "./right.py:graph"}
+    settings = Settings(graph=str(write_project(tmp_path, graphs=graphs)))
+    catalog = load_guests(settings)
+    assert catalog is not None
+    offer = catalog.offer
+    assert (offer.names, offer.default) == (("right",), "right")
+    sentence = f"The graph wrong cannot be loaded. {tmp_path}/wrong.py, line 3: KeyError: 'THEIR_KEY'."
+    assert offer.problems["wrong"] == sentence
+    assert "The module some_agent.graph of" in offer.problems["gone"]
+    assert f"{sentence} The other graphs can be used." in caplog.messages
+    with pytest.raises(GraphLoadError, match="line 3: KeyError"):
+        catalog.find_graph("wrong")
+    assert ThreadSettings().with_changes({"graph": "right"}, Mock(specs=()), offer).graph == "right"
+    with pytest.raises(InvalidSettingsError, match="line 3: KeyError"):
+        ThreadSettings().with_changes({"graph": "wrong"}, Mock(specs=()), offer)
+
+
+def test_where_no_graph_can_be_loaded_the_start_ends_with_the_first_reason(tmp_path: Path) -> None:
+    graphs = {"gone": "some_agent.graph:graph", "wrong": "./none.py:graph"}
+    settings = Settings(graph=str(write_project(tmp_path, graphs=graphs)))
+    with pytest.raises(SettingsError, match=r"^The graph gone .* The module some_agent.graph of .* is neither in that proj"):
+        load_guests(settings)

@@ -114,6 +114,7 @@ function useLines(models, { onChoose, isRemembered }) {
     list.current.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [selected, text]);
   const choose = ({ model }) => {
+    if (model.problem) return;
     if (isRemembered) storeRecent(model.name);
     onChoose(model);
   };
@@ -139,7 +140,8 @@ function Group({ group, lines, selected, id, current, usual, checked, onChoose }
       "div",
       {
         key: index, id: `${id}-${index}`, role: "option", className: "option", "aria-selected": index === selected,
-        "aria-checked": checked?.includes(line.model.name), onClick: () => onChoose(line),
+        "aria-checked": checked?.includes(line.model.name), "aria-disabled": Boolean(line.model.problem) || undefined,
+        onClick: () => onChoose(line),
       },
       checked &&
         h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
@@ -149,6 +151,7 @@ function Group({ group, lines, selected, id, current, usual, checked, onChoose }
         { className: "quiet" },
         [line.model.name === current && _("in use"), line.model.name === usual && _("default")].filter(Boolean).join(" · "),
       ),
+      line.model.problem && h("span", { className: "model-problem" }, line.model.problem),
     );
   return h(
     "div",

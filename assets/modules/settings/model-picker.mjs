@@ -27,7 +27,8 @@ export function ModelPicker({ data }) {
   const { models = [], model, can_connect: canConnect } = data;
   const [connect, dialog] = useConnecting();
   const choices = () =>
-    models.map((each) => ({ name: each.name, detail: each.name === model ? _("in use") : "", run: () => choose(each) }));
+    models.filter(({ problem }) => !problem)
+      .map((each) => ({ name: each.name, detail: each.name === model ? _("in use") : "", run: () => choose(each) }));
   useCommands("ModelPicker", () => [
     { group: _("Actions"), name: _("Choose the model"), word: "model",
       offReason: models.length > 1 ? null : _("There is no other model."), choices },

@@ -115,11 +115,17 @@ def test_several_questions_at_once_are_answered_one_by_one(tmp_path: Path) -> No
     async def story(chat: Running) -> None:
         await chat.say("go")
         assert {each.value for each in chat.runner.list_questions(chat.thread_id)} == {"one?", "two?"}
+        saved = str(chat.store.save(chat.thread_id, name="asked").result)
         second = chat.runner.list_questions(chat.thread_id)[1]
         assert (await answer(chat, "x")).state is RunState.WAITING
         assert [each.value for each in chat.runner.list_questions(chat.thread_id)] == [second.value]
         assert (await answer(chat, "y")).state is RunState.DONE
         assert len(chat.said()) == 3
+        chat.store.restore(chat.thread_id, saved)  # to before both answers: neither is known any more
+        assert {each.value for each in chat.runner.list_questions(chat.thread_id)} == {"one?", "two?"}
+        for _ in range(2):
+            await answer(chat, "z")
+        assert {text for _, _, text in chat.said()} == {"go", "one z", "two z"}
 
     play(tmp_path, story, text)
 

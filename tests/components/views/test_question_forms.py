@@ -60,6 +60,16 @@ def test_a_flat_schema_is_a_form() -> None:
     ]
 
 
+def test_a_question_that_is_a_flat_schema_itself_is_a_form_with_its_words() -> None:
+    schema = {"type": "object", "properties": {"row": {"type": "integer"}}, "required": ["row"]}
+    view = describe(schema | {"title": "Seat", "description": "Where do you sit?"})
+    assert (view["style"], view["text"]) == ("form", "Seat\n\nWhere do you sit?")
+    assert [(each["name"], each["type"], each["required"]) for each in view["fields"]] == [("row", "integer", True)]
+    assert describe(schema)["text"] == ""
+    of_answer = {"properties": {"name": {"type": "string"}}}
+    assert [each["name"] for each in describe(schema, of_answer)["fields"]] == ["name"]
+
+
 @pytest.mark.parametrize(
     ("value", "schema", "style", "text"),
     [
@@ -70,6 +80,8 @@ def test_a_flat_schema_is_a_form() -> None:
         ([{"action_request": 1}], None, "json", None),
         ({}, {"properties": {"list": {"type": "array"}}}, "json", "{}"),
         ("Who?", {"properties": {"name": True}}, "text", "Who?"),
+        ({"type": "object", "properties": {"list": {"type": "array"}}}, None, "json", None),
+        ({"properties": {"name": {"type": "string"}}}, None, "json", None),  # it may be any value of that form
     ],
 )
 def test_anything_else_is_answered_as_text_or_json(
