@@ -8,29 +8,29 @@ from html import unescape
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[0-9A-Za-z]{2,31});")
 
 
-class ReadText:
-    """A text as it is read, with the places of its characters in the text as it was written."""
+def read_escapes(written: str) -> str:
+    return _ESCAPE.sub(_read_escape, written)
+
+
+def _read_escape(found: re.Match[str]) -> str:
+    escape = found.group()
+    return escape[1] if escape[0] == "\\" else unescape(escape)
+
+
+class ReadPlaces:
+    """The places in a text as it was written of the characters of the text that is read."""
 
     def __init__(self, written: str) -> None:
-        parts: list[str] = []
         self._starts, self._ends = array("q"), array("q")  # of the escaped characters, in the text that is read
         self._written_starts, self._written_ends = array("q"), array("q")
-        at = length = 0
+        saved = 0
         for found in _ESCAPE.finditer(written):
-            escape = found.group()
-            character = escape[1] if escape[0] == "\\" else unescape(escape)
-            parts += [written[at : found.start()], character]
-            length += found.start() - at
-            self._starts.append(length)
-            length += len(character)
-            self._ends.append(length)
-            self._written_starts.append(found.start())
-            self._written_ends.append(at := found.end())
-        self.text = "".join([*parts, written[at:]])
-
-    @property
-    def has_escapes(self) -> bool:
-        return bool(self._starts)
+            start, end = found.span()
+            self._written_starts.append(start)
+            self._written_ends.append(end)
+            self._starts.append(start - saved)
+            saved += end - start - len(_read_escape(found))
+            self._ends.append(end - saved)
 
     def locate(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the written text that a span is read from. An escape is never cut."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from .markdown_escapes import ReadText
+from .markdown_escapes import ReadPlaces, read_escapes
 from .text_folding import FoldedPiece, fold_pieces, fold_text
 
 _WORD = re.compile("[^ ]+")
@@ -61,10 +61,11 @@ def mark_matches(patterns: Sequence[Pattern], text: str) -> bytearray | None:
 
 def _find_read_spans(patterns: Sequence[Pattern], text: str) -> Iterator[Span]:
     """Find the matches in a text with escapes of Markdown as they are read."""
-    read = ReadText(text) if "\\" in text or "&" in text else None
-    if read is not None and read.has_escapes:
-        for start, end in _find_spans(patterns, read.text):
-            yield read.locate(start, end)
+    read = read_escapes(text) if "\\" in text or "&" in text else text
+    if len(read) < len(text) and any(_find_spans(patterns, read)):
+        places = ReadPlaces(text)
+        for start, end in _find_spans(patterns, read):
+            yield places.locate(start, end)
 
 
 def _find_spans(patterns: Sequence[Pattern], text: str) -> Iterator[Span]:

@@ -12,7 +12,7 @@ from langchain_core.messages.ai import UsageMetadata
 
 from checkpoints import NewMessage, Store
 from checkpoints.interchange import document_redaction, reading, transfer
-from checkpoints.interchange.markdown_escapes import ReadText
+from checkpoints.interchange.markdown_escapes import ReadPlaces, read_escapes
 from checkpoints.interchange.pattern_search import is_searchable
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.values import serde
@@ -282,8 +282,8 @@ def test_a_word_with_escapes_of_markdown_is_found_as_it_is_read(pattern: str, wr
 
 @given(st.lists(st.sampled_from(["a", "b", "\\", "_", "&", "&#97;", "&amp;", "&#1;", ";", " "]), max_size=12).map("".join))
 def test_no_escape_is_cut_or_moves_a_match(written: str) -> None:
-    read = ReadText(written)
-    for start in range(len(read.text)):
-        first, last = read.locate(start, start + 1)
+    read, places = read_escapes(written), ReadPlaces(written)
+    for start in range(len(read)):
+        first, last = places.locate(start, start + 1)
         assert 0 <= first < last <= len(written)
-        assert ReadText(written[first:last]).text.startswith(read.text[start])
+        assert read_escapes(written[first:last]).startswith(read[start])
