@@ -294,7 +294,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{graph_state.MAX_TREE_BYTES:,} bytes of one as a tree, "
         f"{graph_state.MAX_WHOLE_CHARS // 10**6} million characters as a text",
         "Questions of a guest graph": f"{question_forms.MAX_SHOWN_QUESTIONS} shown, "
-        f"{question_forms.MAX_SHOWN_CHARS:,} characters of each",
+        f"{question_forms.MAX_SHOWN_CHARS:,} characters of each text, {question_forms.MAX_PARTS_CHARS:,} of all calls or "
+        "fields of one; larger ones are shown and answered as JSON",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",
         "`/compact`": f"{MAX_FOCUS_CHARS:,} characters of what to keep",
         "One comparison": f"{comparison.MAX_SIDE_MESSAGES} messages of each side, figures of "

@@ -164,7 +164,7 @@ def fill_in(request: Request, things: Things, thread: str | None = None) -> Requ
     op, ids = str(uuid.uuid4()), {**vars(things), "thread": thread or things.thread}
 
     def fill(text: str) -> str:
-        for name, value in {**ids, "request_id": op}.items():
+        for name, value in {**ids, "op": op}.items():
             text = text.replace(f"<{name}>", value)
         return text
 

@@ -37,9 +37,14 @@ def check_repeated_request(connection: sa.Connection, done: Operation | None, se
 
 
 def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str, message: NewMessage | None) -> Run | None:
-    """Return the run that the same request has begun. Raises `RequestReusedError` for another text under its id."""
+    """Return the run that the same request has begun.
+
+    Raises `RequestReusedError` for another text under its id, and for another change of the thread.
+    """
     begun = run_rows.select_run(connection, run_id)
     if begun is None:
+        if thread_id is not None and operation_rows.find_request(connection, thread_id, run_id) is not None:
+            raise RequestReusedError(thread_id)
         return None
     if thread_id not in (None, begun.thread_id):  # another caller's request, which this one may not see
         raise ConflictError(begun.thread_id, 0, 0)

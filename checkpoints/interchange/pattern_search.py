@@ -9,7 +9,9 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
+from .markdown_escapes import ReadPlaces, read_escapes
 from .text_folding import FoldedPiece, fold_pieces, fold_text
 
 _WORD = re.compile("[^ ]+")
@@ -46,12 +48,24 @@ def is_searchable(pattern: str) -> bool:
 
 
 def mark_matches(patterns: Sequence[Pattern], text: str) -> bytearray | None:
-    """Return a 1 for each character of the text that any pattern matches, and a 0 for each other; None without a match."""
+    """Return a 1 for each character of the text that any pattern matches, and a 0 for each other; None without a match.
+
+    A pattern matches the text as it was written, and as Markdown shows it.
+    """
     marks: bytearray | None = None
-    for start, end in _find_spans(patterns, text):
+    for start, end in chain(_find_spans(patterns, text), _find_read_spans(patterns, text)):
         marks = marks or bytearray(len(text))
         marks[start:end] = b"\1" * (end - start)
     return marks
+
+
+def _find_read_spans(patterns: Sequence[Pattern], text: str) -> Iterator[Span]:
+    """Find the matches in a text with escapes of Markdown as they are read."""
+    read = read_escapes(text) if "\\" in text or "&" in text else text
+    if len(read) < len(text) and any(_find_spans(patterns, read)):
+        places = ReadPlaces(text)
+        for start, end in _find_spans(patterns, read):
+            yield places.locate(start, end)
 
 
 def _find_spans(patterns: Sequence[Pattern], text: str) -> Iterator[Span]:

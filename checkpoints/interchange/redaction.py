@@ -4,6 +4,8 @@ A pattern is plain text as people read it (see `text_folding`), not a regular ex
 server, and the text to leave out is a name, a number or a key. `*` matches any characters up to the next space (`sk-*`,
 `*@example.com`), and a pattern with `*` is a single word: so the search takes time proportional to the text.
 
+A text with the escapes of Markdown (`\\_`, `&#95;`) is searched as it was written and as it is read.
+
 Not found: words that a space, a line break, formatting or two messages split; encoded text; letters and signs that only look
 the same, such as 0 for O or a Cyrillic а for a.
 """

@@ -12,9 +12,11 @@ MAX_SHOWN_ACTIONS = 50  # of a question; more cannot be decided about one by one
 MAX_LABEL_CHARS = 200
 MAX_SHOWN_FIELDS = 50
 MAX_SHOWN_OPTIONS = 200  # of a field
-MAX_SHOWN_CHARS = 20_000  # of a question's own JSON
+MAX_SHOWN_CHARS = 20_000  # of a question's own JSON, of a call's arguments, and of its description
+MAX_PARTS_CHARS = 100_000  # of all calls or fields of a question; more are answered as JSON
 _FIELD_TYPES = ("string", "number", "integer", "boolean")
 _EVERY_DECISION = ["approve", "edit", "reject"]
+_KNOWN_DECISIONS = (*_EVERY_DECISION, "respond")
 
 
 class ActionView(TypedDict):
@@ -52,16 +54,23 @@ def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) 
 
 
 def _describe_question(question: GraphQuestion) -> QuestionView:
+    """Describe a question. It is answered as JSON where its calls or fields cannot be shown, or not be answered there."""
     view = QuestionView(id=question.id, style="json", text=_describe_value(question.value), actions=[], fields=[])
-    if actions := _read_middleware(question.value):
+    if actions := _keep_usable_actions(_read_middleware(question.value)):
         return {**view, "style": "middleware", "text": "", "actions": actions}
-    if action := _read_inbox(question.value):
-        return {**view, "style": "inbox", "text": "", "actions": [action]}
+    if actions := _keep_usable_actions(_read_inbox(question.value)):
+        return {**view, "style": "inbox", "text": "", "actions": actions}
     if fields := _read_fields(question.response_schema or {}):
         return {**view, "style": "form", "fields": fields}
     if fields := _read_fields(_read_own_schema(question.value)):
         return {**view, "style": "form", "text": _describe_schema(question.value), "fields": fields}
     return {**view, "style": "text"} if isinstance(question.value, str) else view
+
+
+def _keep_usable_actions(actions: list[ActionView]) -> list[ActionView]:
+    """Return the calls if a person can decide about each of them, and none otherwise."""
+    chars = sum(len(each["arguments"]) + len(each["description"]) for each in actions)
+    return actions if chars <= MAX_PARTS_CHARS and all(each["decisions"] for each in actions) else []
 
 
 def _read_middleware(value: Any) -> list[ActionView]:
@@ -73,7 +82,7 @@ def _read_middleware(value: Any) -> list[ActionView]:
         return []  # answered as JSON
     reviews = value.get("review_configs")
     allowed = {
-        str(each.get("action_name")): [str(name) for name in each.get("allowed_decisions") or _EVERY_DECISION]
+        str(each.get("action_name")): _read_decisions(each.get("allowed_decisions"))
         for each in (reviews if isinstance(reviews, list) else ())
         if isinstance(each, dict)
     }
@@ -88,26 +97,33 @@ def _read_middleware(value: Any) -> list[ActionView]:
     ]
 
 
-def _read_inbox(value: Any) -> ActionView | None:
+def _read_decisions(names: Any) -> list[str]:
+    """Return the decisions that a graph allows, of those that the page knows. One that lists none allows all."""
+    if not names or not isinstance(names, list):
+        return _EVERY_DECISION
+    return [each for each in _KNOWN_DECISIONS if each in names]
+
+
+def _read_inbox(value: Any) -> list[ActionView]:
     """Read a request in the form of agent-inbox: one, or a list of one."""
     request = value[0] if isinstance(value, list) and len(value) == 1 else value
     action = request.get("action_request") if isinstance(request, dict) else None
     if not isinstance(action, dict):
-        return None
+        return []
     config = request.get("config")
     allowed = config if isinstance(config, dict) else {}
     names = {"allow_accept": "approve", "allow_edit": "edit", "allow_respond": "respond", "allow_ignore": "reject"}
     decisions = [decision for key, decision in names.items() if allowed.get(key, True)]
-    return _describe_action(action.get("action", ""), action.get("args", {}), request.get("description"), decisions)
+    return [_describe_action(action.get("action", ""), action.get("args", {}), request.get("description"), decisions)]
 
 
 def _describe_action(name: object, arguments: object, description: object, decisions: list[str]) -> ActionView:
-    """Describe a call. Arguments that are shown in part cannot be changed."""
+    """Describe a call. Arguments that are shown in part, and those of a name that is, cannot be changed."""
     text = serde.format_indented(arguments)
-    is_whole = len(text) <= MAX_SHOWN_CHARS
+    is_whole = len(text) <= MAX_SHOWN_CHARS and len(str(name)) <= MAX_LABEL_CHARS
     return ActionView(
         name=str(name)[:MAX_LABEL_CHARS],
-        arguments=text if is_whole else f"{text[:MAX_SHOWN_CHARS]}…",
+        arguments=_shorten(text),
         description=str(description or "")[:MAX_SHOWN_CHARS],
         decisions=decisions if is_whole else [each for each in decisions if each != "edit"],
     )
@@ -129,6 +145,8 @@ def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
     properties = schema.get("properties")
     if not isinstance(properties, dict) or len(properties) > MAX_SHOWN_FIELDS:
         return []
+    required = schema.get("required")
+    names = required if isinstance(required, list) else []
     fields: list[FieldView] = []
     for name, field in properties.items():
         options = field.get("enum") if isinstance(field, dict) else None
@@ -139,11 +157,14 @@ def _read_fields(schema: dict[str, Any]) -> list[FieldView]:
         if len(texts) > MAX_SHOWN_OPTIONS or any(len(each) > MAX_LABEL_CHARS for each in texts):
             return []  # answered as JSON
         label = str(field.get("title") or name)[:MAX_LABEL_CHARS]
-        required = name in (schema.get("required") or ())
-        fields.append(FieldView(name=name, label=label, type=kind, options=texts, required=required))
-    return fields
+        fields.append(FieldView(name=name, label=label, type=kind, options=texts, required=name in names))
+    chars = sum(len(each["name"]) + sum(map(len, each["options"])) for each in fields)
+    return fields if chars <= MAX_PARTS_CHARS else []
 
 
 def _describe_value(value: Any) -> str:
-    text = value if isinstance(value, str) else serde.format_indented(value)
+    return _shorten(value if isinstance(value, str) else serde.format_indented(value))
+
+
+def _shorten(text: str) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}…"

@@ -16,6 +16,8 @@ from checkpoints import (
     MessageStatus,
     OperationDetail,
     RequestReusedError,
+    Rerun,
+    Run,
     RunActiveError,
     Runs,
     RunState,
@@ -56,6 +58,24 @@ def test_the_same_request_begins_one_run(runs: Runs, store: Store, thread_id: st
     runs.end_run(first, RunState.DONE)
     assert runs.begin_run(thread_id, new("a")[0], caller=Caller(request_id="r1")).state is RunState.DONE
     assert (texts(store, thread_id), len(dump(store)["run"])) == (["a"], len(before["run"]))
+
+
+def test_a_run_under_the_id_of_another_change_is_a_conflict(store: Store) -> None:
+    thread_id, by = talked(store, "a", "b"), Caller(request_id="r1")
+    store.rename_thread(thread_id, "Named", caller=by)
+    runs, version = Runs(store), store.get_thread(thread_id).version
+    question = store.list_messages(thread_id)[0].id
+    rerun = Rerun(store.new_id(), thread_id, "", {}, (question,))
+    beginnings: list[Callable[[], Run]] = [
+        lambda: runs.begin_run(thread_id, new("c")[0], caller=by),
+        lambda: runs.begin_run(thread_id, None, after=question, caller=by),
+        lambda: runs.begin_run(thread_id, None, caller=by),
+        lambda: runs.begin_rerun(rerun, new("a")[0], after=None, name="Again", caller=by),
+    ]
+    for begin in beginnings:
+        with pytest.raises(RequestReusedError):
+            begin()
+    assert (store.get_thread(thread_id).version, runs.list_running_threads()) == (version, set())
 
 
 @pytest.mark.parametrize("is_new", [False, True])

@@ -5,13 +5,14 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import assume
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
 
 from checkpoints import NewMessage, Store
 from checkpoints.interchange import document_redaction, reading, transfer
+from checkpoints.interchange.markdown_escapes import ReadPlaces, read_escapes
 from checkpoints.interchange.pattern_search import is_searchable
 from checkpoints.interchange.redaction import REDACTED, Redaction
 from checkpoints.values import serde
@@ -258,3 +259,31 @@ def test_structural_fields_stay_as_they_are() -> None:
         body = serde.to_body(message)
         redacted = document_redaction.DocumentRedaction(Redaction(patterns=("17", "error")))._redact_body(body)
         assert redacted == {**body, "data": {**body["data"], "content": "[redacted]"}}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "written", "left"),
+    [
+        ("jane_doe", r"by Jane\_Doe.", "by [redacted]."),
+        ("Jane Doe", "by J&#97;ne&nbsp;Do&#x65;.", "by [redacted]."),
+        ("ane", "J&#97;ne", "J[redacted]"),
+        ("Müller & Co", "M&uuml;ller &amp; Co &amp;", "[redacted] &amp;"),
+        ("sk-*", r"sk\-a\_b c", "[redacted] c"),
+        ("a_b", r"\\a\_b\\", r"\\[redacted]\\"),
+        ("DOMAIN\\", r"DOMAIN\_admin", "[redacted]_admin"),  # as it was written
+        ("&copy", "a&copy;b", "a[redacted];b"),
+        ("R&D", "R&D; &bogus; 1 &#0; &#1;", "[redacted]; &bogus; 1 &#0; &#1;"),
+    ],
+)
+def test_a_word_with_escapes_of_markdown_is_found_as_it_is_read(pattern: str, written: str, left: str) -> None:
+    """The page of a link and an export as HTML show it without them."""
+    assert Redaction(patterns=(pattern,)).redact_text(written) == left
+
+
+@given(st.lists(st.sampled_from(["a", "b", "\\", "_", "&", "&#97;", "&amp;", "&#1;", ";", " "]), max_size=12).map("".join))
+def test_no_escape_is_cut_or_moves_a_match(written: str) -> None:
+    read, places = read_escapes(written), ReadPlaces(written)
+    for start in range(len(read)):
+        first, last = places.locate(start, start + 1)
+        assert 0 <= first < last <= len(written)
+        assert read_escapes(written[first:last]).startswith(read[start])

@@ -1,5 +1,6 @@
 """The questions of guest graphs as cards: the schemas that people use, and whatever else."""
 
+import json
 from typing import Any
 
 import pytest
@@ -114,3 +115,56 @@ def test_long_and_many_questions_are_cut() -> None:
     assert _describe_form(["x" * 200] * 200)["style"] == "form"
     many = [GraphQuestion(str(n), "?") for n in range(100)]
     assert len(describe_questions(many, is_waiting=True)) == MAX_SHOWN_QUESTIONS
+
+
+WRONG_VALUES: list[Any] = [1, 1.5, True, "x", {}, {"a": 1}, [], [1], [["a"]], None]
+
+
+@pytest.mark.parametrize("wrong", WRONG_VALUES)
+def test_a_question_in_half_of_a_known_schema_is_shown(wrong: Any) -> None:
+    """An error here would lock the conversation: the question is on disk, and comes with each view."""
+    review = {"action_name": "s", "allowed_decisions": wrong}
+    for value in (
+        {"action_requests": [{"name": "s", "args": {}}], "review_configs": [review]},
+        {"action_requests": [{"name": wrong, "args": wrong, "description": wrong}], "review_configs": wrong},
+        {"action_request": {"action": wrong, "args": wrong}, "config": wrong, "description": wrong},
+        {"action_requests": wrong, "action_request": wrong},
+    ):
+        view = describe(value)
+        assert view["text"] or all(each["decisions"] for each in view["actions"])
+    field = {"type": "string", "enum": wrong, "title": wrong}
+    assert describe("Who?", {"properties": {"name": field}, "required": wrong})["text"] == "Who?"
+    for schema in ({"properties": {"name": {"type": wrong}}}, {"properties": {"name": wrong}}, {"properties": wrong}):
+        assert describe("Who?", schema)["text"] == "Who?"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "action_request": {"action": "send"},
+            "config": dict.fromkeys(("allow_accept", "allow_edit", "allow_respond", "allow_ignore"), False),
+        },
+        {"action_requests": [{"name": "s"}], "review_configs": [{"action_name": "s", "allowed_decisions": ["later"]}]},
+        {
+            "action_requests": [{"name": "s", "args": "y" * MAX_SHOWN_CHARS}],
+            "review_configs": [{"action_name": "s", "allowed_decisions": ["edit"]}],
+        },
+    ],
+)
+def test_a_call_about_which_nothing_can_be_decided_is_answered_as_json(value: Any) -> None:
+    view = describe(value)
+    assert (view["style"], view["actions"]) == ("json", [])
+    assert view["text"]
+
+
+def test_the_calls_and_fields_of_questions_are_limited_together() -> None:
+    large = {"name": "n" * 1_000, "args": "y" * MAX_SHOWN_CHARS, "description": "z" * MAX_SHOWN_CHARS}
+    calls = {"action_requests": [large] * 50}
+    schema = {"properties": {f"{name}" * 100_000: {"enum": ["o" * MAX_LABEL_CHARS] * 200} for name in range(10)}}
+    questions = [GraphQuestion(str(place), calls, schema) for place in range(MAX_SHOWN_QUESTIONS)]
+    views = describe_questions(questions, is_waiting=True)
+    assert [view["style"] for view in views] == ["json"] * MAX_SHOWN_QUESTIONS
+    assert len(json.dumps(views)) < 2 * MAX_SHOWN_QUESTIONS * MAX_SHOWN_CHARS
+    (one,) = describe({"action_requests": [large]})["actions"]
+    assert one["decisions"] == ["approve", "reject"]  # a name that is cut would not come back as it was
