@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the cells of long grids that were not asked for, and slow tests whose turn it is not."""
-    if config.option.lf:  # they were chosen before
+    if config.getoption("lf", default=False):  # they were chosen before
         return
     turn: Turn = config.option.turn
     if config.option.cells < 1:
