@@ -6,7 +6,7 @@
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
-import { readPanels } from "./modules/lib/page-requests.mjs";
+import { readPanels } from "./modules/lib/panels.mjs";
 import { showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchFormulaCopies } from "./modules/message/formula-copy.mjs";
 import { watchAudit } from "./modules/dialogs/auditing.mjs";
@@ -16,7 +16,7 @@ import { showFirstPage } from "./modules/page/first-page.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
 import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
-import { watchRequests } from "./modules/page/request-timeout.mjs";
+import { watchRequests } from "./modules/page/watched-callbacks.mjs";
 import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";

@@ -18,7 +18,7 @@ from starlette.types import Scope
 from checkpoints import StoreUnavailableError
 from checkpoints.people.account_rows import Account, InvalidAccountError, Role, clean_person_name
 from checkpoints.people.accounts import THE_SERVER
-from checkpoints.people.sessions import AccountChangedError
+from checkpoints.people.stored_sessions import AccountChangedError
 from checkpoints.values.names import fold_person_name
 from people import tries
 from people.forms import clean_next_path, read_next_path

@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from checkpoints.people.account_rows import Account
 from checkpoints.people.identities import Admission, ErasedPersonError, Identities
-from checkpoints.people.sessions import AccountChangedError
+from checkpoints.people.stored_sessions import AccountChangedError
 from people import tries
 from people.authentication_request import MAX_SECONDS, AuthenticationRequest
 from people.forms import clean_next_path, read_next_path

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from checkpoints.people.accounts import Accounts
-from people.sessions import PersonSessions
+from people.person_sessions import PersonSessions
 from people.tries import TryLimits
 from server.client_address import Network
 from server.session.session_door import SessionDoor

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from people.door import PasswordDoor
     from people.oidc_door import OidcDoor
     from people.person_door import DoorParts
-    from people.sessions import PersonSessions
+    from people.person_sessions import PersonSessions
 
 
 def build_sign_in(settings: Settings, port: int, address: str, on_stale_link: Callable[[str], None]) -> SessionDoor | None:
@@ -52,7 +52,7 @@ def _build_password_door(settings: Settings, address: str, services: Services) -
     from people.door import PasswordDoor  # noqa: PLC0415
     from people.pages import Pages  # noqa: PLC0415
     from people.passwords import Passwords  # noqa: PLC0415
-    from people.sessions import PersonSessions  # noqa: PLC0415
+    from people.person_sessions import PersonSessions  # noqa: PLC0415
 
     parts = _make_parts(settings, address, services, PersonSessions(services.store))
     return PasswordDoor(parts, Passwords(), Pages(load_page_files().root))
@@ -62,9 +62,9 @@ def _build_oidc_door(settings: Settings, address: str, services: Services) -> "O
     from checkpoints.people.identities import Identities  # noqa: PLC0415
     from people.oidc_door import CALLBACK_PATH, OidcDoor  # noqa: PLC0415
     from people.oidc_pages import OidcPages  # noqa: PLC0415
+    from people.person_sessions import PersonSessions, limit_sessions  # noqa: PLC0415
     from people.provider import Client, Provider  # noqa: PLC0415
     from people.provider_claims import GroupRoles  # noqa: PLC0415
-    from people.sessions import PersonSessions, limit_sessions  # noqa: PLC0415
 
     assert settings.oidc_issuer
     assert settings.oidc_client_id

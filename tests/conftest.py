@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -16,8 +17,10 @@ from tests.checkpoints.conversations import talked
 from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
 from tests.quick_databases import copy_empty_database, share_statements
-from tests.rounds import Rounds, find_left_cells
+from tests.rounds import Rounds, Turn, find_left_cells, find_waiting
 from words import SOURCE_LANGUAGE, set_language
+
+TURN = pytest.StashKey[str]()
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
 settings.load_profile("waymark")
@@ -28,6 +31,7 @@ copy_empty_database()
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--share", type=float, default=1.0, help="of the rounds of the long proofs: 0.05 is a twentieth")
     parser.addoption("--cells", type=float, default=1.0, help="of the cells of the long grids: 0.25 is each fourth")
+    parser.addoption("--turn", type=Turn.parse, default=Turn(), help="7/3: the slow tests of the seventh commit, a third")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,12 +41,36 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cells of long grids that were not asked for."""
+    """Leave out the cells of long grids that were not asked for, and slow tests whose turn it is not."""
+    if config.getoption("lf", default=False):  # they were chosen before
+        return
+    turn: Turn = config.option.turn
     if config.option.cells < 1:
-        left = find_left_cells(items, config.option.cells)
-        config.hook.pytest_deselected(items=left)
-        are_left = set(left)
-        items[:] = [item for item in items if item not in are_left]
+        _leave_out(config, items, find_left_cells(items, config.option.cells, turn.cycle))
+    if turn.of > 1:
+        waiting = find_waiting(items, turn)
+        _leave_out(config, items, waiting)
+        slow = sum(1 for item in items if item.get_closest_marker("slow") or item.get_closest_marker("long"))
+        _say_turn(config, f"{turn}: {slow:,} of {slow + len(waiting):,} slow and long tests")
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left: list[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=left)
+    are_left = set(left)
+    items[:] = [item for item in items if item not in are_left]
+
+
+def _say_turn(config: pytest.Config, text: str) -> None:
+    """Keep the sentence for the end of the run, which a process that shares the tests with others does not print."""
+    config.stash[TURN] = text
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["turn"] = text
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if text := getattr(node, "workeroutput", {}).get("turn"):
+        node.config.stash[TURN] = text
 
 
 def pytest_collection_finish() -> None:
@@ -73,8 +101,10 @@ def rounds(request: pytest.FixtureRequest, record_property: Callable[[str, objec
     record_property("rounds", f"{rounds.gone:,} of {rounds.all:,} rounds{remark}")
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many rounds ran."""
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say how many rounds ran, and which share of the slow tests."""
+    if turn := config.stash.get(TURN, ""):
+        terminalreporter.section(turn)
     reports = [
         each for reports in terminalreporter.stats.values() for each in reports if isinstance(each, pytest.TestReport)
     ]

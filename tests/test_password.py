@@ -23,8 +23,8 @@ from app import App, create_app
 from checkpoints import Database, Store, StoreUnavailableError, act_for
 from checkpoints.people.account_rows import InvalidAccountError, Role
 from checkpoints.people.accounts import Accounts
-from checkpoints.people.sessions import AccountChangedError, StoredSession, StoredSessions
 from checkpoints.people.sign_in_counters import SignInCounters
+from checkpoints.people.stored_sessions import AccountChangedError, StoredSession, StoredSessions
 from checkpoints.values.progress import Progress
 from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
@@ -32,7 +32,7 @@ from config import Settings
 from people import passwords, tries
 from people.admin import PeopleAdmin
 from people.door import PasswordDoor
-from people.sessions import LIMITS
+from people.person_sessions import LIMITS
 from people.tries import TryLimits
 from server import request_rate
 from server.session.sessions import NewSession

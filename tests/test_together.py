@@ -51,7 +51,7 @@ def follow(office: Office, person: str, thread: str) -> "asyncio.Task[list[JSON]
 
 async def wait_for_followers(office: Office, count: int) -> None:
     broadcasts = office.app.services.broadcasts
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while len(broadcasts._running) < count:  # noqa: ASYNC110  (a page says nothing when it is ready)
             await asyncio.sleep(0.01)
 

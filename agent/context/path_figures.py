@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent.context.prices import Prices, Usage, read_spec, read_usage
+from agent.context.prices import Prices, Usage, read_usage
 from checkpoints import MAIN, Message
+from checkpoints.values.answer_spec import read_spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def measure_figures(messages: Sequence[Message], prices: Prices) -> PathFigures:
     by_model: dict[str, Usage] = {}
     for message in messages:
         if (usage := read_usage(message, prices)) is not None:
-            spec = read_spec(message)
+            spec = read_spec(message.body["data"].get("response_metadata"))
             by_model[spec] = by_model.get(spec, Usage()) + usage
     return PathFigures(
         answers=sum(message.type == "ai" for message in messages),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checkpoints import Message
+from checkpoints.values.answer_spec import read_spec
 from checkpoints.values.token_counts import TokenCounts, count_tokens
 
 TOKENS_PER_PRICE = 1_000_000
@@ -55,13 +56,7 @@ def read_usage(stored: Message, prices: Prices) -> Usage | None:
     counted = data.get("usage_metadata")
     if stored.type != "ai" or not isinstance(counted, dict):
         return None
-    return count_usage(counted, read_spec(stored), prices)
-
-
-def read_spec(stored: Message) -> str:
-    """Return the spec of the model that wrote an answer; empty where it is not known."""
-    spec = (stored.body["data"].get("response_metadata") or {}).get("spec")
-    return spec if isinstance(spec, str) else ""
+    return count_usage(counted, read_spec(data.get("response_metadata")), prices)
 
 
 def count_usage(counted: Mapping[str, Any], spec: str, prices: Prices) -> Usage:

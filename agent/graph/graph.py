@@ -39,6 +39,7 @@ from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
 from agent.tools.registry import GRAPH_TOOLS
 from checkpoints.values import files
+from checkpoints.values.answer_spec import make_spec_entry
 
 MAX_SHORT_MESSAGES = 50  # of a request that the event loop builds itself
 MAX_SHORT_CHARS = 4_000  # of each of them
@@ -186,7 +187,7 @@ class _ModelNode:
         with self.refused_files.track_refusals(model, built.messages):
             answer = await stream_answer(await self.bound.bind_tools(model, offered, context.recorder), built.sent, context)
         answer = _make_ids_unique(answer, context.recorder)
-        answer.response_metadata |= {"spec": model.spec, **built.request.size_note.to_metadata()}
+        answer.response_metadata |= {**make_spec_entry(model.spec), **built.request.size_note.to_metadata()}
         if model.spec in self.without_tools:
             answer.response_metadata |= WITHOUT_TOOLS_NOTE
         context.trace.on_answer(answer)

@@ -20,6 +20,7 @@ from agent.tracing.events import (
 )
 from agent.tracing.span_writer import FAILED, SpanWriter, Step
 from checkpoints import RunState
+from checkpoints.values.answer_spec import read_spec
 
 MAX_NAME_CHARS = 100  # a model may invent a tool
 
@@ -96,7 +97,7 @@ def _make_step(name: str, event: ModelAnswered | AgentFinished, within: str, ste
 
 def _describe_answer(event: ModelAnswered) -> Attributes:
     metadata, usage = event.answer.response_metadata, readable_usage(event.answer.usage_metadata)
-    spec = str(metadata.get("spec") or event.model)
+    spec = read_spec(metadata) or event.model
     about: Attributes = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": spec.partition(":")[0],

@@ -48,6 +48,7 @@ from agent.tracing.events import (
 from agent.tracing.span_writer import SpanWriter, Step
 from checkpoints import MAIN, Operation, RunState
 from checkpoints.values import serde
+from checkpoints.values.answer_spec import read_spec
 
 _LEVELS = {RunState.FAILED: "ERROR", RunState.STOPPED: "WARNING", RunState.INTERRUPTED: "WARNING"}
 
@@ -200,7 +201,7 @@ class SpanRecorder:
             attributes[Attribute.OBSERVATION_MODEL] = str(model)
         if counted := count_token_kinds(answer):
             attributes[Attribute.OBSERVATION_USAGE_DETAILS] = json.dumps(counted)
-            if price := self._prices.get(str(answer.response_metadata.get("spec") or event.model)):
+            if price := self._prices.get(read_spec(answer.response_metadata) or event.model):
                 attributes[Attribute.OBSERVATION_COST_DETAILS] = json.dumps(compute_costs(counted, price))
         if event.parameters:
             attributes[Attribute.OBSERVATION_MODEL_PARAMETERS] = encode_json(dict(event.parameters))

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from ..storage import schema
 from ..storage.access import find_access
+from ..values.answer_spec import read_spec
 from ..values.files import find_file_hashes
 from ..values.token_counts import TokenCounts, count_tokens
 from . import run_rows
@@ -43,8 +44,7 @@ def add_answers(connection: sa.Connection, owner: str, now: int, contents: Itera
             continue
         data = json.loads(content.body)["data"]
         if isinstance(counted := data.get("usage_metadata"), dict):
-            spec = (data.get("response_metadata") or {}).get("spec")
-            add_call(connection, owner, now, spec if isinstance(spec, str) else "", counted, answers=1)
+            add_call(connection, owner, now, read_spec(data.get("response_metadata")), counted, answers=1)
 
 
 def add_call(connection: sa.Connection, owner: str, now: int, model: str, counted: Any, *, answers: int = 0) -> None:

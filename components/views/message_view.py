@@ -6,12 +6,13 @@ from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, InvalidToolCall, ToolCall
 
-from agent.context.prices import Prices, read_spec, read_usage
+from agent.context.prices import Prices, read_usage
 from agent.marks import MoveMark
 from agent.preparation import compaction
 from agent.subagents.delegation import OpenCall, find_open_calls, find_undecided_calls
 from agent.time_travel.notes import extract_note
 from checkpoints import MAIN, Message, MessageStatus, RunState
+from checkpoints.values.answer_spec import read_spec
 from checkpoints.values.reasoning import Reasoning
 from checkpoints.values.text import shorten_line
 from components.views import file_links
@@ -261,7 +262,7 @@ def _read_role(
 
 
 def _describe_model(stored: Message) -> str | None:
-    return shorten_line(read_spec(stored), MAX_SHOWN_SPEC_CHARS) or None
+    return shorten_line(read_spec(stored.body["data"].get("response_metadata")), MAX_SHOWN_SPEC_CHARS) or None
 
 
 def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudget) -> ReasoningView | None:

@@ -71,7 +71,7 @@ class NewSession:
 
 
 class Sessions(Protocol):
-    """The open sessions, in a file of one process (session_file) or in a database that several share (people.sessions)."""
+    """The open sessions, in a file of one process (session_file) or in a shared database (people.person_sessions)."""
 
     async def begin(self, user_agent: str, person: str = "", role: str = "", credential: str | None = None) -> NewSession:
         """Begin a session. `credential`: the proof that the person has just shown, as their account keeps it.

@@ -52,7 +52,7 @@ def together(*works: Callable[[], object]) -> list[object]:
     start = threading.Barrier(len(works))
 
     def begin(work: Callable[[], object]) -> object:
-        start.wait(20)
+        start.wait(60)
         try:
             return work()
         except ConflictError as error:

@@ -36,7 +36,7 @@ class Source:
 
 def run(story: Callable[[Broadcasts, Source], Awaitable[None]]) -> None:
     async def whole() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await story(Broadcasts(), Source())
 
     asyncio.run(whole())

@@ -45,7 +45,7 @@ def test_readings_of_some_conversations_keep_nobody_else_waiting(file_store: Sto
 
                 def look(conversation: str) -> None:
                     begun.append(conversation)
-                    assert free.wait(30)
+                    assert free.wait(60)
 
                 asked = [name for name in slow for _ in range(8)]
                 looks = [asyncio.create_task(services.read_snapshot(look, name)) for name in asked]

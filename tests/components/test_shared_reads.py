@@ -26,7 +26,7 @@ class Database:
 
 def run(story: Callable[[SharedReads[int], Database], Awaitable[None]]) -> None:
     async def whole() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await story(SharedReads(), Database())
 
     asyncio.run(whole())

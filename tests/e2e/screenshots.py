@@ -21,7 +21,7 @@ def _streaming(camera: Camera, folder: Path) -> None:
     try:
         with camera.page(server) as page:
             page.send("Give me a long answer")
-            expect(page.live).to_contain_text("the head", timeout=30_000)
+            expect(page.live).to_contain_text("the head")
             camera.take(page, "streaming")
             page.stop_button.click()
             expect(page.tab.get_by_text("This answer was cut off")).to_be_visible()

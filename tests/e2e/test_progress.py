@@ -98,7 +98,7 @@ def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
     choose_file(page, file)
     expect_middle(page, "Import: checking")
     page.composer.fill("Meanwhile")
-    page.composer.click(timeout=10_000)  # nothing lies above it
+    page.composer.click()  # nothing lies above it
     checking.opened.set()
     expect(page.dialog).to_contain_text("300 messages")
     expect(progress(page)).to_have_count(0)

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.app_process import PATIENCE
 from tests.fakes.server import ThreadedServer
 
 JSON = dict[str, Any]
@@ -64,7 +65,7 @@ class FakeProvider:
         )
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
         self._thread.start()
-        assert self._server.ready.wait(10)
+        assert self._server.ready.wait(PATIENCE)
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +78,7 @@ class FakeProvider:
         """Leave the port. Idempotent."""
         if self._thread.is_alive():
             self._server.call(self._server.leave.set)
-            self._thread.join(10)
+            self._thread.join(PATIENCE)
 
     def authorize(self, address: str, *, sub: str = "1", **claims: Any) -> str:
         """Sign somebody in who was sent here with an address, and return the path and query to which they are sent back."""

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Scope
 
+from tests.app_process import PATIENCE
 from tests.fakes.faults import Fault, Frame, Reply, ScriptError
 from tests.fakes.wire import Gate, Log, Pace, Performance
 
@@ -103,8 +104,8 @@ class FakeServer:
         self._gate = Gate(self._server.call)
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
         self._thread.start()
-        if not self._server.ready.wait(10):
-            raise RuntimeError("the fake server did not start within 10 s")
+        if not self._server.ready.wait(PATIENCE):
+            raise RuntimeError(f"the fake server did not start within {PATIENCE:.0f} s")
 
     def __enter__(self) -> Self:
         return self
@@ -117,9 +118,9 @@ class FakeServer:
         self.log.stopping = True  # the connections that break now were not left by their clients
         if self._thread.is_alive():
             self._server.call(self._server.leave.set)
-            self._thread.join(10)
+            self._thread.join(PATIENCE)
         if self._thread.is_alive():
-            raise RuntimeError("the fake server did not stop within 10 s")
+            raise RuntimeError(f"the fake server did not stop within {PATIENCE:.0f} s")
 
     def reply(self, *replies: Reply) -> None:
         """Queues answers for the next accepted requests; with an empty queue the fake answers by itself."""

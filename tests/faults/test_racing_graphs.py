@@ -119,7 +119,7 @@ def test_of_the_runs_of_two_processes_none_is_lost_silently(pairs: int, rounds: 
         outcomes = [pipe.recv() for pipe, _ in pipes]
     finally:
         for process in processes:
-            process.join(10)
+            process.join(60)
             process.kill()
     with WaymarkSaver.open(postgres_url) as saver:
         for number, pair in enumerate(zip(*outcomes, strict=True)):

@@ -24,7 +24,7 @@ class Caller:
 
 def tell(story: Callable[[HandshakeQueue, list[str]], Awaitable[None]]) -> None:
     async def whole() -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await story(HandshakeQueue(), [])
 
     asyncio.run(whole())

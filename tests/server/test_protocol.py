@@ -63,7 +63,7 @@ def serve(
         queue = HandshakeQueue()
         limits: dict[str, Any] = {"handshakes": queue, "max_connections": max_connections, "proxy_headers": proxy_headers}
         make = lambda: BoundedHttpProtocol(config, server.server_state, {}, **limits)  # noqa: E731
-        async with asyncio.timeout(30), await loop.create_server(make, "127.0.0.1", 0) as listening:
+        async with asyncio.timeout(60), await loop.create_server(make, "127.0.0.1", 0) as listening:
             await story(listening.sockets[0].getsockname()[1])
 
     run(whole())

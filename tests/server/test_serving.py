@@ -136,7 +136,7 @@ def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatc
             for each in sockets:
                 opened.enter_context(closing(await loop.create_server(lambda: Accepted(accepted), sock=each, backlog=count)))
             for _ in range(count):
-                opened.enter_context(socket.create_connection(sockets[0].getsockname(), timeout=30))
+                opened.enter_context(socket.create_connection(sockets[0].getsockname(), timeout=60))
             while len(accepted) < count:
                 await asyncio.sleep(0)
                 turns += 1

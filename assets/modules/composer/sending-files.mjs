@@ -3,7 +3,7 @@
  * server forgets.
  */
 import { createRequestId } from "../lib/actions.mjs";
-import { reportLostRequest } from "../lib/request.mjs";
+import { reportLostRequest } from "../lib/tracked-request.mjs";
 import { UploadRefusedError, uploadFiles } from "../lib/uploads.mjs";
 import { _ } from "../lib/words.mjs";
 

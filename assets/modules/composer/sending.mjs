@@ -1,8 +1,8 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
 import { expectThread } from "../lib/expected-thread.mjs";
-import { refreshPanels } from "../lib/page-requests.mjs";
-import { useRequest } from "../lib/request.mjs";
+import { refreshPanels } from "../lib/panels.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";

@@ -1,6 +1,6 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
 import { icon } from "../lib/icons.mjs";
-import { useRequest } from "../lib/request.mjs";
+import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { closeSheets } from "../page/panes.mjs";
 

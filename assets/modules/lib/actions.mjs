@@ -1,5 +1,5 @@
 /** Report the user's actions to the server. */
-import { sendAction } from "./page-requests.mjs";
+import { sendAction } from "./panels.mjs";
 import { findSeenVersion } from "./socket.mjs";
 
 const { useCallback, useRef } = window.React;

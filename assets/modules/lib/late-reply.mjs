@@ -1,6 +1,6 @@
 /** Tell the user about a server that does not answer. */
-import { reportLostRequest } from "./request.mjs";
 import { showToast } from "./toast.mjs";
+import { reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
 
 const NOTICE_AFTER_MS = 6000;

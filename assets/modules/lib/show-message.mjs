@@ -1,5 +1,5 @@
 /** Show a message of any conversation: at once where it is open, else as soon as the page has gone there. */
-import { refreshPanels } from "./page-requests.mjs";
+import { refreshPanels } from "./panels.mjs";
 
 let wanted = null;
 

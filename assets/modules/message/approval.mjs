@@ -1,5 +1,5 @@
 /** Approval of a waiting tool call: allow it, edit its arguments, answer instead of the tool, or deny it. */
-import { usePending } from "../lib/pending.mjs";
+import { useSinglePress } from "../lib/single-press.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useId, useRef, useState } = window.React;
@@ -14,7 +14,7 @@ const FORMS = {
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function}} props */
 export function Approval({ tool, act }) {
   const [form, setForm] = useState(null);
-  const { isPending, press } = usePending();
+  const { isPending, press } = useSinglePress();
   const label = useId();
   const root = useRef(null);
   const decide = (kind, fields = {}) => press(() => act("decide", { call: tool.id, kind, ...fields }));

@@ -1,5 +1,5 @@
 /** Clientside callbacks of Dash's dialogs and addresses. */
-import { sendAction } from "../lib/page-requests.mjs";
+import { sendAction } from "../lib/panels.mjs";
 
 const getNoUpdate = () => window.dash_clientside?.no_update;
 

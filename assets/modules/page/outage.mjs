@@ -2,7 +2,7 @@
 import { useActions } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { setProperties } from "../lib/properties.mjs";
-import { reportLostRequest } from "../lib/request.mjs";
+import { reportLostRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;

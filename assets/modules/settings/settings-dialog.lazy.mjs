@@ -4,7 +4,7 @@ import { icon } from "../lib/icons.mjs";
 import { LANGUAGES, chooseLanguage, readLanguageChoice } from "../lib/language.lazy.mjs";
 import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
-import { useRequest } from "../lib/request.mjs";
+import { useRequest } from "../lib/tracked-request.mjs";
 import { LANGUAGE, _ } from "../lib/words.mjs";
 
 const { Fragment, createElement: h, useId, useState } = window.React;

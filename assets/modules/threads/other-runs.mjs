@@ -1,6 +1,6 @@
 /** Follow the runs of other conversations: their ends are noticed, although their streams are not open. */
 import { noticeRunEnd } from "../lib/notices.mjs";
-import { refreshPanels } from "../lib/page-requests.mjs";
+import { refreshPanels } from "../lib/panels.mjs";
 
 const { useEffect, useRef } = window.React;
 

@@ -3,7 +3,7 @@ import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
-import { refreshPanels } from "../lib/page-requests.mjs";
+import { refreshPanels } from "../lib/panels.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";

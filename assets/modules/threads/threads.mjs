@@ -6,7 +6,7 @@ import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
-import { refreshPanels } from "../lib/page-requests.mjs";
+import { refreshPanels } from "../lib/panels.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
 import { _ } from "../lib/words.mjs";

@@ -1,7 +1,7 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
 import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { usePending } from "../lib/pending.mjs";
+import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { FoldableProse } from "../message/foldable-prose.mjs";
@@ -151,7 +151,7 @@ function Foot({ answer, run, isRunning, isChosen, act, announce }) {
 
 /** Ask one model once more. The answer's beginning takes the button away. */
 function TryAgain({ answer: { number, model }, run, act }) {
-  const { isPending, press } = usePending();
+  const { isPending, press } = useSinglePress();
   return h(
     "button",
     {

@@ -1,6 +1,6 @@
 /** Edit a user's message: replace its text only, or ask the agent again from there. */
-import { useRequest } from "../lib/request.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
+import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useCallback, useLayoutEffect, useMemo, useRef, useState } = window.React;

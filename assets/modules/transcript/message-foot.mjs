@@ -5,8 +5,8 @@ import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsa
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { LOST_EVENT } from "../lib/request.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
+import { LOST_EVENT } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { copyText } from "../message/prose.mjs";
 import { fetchWholeText } from "../message/show-all.mjs";

@@ -1,5 +1,5 @@
 /** The questions of a guest graph that waits: decisions about calls, a form, or an answer as text or JSON. */
-import { usePending } from "../lib/pending.mjs";
+import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -36,7 +36,7 @@ const PARTS = {
 
 function Question({ question, act }) {
   const label = useId();
-  const { isPending, press } = usePending();
+  const { isPending, press } = useSinglePress();
   const answer = (text) => press(() => act("answer", { call: question.id, text }));
   return h(
     "div",

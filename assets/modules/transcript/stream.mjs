@@ -1,7 +1,7 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { applyTurn, readTurn, refreshPanels } from "../lib/page-requests.mjs";
+import { applyTurn, readTurn, refreshPanels } from "../lib/panels.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";

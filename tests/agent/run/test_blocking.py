@@ -15,12 +15,12 @@ def test_a_cancelled_caller_goes_on_only_after_the_work_has_ended() -> None:
 
     def work() -> None:
         begun.set()
-        free.wait(20)
+        free.wait(60)
         ended.set()
 
     async def story(pool: ThreadPoolExecutor) -> None:
         caller = asyncio.create_task(BlockingPool(pool).run(work))
-        await asyncio.to_thread(begun.wait, 20)
+        await asyncio.to_thread(begun.wait, 60)
         caller.cancel()
         await asyncio.sleep(0)
         assert not caller.done()
@@ -38,13 +38,13 @@ def test_a_failure_of_which_nobody_hears_is_no_lost_one() -> None:
 
     def fail() -> None:
         begun.set()
-        free.wait(20)
+        free.wait(60)
         raise ValueError
 
     async def story(pool: ThreadPoolExecutor) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, told: lost.append(told))
         caller = asyncio.create_task(BlockingPool(pool).run(fail))
-        await asyncio.to_thread(begun.wait, 20)
+        await asyncio.to_thread(begun.wait, 60)
         caller.cancel()
         await asyncio.sleep(0)
         free.set()

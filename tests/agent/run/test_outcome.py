@@ -191,7 +191,7 @@ def test_stopping_does_not_wait_for_a_tool_that_blocks_its_thread() -> None:
     def block() -> str:
         """Block."""
         begun.set()
-        free.wait(20)
+        free.wait(60)
         return "late"
 
     async def story(chat: Running, fake: FakeOpenAI) -> None:

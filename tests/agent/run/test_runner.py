@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,7 +97,7 @@ def test_stopping_twice_at_once_ends_the_run_once() -> None:
 
         def slow_end(*args: Any, **options: Any) -> int:
             reached.set()
-            free.wait(5)
+            free.wait(60)
             return end(*args, **options)
 
         chat.runs.end_run = slow_end  # type: ignore[method-assign]
@@ -120,7 +121,7 @@ def test_stopping_while_the_answer_is_being_written_to_disk_keeps_it_once(reply:
 
         def slow_commit(*args: Any) -> Any:
             reached.set()
-            free.wait(5)
+            free.wait(60)
             return commit(*args)
 
         chat.runs.commit_message = slow_commit  # type: ignore[method-assign]
@@ -156,23 +157,24 @@ def test_one_request_sent_twice_is_one_run() -> None:
 
 def test_a_repeated_request_never_drives_its_run_again_however_late_it_learns_of_it() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        looked, free, messages = threading.Event(), threading.Event(), chat.store.list_messages
+        starter = chat.runner.starter
+        looked, may_learn, run_in_pool = asyncio.Event(), asyncio.Event(), starter.blocking.run
 
-        def slow_second(*args: Any, **options: Any) -> Any:
-            if chat.events:  # the first request is under way: this is the second, which saw the run as running
-                looked.set()
-                free.wait(5)
-            return messages(*args, **options)
+        async def learn_late(*args: Any, **options: Any) -> Any:
+            prepared = await run_in_pool(*args, **options)  # the run is under way in it
+            looked.set()
+            await may_learn.wait()
+            return prepared
 
         fake.hold(1)
         run = await chat.send("hello", request="r1")
         await chat.until(lambda: chat.events)
-        chat.store.list_messages = slow_second  # type: ignore[method-assign]
+        starter.blocking = SimpleNamespace(run=learn_late)  # type: ignore[assignment]
         second = asyncio.create_task(chat.send("hello", request="r1"))
-        await chat.until(looked.is_set)
+        await looked.wait()
         fake.release()
         await chat.end(run)
-        free.set()
+        may_learn.set()
         assert (await second).state is RunState.RUNNING
         assert len(fake.requests) == 1
         assert sum(isinstance(event, RunStarted) for event in chat.events) == 1
@@ -353,7 +355,7 @@ def test_a_run_whose_end_cannot_be_written_holds_the_thread_until_it_can() -> No
         assert chat.said()[-1][1] == "done"
         assert (await chat.runner.stop(chat.thread_id)) is False
 
-    play(story)
+    play(story, watch_seconds=0.05)
 
 
 def test_a_run_that_began_and_was_never_driven_does_not_hold_the_thread() -> None:

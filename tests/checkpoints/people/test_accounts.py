@@ -8,7 +8,7 @@ import pytest
 from checkpoints import EVERYBODY, Runs, RunState, Store, act_for
 from checkpoints.people.account_rows import InvalidAccountError, Role
 from checkpoints.people.accounts import Accounts, InvalidInvitationError
-from checkpoints.people.sessions import AccountChangedError, SessionLimits, StoredSession, StoredSessions
+from checkpoints.people.stored_sessions import AccountChangedError, SessionLimits, StoredSession, StoredSessions
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage import schema
 from checkpoints.upkeep.person_erasure import erase_person, plan_person_erasure

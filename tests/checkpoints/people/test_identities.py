@@ -9,7 +9,7 @@ from checkpoints import Store
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.identities import CODE_CHARS, ErasedPersonError, Identities, hash_identity
-from checkpoints.people.sessions import SessionLimits, StoredSession, StoredSessions
+from checkpoints.people.stored_sessions import SessionLimits, StoredSession, StoredSessions
 from checkpoints.upkeep.person_erasure import erase_person
 from tests.checkpoints.people.test_accounts import add, fill_at_rest
 

@@ -435,7 +435,7 @@ def test_a_change_that_the_server_gave_up_for_another_is_tried_again(postgres_st
         with postgres_store.database.begin_write() as connection:
             thread_rows.select_thread(connection, first)
             if len(tries) <= 2:
-                together.wait(20)
+                together.wait(60)
             thread_rows.select_thread(connection, second)
 
     with ThreadPoolExecutor(2) as pool:

@@ -87,7 +87,7 @@ def test_the_pages_of_one_conversation_keep_no_page_of_another_from_opening(monk
         return 1
 
     async def story() -> None:
-        async with asyncio.timeout(30), open_services() as parts:
+        async with asyncio.timeout(60), open_services() as parts:
             pages = OpenPages()
             async with (
                 serve_sockets(parts, pages, "slow", MAX_UNREAD_THREAD_PAGES),
@@ -175,7 +175,7 @@ def test_a_page_that_does_not_read_is_let_go_of(monkeypatch: pytest.MonkeyPatch)
             await asyncio.Event().wait()
 
     async def story() -> None:
-        async with asyncio.timeout(30), open_services() as parts:
+        async with asyncio.timeout(60), open_services() as parts:
             silent: Any = Silent()
             frames = stream_frames(parts, parts.store.create_thread().id)
             await stream._send_frames(silent, frames, "receipt")

@@ -108,7 +108,7 @@ def test_others_wait_and_say_so_and_too_many_are_refused(exports: RedactedExport
 
     def write(_: Redact) -> None:
         begun.append("begun")
-        assert free.wait(30)
+        assert free.wait(60)
 
     async def story() -> None:
         cancelled = LongRequest(is_cancelled=True)
@@ -140,7 +140,7 @@ def test_no_redacted_export_takes_a_thread_that_views_need(tmp_path: Path, monke
 
     def write(*_: Any) -> transfer.Export:
         begun.set()
-        assert free.wait(30)
+        assert free.wait(60)
         return transfer.Export("made")
 
     async def story() -> None:

@@ -1,12 +1,12 @@
 /** A press that counts once: it may be repeated only after a time without an effect, or when its request is lost. */
-import { LOST_EVENT } from "./request.mjs";
+import { LOST_EVENT } from "./tracked-request.mjs";
 
 const { useEffect, useState } = window.React;
 
 const RETRY_AFTER_MS = 4000;
 
 /** Whether a press is under way, and `press(action)`, which does nothing meanwhile. */
-export function usePending() {
+export function useSinglePress() {
   const [isPending, setPending] = useState(false);
   useEffect(() => {
     if (!isPending) return undefined;

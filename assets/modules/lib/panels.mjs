@@ -3,10 +3,10 @@ import { changeData } from "./data-changes.mjs";
 import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { setProperties } from "./properties.mjs";
-import { reportLostRequest } from "./request.mjs";
 import { send } from "./send.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
+import { reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
 
 // offered again when lost: a person has typed something
