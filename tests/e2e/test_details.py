@@ -10,11 +10,14 @@ from tests.e2e import gallery
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.dialogs import run_command
 from tests.e2e.server import Server
+from tests.e2e.test_candidates import candidate, choose_models
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PRICES = '[prices]\n"openai:fake-model" = {input = 1000.0, output = 0.0}\n'
+ARABIC = "\u0645\u0631\u062d\u0628\u0627"  # "hello"
+IS_RIGHT_TO_LEFT = "element => element.matches(':dir(rtl)')"
 CONTRAST = """element => {
   const read = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const light = (colour) => {
@@ -157,9 +160,12 @@ def fits(page: Page, part: Locator) -> None:
 
 
 @pytest.mark.parametrize("is_low", [True, False], ids=["400 %", "root font 200 %"])
-def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page: Page) -> None:
+def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page: Page, fake_openai: FakeOpenAI) -> None:
     page.save("Begin", "Before the decision")
     page.say("Green?")
+    page.restore("Begin", keep=True)
+    fake_openai.script(Say("Blue it is."))
+    page.say("Blue?")
     if is_low:
         page.tab.set_viewport_size({"width": 320, "height": 256})
     else:
@@ -174,13 +180,66 @@ def test_history_and_the_dialogs_fit_when_everything_is_large(is_low: bool, page
     fits(page, page.save_button)
     page.select(page.checkpoint("Begin"))
     expect(page.tab.get_by_test_id("restore")).to_be_in_viewport(ratio=1)
-    page.tab.keyboard.press("Escape")
+    page.choose_at(page.branch("Before restoring Begin"), "Bring home")
+    for name in ("Draft with the model", "Add note"):
+        fits(page, page.dialog.get_by_role("button", name=name))
+    page.confirm("Close")
+    page.tab.locator(".pane-history .sheet-close").click()
     page.composer.fill("/restore Begin")
     page.composer.press("Enter")
     fits(page, page.dialog.get_by_role("button", name="Restore", exact=True))
     page.confirm("Cancel")
-    for item, button in (("Export", "Export"), ("Conversation settings", "Save"), ("Share…", "Make a link")):
+    for item, button in (
+        *(("Export", "Export"), ("Conversation settings", "Save"), ("Share…", "Make a link"), ("Run again…", "Start")),
+    ):
         page.press_in_menu(item)
         fits(page, page.dialog.get_by_role("button", name=button, exact=True))
         page.tab.keyboard.press("Escape")
         expect(page.dialog).to_have_count(0)
+    run_command(page, "/prompts")
+    page.dialog.get_by_role("button", name="New prompt").click()
+    fits(page, page.dialog.get_by_role("button", name="Save", exact=True))
+    page.tab.keyboard.press("Escape")
+    page.confirm("Close")
+    run_command(page, "/tag")
+    fits(page, page.dialog.get_by_role("button", name="Save", exact=True))
+    page.confirm("Close")
+    choose_models(page, "demo")
+    fake_openai.script(Say("Forty-two, " * 40))
+    page.send("How much?")
+    expect(page.stop_button).to_have_count(0)
+    for number in (1, 2):
+        fits(page, candidate(page, number).locator(".candidate-choice"))
+
+
+def test_what_is_written_from_right_to_left_is_aligned_so_in_every_field(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say(ARABIC), Say("Green it is."))
+    page.say(ARABIC)
+    page.save_button.click()
+    expect_right_to_left(page, "Name", "Description")
+    page.tab.get_by_role("form", name="Save checkpoint").get_by_role("button", name="Save").click()
+    page.say("Green?")
+    page.restore(ARABIC, keep=True)
+    page.composer.fill(ARABIC)
+    assert page.composer.evaluate(IS_RIGHT_TO_LEFT)
+    page.choose_at(page.branch(f"Before restoring {ARABIC}"), "Bring home")
+    expect_right_to_left(page, "Conclusion")
+    page.confirm("Close")
+    page.press_in_menu("Run again…")
+    expect_right_to_left(page, "Instructions")
+    page.confirm("Close")
+    run_command(page, "/tag")
+    expect_right_to_left(page, "Find or add a tag")
+    page.confirm("Close")
+    run_command(page, "/prompts")
+    page.dialog.get_by_role("button", name="New prompt").click()
+    expect_right_to_left(page, "Name", "Text")
+    page.dialog.get_by_role("button", name="Save").click()
+    assert page.tab.get_by_test_id("prompt").first.locator("p").first.evaluate(IS_RIGHT_TO_LEFT)
+
+
+def expect_right_to_left(page: Page, *labels: str) -> None:
+    for label in labels:
+        field = page.tab.locator("form, dialog").get_by_label(label).last
+        field.fill(ARABIC)
+        assert field.evaluate(IS_RIGHT_TO_LEFT), label

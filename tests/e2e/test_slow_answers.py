@@ -6,6 +6,7 @@ from playwright.sync_api import Locator, expect
 from tests.e2e import networks
 from tests.e2e.networks import UNSAID, Network
 from tests.e2e.test_candidates import candidate, choose_models
+from tests.e2e.test_slow_changes import send
 from tests.e2e.test_slow_networks import expect_changes
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -61,6 +62,24 @@ def test_one_model_of_several_is_tried_again_once(page: Page, name: str, fake_op
     candidate(page, 1).get_by_role("button", name="Go on from this").click()
     expect(candidate(page, 1).get_by_role("button", name="Going on from this")).to_be_visible()
     assert len(fake_openai.requests) == 3
+
+
+def test_several_models_are_asked_once_and_one_of_them_is_chosen_once(
+    page: Page, name: str, fake_openai: FakeOpenAI
+) -> None:
+    choose_models(page, "demo")
+    network = Network(page, name)
+    send(page, network, "How much?")
+    expect(page.tab.get_by_test_id("candidate")).to_have_count(2)
+    expect(page.stop_button).to_have_count(0)
+    assert len(fake_openai.requests) == 2
+    other = page.tab.locator('[data-testid="candidate"]:not(.candidate-current)')
+    number = int(other.get_attribute("data-number") or 0)
+    network.press(other.get_by_role("button", name="Go on from this"))
+    expect(candidate(page, number).get_by_role("button", name="Going on from this")).to_be_visible()
+    page.reload()
+    expect(candidate(page, number).get_by_role("button", name="Going on from this")).to_be_visible()
+    expect_changes(page, "Switched to branch", "Wrote 2 messages", "Asked")
 
 
 def test_a_branch_is_begun_once_and_compared(page: Page, name: str) -> None:

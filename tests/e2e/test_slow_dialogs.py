@@ -1,5 +1,7 @@
 """Files, lists, sessions, models and graphs on a slow network, and on one that is away: once, and nothing lost or unsaid."""
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ from playwright.sync_api import Locator, expect
 from playwright.sync_api import Page as Tab
 
 from tests.agent.guests.test_inputs import TALK, TRIP
-from tests.e2e import networks, test_sessions
+from tests.e2e import dialogs, networks, test_password, test_sessions
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.networks import UNSAID, Network
 from tests.e2e.test_guests import write_graph
@@ -16,7 +18,7 @@ from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-name, page, other_tab = networks.name, networks.page, test_sessions.other_tab
+name, page, other_tab, new_page = networks.name, networks.page, test_sessions.other_tab, test_password.new_page
 
 
 def form(page: Page) -> Locator:
@@ -56,6 +58,71 @@ def test_several_conversations_are_deleted_and_come_back_once(page: Page, name: 
     page.tab.get_by_role("button", name="Done").click()
     page.threads.filter(has_text="Green?").click()
     expect_changes(page, "Undid deleting the conversation Green?", "Deleted the conversation Green?", "Wrote")
+
+
+def _open_connecting(page: Page) -> None:
+    page.tab.get_by_test_id("model").click()
+    page.tab.get_by_role("button", name="Connect a model…").click()
+
+
+READING: dict[str, tuple[Callable[[Page], None], str]] = {  # how a dialog is opened, and what it shows
+    "sessions": (lambda page: page.press_in_menu("Sessions"), '[data-testid="session"]'),
+    "audit": (lambda page: page.press_in_menu("Audit log"), '[data-testid="audit-entry"]'),
+    "usage": (lambda page: page.press_in_menu("Usage"), "tbody tr"),
+    "prompts": (lambda page: dialogs.run_command(page, "/prompts"), '[data-testid="prompt"]'),
+    "tags": (lambda page: dialogs.run_command(page, "/tags"), '[data-testid="tag"]'),
+    "models": (_open_connecting, "select option"),
+}
+
+
+def test_dialogs_that_were_opened_without_a_network_are_read_when_it_is_back(page: Page, fake_openai: FakeOpenAI) -> None:
+    page.open()
+    dialogs.prepare(page, fake_openai)
+    page.press_in_menu("Share…")  # for the audit log
+    page.dialog.get_by_role("button", name="Make a link").click()
+    expect(page.dialog.get_by_test_id("share-link")).to_have_count(1)
+    page.confirm("Close")
+    network = Network(page, networks.AWAY)
+    for open_dialog, shown in READING.values():
+        open_dialog(page)  # its module is there afterwards
+        expect(page.dialog.locator(shown)).not_to_have_count(0)
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
+        network.leave()
+        open_dialog(page)
+        expect(page.dialog).to_contain_text(re.compile("(cannot|could not) be read"))
+        expect(page.dialog.locator(shown)).to_have_count(0)
+        network.come_back()
+        expect(page.dialog.locator(shown)).not_to_have_count(0)
+        expect(page.dialog).not_to_contain_text(re.compile("(cannot|could not) be read"))
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
+
+
+def test_people_are_read_and_counted_when_the_network_is_back(new_page: test_password.NewPage) -> None:
+    ann, bob = new_page(), new_page()
+    test_password.join(ann, ann.server.links[0], "Ann")
+    test_password.join(bob, test_password.invite(ann, "Member"), "bob")
+    network = Network(ann, networks.AWAY)
+    lines = ann.dialog.get_by_test_id("person")
+    network.leave()
+    ann.press_in_menu("People")
+    expect(ann.dialog.get_by_role("alert")).to_contain_text(UNSAID)
+    network.come_back()
+    expect(lines).to_have_count(2)
+    expect(ann.dialog.get_by_role("alert")).to_have_count(0)
+    network.press(ann.dialog.get_by_role("button", name="Make a link"))
+    expect(ann.dialog.get_by_test_id("person-link")).to_have_count(1)
+    expect(ann.dialog.get_by_label(re.compile("^Give this link"))).to_be_visible()
+    network.leave()
+    lines.filter(has_text="bob").get_by_role("button", name="Erase").click()
+    expect(ann.dialog.get_by_role("alert")).to_contain_text(UNSAID)
+    network.come_back()
+    expect(ann.dialog).to_contain_text("nothing yet")
+    ann.dialog.get_by_label("Write the name to confirm").fill("bob")
+    network.press(ann.dialog.get_by_role("button", name="Erase for good"))
+    expect(lines).to_have_count(1)
+    expect(ann.dialog.get_by_role("alert")).to_have_count(0)
 
 
 def test_other_sessions_are_ended_once(page: Page, other_tab: Tab, name: str) -> None:

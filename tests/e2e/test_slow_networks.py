@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.e2e import networks
+from tests.e2e.dialogs import run_command
 from tests.e2e.networks import UNSAID, Network
 from tests.e2e.test_conversations import choose, row
 from tests.e2e.test_prompts import open_library, prompts
@@ -61,13 +62,20 @@ def test_questions_are_run_again_once(page: Page, name: str, fake_openai: FakeOp
     assert len(fake_openai.requests) == 4
 
 
-def test_a_tag_is_added_once(page: Page, name: str) -> None:
+def test_a_tag_is_added_and_removed_and_brought_back_once(page: Page, name: str) -> None:
     choose(page, "Red?", "Tags")
     type_tag(page, "Colours")
-    Network(page, name).press(page.dialog.get_by_role("button", name="Save", exact=True), try_again(page))
+    network, tagged = Network(page, name), row(page, "Red?").locator(".thread-tag")
+    network.press(page.dialog.get_by_role("button", name="Save", exact=True), try_again(page))
     expect(page.dialog).to_have_count(0)
-    expect(row(page, "Red?").locator(".thread-tag")).to_have_text("Colours")
+    expect(tagged).to_have_text("Colours")
     expect_changes(page, "Added the tag")
+    run_command(page, "/tags")
+    network.press(page.dialog.get_by_role("button", name="Remove Colours"))
+    expect(tagged).to_have_count(0)
+    network.press(page.dialog.get_by_role("button", name="Undo", exact=True))
+    expect(tagged).to_have_text("Colours")
+    expect(page.dialog.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_conversation_is_renamed_in_the_list_once(page: Page, name: str) -> None:
@@ -103,13 +111,18 @@ def test_a_prompt_is_saved_and_deleted_once(page: Page, name: str) -> None:
     expect(prompts(page)).to_have_count(1)
 
 
-def test_a_conclusion_is_added_once(page: Page, name: str) -> None:
+def test_a_conclusion_is_drafted_once_and_added_once(page: Page, name: str, fake_openai: FakeOpenAI) -> None:
     page.save("Begin")
+    fake_openai.script(Say("Green it is."), Say("A draft."))
     page.say("Green?")
     page.restore("Begin", keep=True)
     page.choose_at(page.branch("Before restoring Begin"), "Bring home")
-    page.dialog.get_by_label("Conclusion").fill("Green is better.")
-    Network(page, name).press(page.dialog.get_by_role("button", name="Add note"))
+    network, field = Network(page, name), page.dialog.get_by_label("Conclusion")
+    network.press(page.dialog.get_by_role("button", name="Draft with the model"))
+    expect(field).to_have_value("A draft.")
+    assert len(fake_openai.requests) == 3
+    field.fill("Green is better.")
+    network.press(page.dialog.get_by_role("button", name="Add note"))
     expect(page.dialog).to_have_count(0)
     page.expect_messages(3)
     expect(page.tab.locator('[data-testid="message"][data-role="note"]')).to_contain_text("Green is better.")

@@ -8,6 +8,8 @@ from playwright.sync_api import Locator, expect
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW
+from tests.e2e.test_candidates import candidate
+from tests.e2e.test_conversations import row
 from tests.e2e.test_time_travel import expect_sheet_closed, mark
 from tests.e2e.waymark import SHOWN, Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -88,6 +90,103 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
     expect_sheet_closed(page)
     expect_in_view(page.notice)
     expect(page.tab.locator(":focus")).to_be_visible()
+
+
+def tap(part: Page | Locator, name: str) -> None:
+    (part.tab if isinstance(part, Page) else part).get_by_role("button", name=name, exact=True).tap()
+
+
+def expect_to_fit(page: Page) -> None:
+    """Nothing is beside the window, and something has the focus."""
+    assert page.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    expect(page.tab.locator(":focus")).to_have_count(1)
+
+
+def test_one_asks_several_models_runs_again_keeps_prompts_and_shares(
+    start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings), **PHONE)
+    fake_openai.script(Say("Red it is."), Say("Rot."), Say("Forty-two."), Say("Forty-three."))
+    say(page, "Red?")
+    tap(page, "Conversation menu")
+    tap(page, "Run again…")
+    expect_to_fit(page)
+    tap(page.dialog, "Start")
+    banner = page.tab.get_by_test_id("rerun")
+    expect(banner).to_contain_text("asked again")
+    tap(banner, "Dismiss")
+    expect(banner).to_have_count(0)
+    expect_to_fit(page)
+
+    page.tab.get_by_test_id("model").tap()
+    page.tab.get_by_role("button", name="Ask several at once").tap()
+    page.tab.get_by_role("option", name="other-model").tap()
+    tap(page, "Done")
+    page.composer.fill("How much?")
+    page.tab.get_by_test_id("send").tap()
+    expect(page.stop_button).to_have_count(0)
+    choice = candidate(page, 2)
+    tap(choice, "Go on from this")
+    expect(choice.get_by_role("button", name="Going on from this")).to_be_visible()
+    expect_to_fit(page)
+
+    page.composer.fill("/prompts")
+    page.tab.get_by_role("option", name="Prompts").tap()
+    tap(page.dialog, "New prompt")
+    page.dialog.get_by_label("Name").fill("Greeting")
+    page.dialog.get_by_label("Text").fill("Good day, {{name}}")
+    tap(page.dialog, "Save")
+    expect_to_fit(page)
+    tap(page.dialog, "Insert Greeting")
+    page.tab.get_by_label("name", exact=True).fill("Ann")
+    tap(page.dialog, "Insert")
+    expect(page.composer).to_have_value("Good day, Ann")
+    expect_to_fit(page)
+
+    tap(page, "Conversation menu")
+    tap(page, "Share…")
+    tap(page.dialog, "Make a link")
+    expect(page.dialog.get_by_label("The link is shown only now.")).to_be_visible()
+    page.dialog.get_by_role("button", name="Revoke").tap()
+    expect(page.dialog.get_by_test_id("share-link")).to_have_count(0)
+    expect_to_fit(page)
+    tap(page.dialog, "Close")
+    page.tab.get_by_test_id("meter").tap()
+    expect_in_view(page.tab.locator(".meter-panel"))
+    expect_to_fit(page)
+
+
+def test_one_tags_archives_and_deletes_conversations_and_undoes_each(server: Server, visit: Visit) -> None:
+    page = visit(server, **PHONE)
+    say(page, "Bread")
+    tap(page, "Conversations")
+    tap(page, "New conversation")
+    say(page, "Cake")
+    tap(page, "Conversations")
+    tap(page, "More for Bread")
+    page.tab.get_by_role("menuitem", name="Tags", exact=True).tap()
+    page.tab.get_by_role("combobox", name="Find or add a tag").fill("Kitchen")
+    page.tab.get_by_role("option", name="Add “Kitchen”").tap()
+    tap(page.dialog, "Save")
+    expect(row(page, "Bread")).to_contain_text("Kitchen")
+    tap(page.toast, "Undo")
+    expect(row(page, "Bread").locator(".thread-tag")).to_have_count(0)
+    tap(page, "More for Bread")
+    page.tab.get_by_role("menuitem", name="Archive", exact=True).tap()
+    expect(row(page, "Bread")).to_have_count(0)
+    tap(page.toast, "Undo")
+    expect(row(page, "Bread")).to_have_count(1)
+    expect_to_fit(page)
+    tap(page, "Select")
+    bar = page.tab.get_by_role("toolbar", name="Selected conversations")
+    tap(bar, "All")
+    tap(bar, "Delete")
+    tap(page.dialog, "Delete")
+    expect(page.threads).to_have_count(0)
+    tap(page.toast, "Undo")
+    expect(page.threads).to_have_count(2)
+    tap(bar, "Done")
+    expect_to_fit(page)
 
 
 def test_a_menu_is_wholly_in_view_wherever_it_is_opened(page: Page, fake_openai: FakeOpenAI) -> None:

@@ -134,7 +134,7 @@ export function MessageField({ field, slash, tools, onSend, onEditLast, children
     slash.isOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
     h("textarea", {
       ref: textarea,
-      className: "message-field-text",
+      className: "message-field-text", dir: "auto",
       "data-testid": "composer",
       "aria-label": _("Message"),
       "aria-describedby": hasTip ? getTipId("field") : undefined,

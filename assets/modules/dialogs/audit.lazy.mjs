@@ -1,11 +1,12 @@
 /** The audit log: who did what beside the conversations, the newest first, in portions. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
+import { useReturn } from "../lib/online.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useState } = window.React;
+const { createElement: h, useEffect, useRef, useState } = window.React;
 
 const UNREADABLE_TEXT = _("The audit log cannot be read right now.");
 
@@ -53,22 +54,24 @@ export function AuditDialog({ onClose }) {
   );
 }
 
-/** Read the newest entries that fit a filter, and on request those before them. */
+/** Read the newest entries that fit a filter, and on request those before them. A lost reading is repeated. */
 function usePortions(filter) {
   const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const read = async (earlier, isWanted = () => true) => {
+  const [{ problem, lost }, setFailure] = useState({ problem: null, lost: null }); // `lost`: what was there before it
+  const wanted = useRef(null);
+  const read = async (earlier) => {
+    wanted.current = filter;
     const before = earlier.at(-1)?.number ?? "";
     const outcome = await send(`/api/audit?${new URLSearchParams({ ...filter, before })}`, { failureText: UNREADABLE_TEXT });
-    if (!isWanted()) return;
-    setProblem(outcome.problem);
+    if (wanted.current !== filter) return;
+    setFailure({ problem: outcome.problem, lost: outcome.status === null ? earlier : null });
     if (outcome.reply) setFound({ ...outcome.reply, entries: [...earlier, ...outcome.reply.entries] });
   };
   useEffect(() => {
-    let isCurrent = true;
-    read([], () => isCurrent);
-    return () => void (isCurrent = false);
+    read([]);
+    return () => void (wanted.current = null);
   }, [filter]);
+  useReturn(lost !== null, () => read(lost));
   return { found, problem, readMore: () => read(found.entries) };
 }
 

@@ -2,7 +2,9 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
+import { useReturn } from "../lib/online.lazy.mjs";
 import { send } from "../lib/send.mjs";
+import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { followRequest } from "../page/long-request.mjs";
@@ -61,25 +63,16 @@ export function PeopleDialog({ onClose }) {
   );
 }
 
-/** Send a request, whose reply has a problem of its own. */
-async function ask(path, body, headers) {
-  const { reply, problem } = await send(ADDRESS + path, { body, headers, failureText: UNREADABLE_TEXT });
-  return reply ?? { problem };
-}
-
-/** Read the people, and change something about them. */
+/** Read the people, and change something about them. `change` returns whether it is done, and says why it is not. */
 function usePeople() {
-  const [found, setFound] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const { found, problem, change: send } = useServerList(ADDRESS, UNREADABLE_TEXT, { reading: { body: {} } });
   const [link, setLink] = useState(null);
   const change = async (path, fields, headers) => {
-    const answer = await ask(path, fields, headers);
-    setProblem(answer.problem);
-    if (answer.people) setFound(answer);
-    if (path) setLink(answer.link ?? null);
-    return answer;
+    const outcome = await send(path, fields, headers);
+    const reason = outcome?.problem ?? outcome?.reply?.problem ?? null;
+    if (outcome && reason === null) setLink(outcome.reply.link ?? null);
+    return { isDone: outcome !== null && reason === null, problem: reason };
   };
-  useEffect(() => void change("", {}), []);
   return { found, problem, link, change };
 }
 
@@ -186,23 +179,30 @@ function LinkLine({ link, onEnd }) {
   );
 }
 
+/** Count what a person has, again when a lost network is back. */
+function useCount(name) {
+  const [{ things, isLost }, setCounted] = useState({ things: null, isLost: false });
+  const [problem, setProblem] = useState(null);
+  const count = async () => {
+    const counted = await send(`${ADDRESS}/count`, { body: { name }, failureText: UNREADABLE_TEXT });
+    setProblem(counted.problem ?? counted.reply.problem);
+    setCounted({ things: counted.reply?.things ?? null, isLost: counted.status === null });
+  };
+  useEffect(() => void count(), []);
+  useReturn(isLost, count);
+  return { things, problem, setProblem };
+}
+
 /** Say how much is erased, and ask for the name. @param {{person: Person, onErase: Function, onClose: () => void}} props */
 function EraseDialog({ person, onErase, onClose }) {
   const id = useId();
-  const [things, setThings] = useState(null);
-  const [problem, setProblem] = useState(null);
   const [typed, setTyped] = useState("");
   const { name } = person;
-  const count = async () => {
-    const answer = await ask("/count", { name });
-    setProblem(answer.problem);
-    setThings(answer.things ?? null);
-  };
-  useEffect(() => void count(), []);
+  const { things, problem, setProblem } = useCount(name);
   const erase = async () => {
     const answer = await followRequest(ERASURE, (headers) => onErase(name, typed, headers));
-    if (answer.problem) setProblem(answer.problem);
-    else onClose();
+    if (answer.isDone) onClose();
+    else if (answer.problem) setProblem(answer.problem);
   };
   const buttons = h("button", { type: "button", className: "btn btn-danger", disabled: typed !== name || things === null,
     onClick: erase }, _("Erase for good"));

@@ -4,8 +4,8 @@ import { send } from "../lib/send.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 
-const ADDRESS = "/api/prompts";
-const FAILURE_TEXT = _("The prompts could not be read or changed. Please try again.");
+export const ADDRESS = "/api/prompts";
+export const FAILURE_TEXT = _("The prompts could not be read or changed. Please try again.");
 export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 
 /**
@@ -16,21 +16,16 @@ export const VARIABLE = /\{\{\s*([\p{L}\p{N}_][\p{L}\p{N}_ -]{0,39}?)\s*\}\}/gu;
 /** @type {{items: PromptItem[]|null}} null until they are read */
 export const library = { items: null };
 
-/**
- * Read the list, or change a prompt: each reply is the list.
- * @returns {Promise<{items: PromptItem[]|null, problem: string|null}>} one of the two is null
- */
-export async function requestPrompts(path = "", options = {}) {
-  const { reply, problem } = await send(`${ADDRESS}${path}`, { ...options, failureText: FAILURE_TEXT });
-  if (reply === null) return { items: null, problem };
-  library.items = reply.prompts;
+/** @param {PromptItem[]} items the newest list */
+export function keepPrompts(items) {
+  library.items = items;
   announceChoices();
-  return { items: library.items, problem: null };
 }
 
-/** @param {Prompt} prompt */
-export const savePrompt = (prompt) => requestPrompts("", { body: prompt });
-export const deletePrompt = ({ id }) => requestPrompts(`/${id}/delete`, { method: "POST" });
+export async function readPrompts() {
+  const { reply } = await send(ADDRESS, { failureText: FAILURE_TEXT });
+  if (reply !== null) keepPrompts(reply.prompts);
+}
 
 /** @returns {Promise<Prompt|null>} null: the user knows that it cannot be read */
 export async function fetchPrompt({ id }) {

@@ -34,7 +34,9 @@ export function VariablesDialog({ prompt, onInsert, onClose }) {
   };
   const field = (name, index) => [
     h("label", { key: `${name}-label`, htmlFor: `${id}-${index}`, className: "form-label", dir: "auto" }, name),
-    h("textarea", { key: name, id: `${id}-${index}`, name: `value-${index}`, className: "form-control", rows: 1 }),
+    h("textarea", {
+      key: name, id: `${id}-${index}`, name: `value-${index}`, className: "form-control", dir: "auto", rows: 1,
+    }),
   ];
   const buttons = h("button", { type: "submit", form: id, className: "btn btn-primary" }, _("Insert"));
   return h(

@@ -2,9 +2,10 @@
 import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
+import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
-import { deletePrompt, fetchPrompt, requestPrompts, savePrompt } from "./prompt-library.mjs";
+import { ADDRESS, FAILURE_TEXT, fetchPrompt, keepPrompts } from "./prompt-library.mjs";
 
 const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
@@ -59,24 +60,19 @@ export function PromptsDialog({ text, onInsert, onClose }) {
 
 /** Read the prompts, and change them. */
 function useLibrary(text) {
-  const [items, setItems] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const { found, problem, change } = useServerList(ADDRESS, FAILURE_TEXT);
   const [edited, setEdited] = useState(() => (text ? { id: createRequestId(), name: "", text } : null));
   const [deleted, setDeleted] = useState(null);
-  const show = async (reply) => {
-    const { items: found, problem: reason } = await reply;
-    setProblem(reason);
-    if (found) setItems(found);
-    return reason === null;
-  };
-  useEffect(() => void show(requestPrompts()), []);
+  const items = found?.prompts ?? null;
+  useEffect(() => void (items && keepPrompts(items)), [items]);
   const once = useOnce();
-  const save = once(async (prompt) => (await show(savePrompt(prompt))) && setEdited(null));
+  const isDone = async (path, fields) => Boolean((await change(path, fields))?.reply);
+  const save = once(async (prompt) => (await isDone("", prompt)) && setEdited(null));
   const remove = once(async (item) => {
     const prompt = await fetchPrompt(item); // whole, so that Undo can save it again
-    if (prompt !== null && (await show(deletePrompt(prompt)))) setDeleted(prompt);
+    if (prompt !== null && (await isDone(`/${prompt.id}/delete`, {}))) setDeleted(prompt);
   });
-  const restore = once(async () => (await show(savePrompt(deleted))) && setDeleted(null));
+  const restore = once(async () => (await isDone("", deleted)) && setDeleted(null));
   return { items, problem, edited, deleted, setEdited, save, remove, restore };
 }
 
@@ -140,6 +136,7 @@ function PromptForm({ id, prompt, onSave }) {
       id: `${id}-name`,
       name: "name",
       className: "form-control",
+      dir: "auto",
       defaultValue: prompt.name,
       maxLength: MAX_NAME_CHARS,
       required: true,
@@ -150,6 +147,7 @@ function PromptForm({ id, prompt, onSave }) {
       id: `${id}-text`,
       name: "text",
       className: "form-control",
+      dir: "auto",
       rows: 8,
       defaultValue: prompt.text,
       required: true,

@@ -2,7 +2,7 @@
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { showDialog } from "../page/keys.mjs";
-import { VARIABLE, fetchPrompt, library, requestPrompts } from "./prompt-library.mjs";
+import { VARIABLE, fetchPrompt, library, readPrompts } from "./prompt-library.mjs";
 
 const FAILURE_TEXT = _("The prompts could not be loaded. Please try again.");
 const READ_AGAIN_MS = 5000; // another tab may have changed them
@@ -29,7 +29,7 @@ export async function insertPrompt(item) {
 function readWhenOld() {
   if (Date.now() - field.readAt < READ_AGAIN_MS) return;
   field.readAt = Date.now();
-  requestPrompts();
+  readPrompts();
 }
 
 /**

@@ -2,12 +2,12 @@
 import { useNow } from "../lib/clock.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatDateTime } from "../lib/format.mjs";
-import { send } from "../lib/send.mjs";
+import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 import { leave } from "../page/leaving.mjs";
 
-const { createElement: h, useEffect, useState } = window.React;
+const { createElement: h } = window.React;
 
 const ADDRESS = "/api/sessions";
 const UNREADABLE_TEXT = _("The sessions cannot be read right now.");
@@ -79,17 +79,9 @@ function SessionLine({ session, onEnd }) {
 
 /** Read the sessions, and end them. */
 function useSessions() {
-  const [sessions, setSessions] = useState(null);
-  const [problem, setProblem] = useState(null);
-  const request = async (path, options) => {
-    const outcome = await send(`${ADDRESS}${path}`, { failureText: UNREADABLE_TEXT, ...options });
-    setProblem(outcome.problem);
-    if (outcome.reply) setSessions(outcome.reply.sessions);
-    return outcome.reply !== null;
-  };
-  const post = (path) => request(path, { method: "POST", lostText: NOT_ENDED_TEXT });
+  const { found, problem, change } = useServerList(ADDRESS, UNREADABLE_TEXT, { lostText: NOT_ENDED_TEXT });
+  const post = async (path) => Boolean((await change(path, {}))?.reply);
   const end = ({ id }) => post(`/${id}/end`);
   const signOut = (session) => leave(() => end(session));
-  useEffect(() => void request(""), []);
-  return { sessions, problem, end, endOthers: () => post("/end-others"), signOut };
+  return { sessions: found?.sessions ?? null, problem, end, endOthers: () => post("/end-others"), signOut };
 }

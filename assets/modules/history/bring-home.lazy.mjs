@@ -66,6 +66,7 @@ function Conclusion({ text, setText, draft }) {
     h("textarea", {
       id,
       className: "form-control",
+      dir: "auto",
       rows: 6,
       maxLength: MAX_CONCLUSION_CHARS,
       value: text,
@@ -103,7 +104,7 @@ function MessageChoice({ messages, chosen, setChosen }) {
           checked: chosen.includes(id),
           onChange: () => toggle(id),
         }),
-        h("span", null, h("strong", null, `${SPEAKER_NAMES[role]}: `), text),
+        h("span", null, h("strong", null, `${SPEAKER_NAMES[role]}: `), h("bdi", null, text)),
       ),
     ),
   );

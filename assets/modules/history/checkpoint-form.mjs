@@ -54,7 +54,7 @@ function Field({ id, label, kind = "input", input, value = "", maxLength, isOpti
     null,
     h("label", { htmlFor: id }, label, " ", isOptional && h("span", null, _("optional"))),
     h(kind, {
-      id, ref: input, className: "form-control", defaultValue: value, maxLength, autoComplete: "off",
+      id, ref: input, className: "form-control", defaultValue: value, maxLength, dir: "auto", autoComplete: "off",
       rows: kind === "textarea" ? 3 : undefined,
     }),
   );

@@ -90,7 +90,7 @@ function Fields({ content, chosen, change }) {
     label("instructions", _("Instructions")),
     h("textarea", {
       key: "instructions",
-      ...field("instructions", { className: "form-control", rows: 4, maxLength: content.max.instructions }),
+      ...field("instructions", { className: "form-control", dir: "auto", rows: 4, maxLength: content.max.instructions }),
     }),
     label("first", _("From question")),
     h(

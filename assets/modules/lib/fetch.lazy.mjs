@@ -1,5 +1,7 @@
 /** Fetch content that is shown on request. */
+import { useReturn } from "./online.lazy.mjs";
 import { _ } from "./words.mjs";
+
 const { useEffect, useState } = window.React;
 
 const LOADING = { address: null, content: null, status: _("Reading…") };
@@ -15,13 +17,7 @@ const UNREADABLE_TEXT = _("This cannot be read right now.");
 export function useFetch(address, goneText, revision) {
   const [result, setResult] = useState(LOADING);
   const [attempt, setAttempt] = useState(0);
-  const isLost = result.status === UNREADABLE_TEXT;
-  useEffect(() => {
-    if (!isLost) return undefined;
-    const fetchAgain = () => setAttempt((number) => number + 1);
-    window.addEventListener("online", fetchAgain);
-    return () => window.removeEventListener("online", fetchAgain);
-  }, [isLost]);
+  useReturn(result.status === UNREADABLE_TEXT, () => setAttempt((number) => number + 1));
   useEffect(() => {
     const controller = new AbortController();
     const fail = (status) => setResult({ address, content: null, status });

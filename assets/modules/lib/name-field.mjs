@@ -23,6 +23,7 @@ export function NameField({ label, value, maxLength, onDone }) {
   return h("input", {
     ref: field,
     className: "form-control",
+    dir: "auto",
     "aria-label": label,
     defaultValue: value,
     maxLength,

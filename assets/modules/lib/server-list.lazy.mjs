@@ -1,4 +1,5 @@
 /** A list of the server that a dialog reads and changes. */
+import { useReturn } from "./online.lazy.mjs";
 import { send } from "./send.mjs";
 
 const { useEffect, useRef, useState } = window.React;
@@ -8,11 +9,13 @@ const { useEffect, useRef, useState } = window.React;
  * the reply to a change: that is newer.
  * @param {string} address of the list; a change has a path below it
  * @param {string} failureText
- * @returns {{found: any, problem: string|null, change: (path: string,
- *   fields: object) => Promise<import("./send.mjs").Outcome|null>}} `found` has the newest values of the replies; `change`
- *   resolves to null for a press during another change, which is no second change
+ * @param {{lostText?: string, reading?: object}} [options] `lostText` is shown for a change without a reply; `reading`:
+ *   options of the request that reads
+ * @returns {{found: any, problem: string|null, change: (path: string, fields: object,
+ *   headers?: Record<string, string>) => Promise<import("./send.mjs").Outcome|null>}} `found` has the newest values of the
+ *   replies; `change` resolves to null for a press during another change, which is no second change
  */
-export function useServerList(address, failureText) {
+export function useServerList(address, failureText, { lostText, reading: how } = {}) {
   const [found, setFound] = useState(null);
   const [{ problem, isLost }, setFailure] = useState({ problem: null, isLost: false });
   const reading = useRef(new AbortController());
@@ -21,30 +24,26 @@ export function useServerList(address, failureText) {
   const request = async (path, options) => {
     const outcome = await send(address + path, { failureText, ...options });
     if (options.signal?.aborted) return outcome;
-    setFailure({ problem: outcome.problem, isLost: outcome.status === null });
+    setFailure({ problem: outcome.problem ?? outcome.reply?.problem ?? null, isLost: outcome.status === null });
     if (outcome.reply) setFound((former) => ({ ...former, ...outcome.reply }));
     return outcome;
   };
   const read = () => {
     if (isChanging.current) return;
     reading.current = new AbortController();
-    request("", { signal: reading.current.signal });
+    request("", { ...how, signal: reading.current.signal });
   };
-  const change = async (path, fields) => {
+  const change = async (path, fields, headers) => {
     if (isChanging.current) return null;
     isChanging.current = true;
     reading.current.abort();
-    return request(path, { body: fields }).finally(() => (isChanging.current = false));
+    return request(path, { body: fields, headers, lostText }).finally(() => (isChanging.current = false));
   };
 
   useEffect(() => {
     read();
     return () => reading.current.abort();
   }, []);
-  useEffect(() => {
-    if (!isLost) return undefined;
-    window.addEventListener("online", read);
-    return () => window.removeEventListener("online", read);
-  }, [isLost]);
+  useReturn(isLost, read);
   return { found, problem, change };
 }

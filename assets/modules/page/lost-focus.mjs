@@ -4,7 +4,8 @@ const CHANGES = { childList: true, subtree: true, attributes: true, attributeFil
 
 let recovered = null; // the element that was focused here, until the next press
 const isGone = (element) => !element.isConnected || element.disabled === true;
-const isFocusFree = () => document.activeElement === document.body && document.querySelector(".modal.show") === null;
+const findDialog = () => [...document.querySelectorAll(".modal.show")].at(-1);
+const isFocusFree = () => document.activeElement === document.body && (findDialog()?.matches("dialog") ?? true);
 
 /** @returns {boolean} whether another part of the page may take the focus: nobody has put it where it is */
 export const isFocusUnclaimed = () => document.activeElement === document.body || document.activeElement === recovered;
@@ -19,16 +20,25 @@ function focusConversation() {
   recovered?.focus({ preventScroll: true });
 }
 
-/** Move the focus to the conversation when the focused element is gone and no other part of the page takes the focus. */
+function focusDialog(dialog) {
+  recovered = dialog.querySelector(".modal-body[tabindex], .modal-footer button");
+  recovered?.focus({ preventScroll: true });
+}
+
+/**
+ * Move the focus to the open dialog, else to the conversation, when the focused element is gone and no other part of the
+ * page takes the focus.
+ */
 export function watchLostFocus() {
   let last = null;
   const recover = () => {
     if (last === null || !isFocusFree() || !isGone(last)) return;
     last = null;
-    focusConversation();
+    if (findDialog()) focusDialog(findDialog());
+    else focusConversation();
   };
   const recoverLater = () => {
-    if (last === null || !isFocusFree()) return;
+    if (last === null || !isGone(last)) return; // a disabled button has the focus until the next frame
     requestAnimationFrame(() => requestAnimationFrame(recover)); // after the parts that move the focus themselves
   };
   const forgetLeft = (element) => {

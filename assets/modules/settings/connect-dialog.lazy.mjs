@@ -3,12 +3,14 @@
  * anything.
  */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
+import { useReturn } from "../lib/online.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useId, useState } = window.React;
 
 const ADDRESS = "/api/model-connections";
+const UNREADABLE_TEXT = _("The providers cannot be read right now.");
 const UNREACHABLE_TEXT = _("The server does not answer. Nothing was saved.");
 
 /**
@@ -81,7 +83,6 @@ function SettingField({ id, field, value, onChange }) {
 
 /** Read the forms, and submit one. After success the page is loaded again: its drafts stay. */
 function useConnection() {
-  const [providers, setProviders] = useState(/** @type {Provider[]} */ ([]));
   const [provider, setProvider] = useState(/** @type {Provider|undefined} */ (undefined));
   const [values, setValues] = useState({});
   const [isTrying, setTrying] = useState(false);
@@ -91,13 +92,7 @@ function useConnection() {
     setProblem(null);
     setValues(Object.fromEntries((chosen?.fields ?? []).map(({ name, value }) => [name, value])));
   };
-  const read = async () => {
-    const { reply, problem: unread } = await send(ADDRESS, { failureText: _("The providers cannot be read right now.") });
-    if (unread !== null) return setProblem(unread);
-    setProviders(reply.providers);
-    show(reply.providers[0]);
-  };
-  useEffect(() => void read(), []);
+  const providers = useProviders(show, setProblem);
   const onSubmit = async (event) => {
     event.preventDefault();
     if (isTrying || !provider) return;
@@ -119,6 +114,24 @@ function useConnection() {
     problem,
     onSubmit,
   };
+}
+
+/**
+ * Read the providers, again when a lost network is back.
+ * @param {(first: Provider|undefined) => void} onRead @param {(problem: string) => void} onProblem
+ * @returns {Provider[]}
+ */
+function useProviders(onRead, onProblem) {
+  const [{ providers, isLost }, setRead] = useState({ providers: /** @type {Provider[]} */ ([]), isLost: false });
+  const read = async () => {
+    const { reply, problem, status } = await send(ADDRESS, { failureText: UNREADABLE_TEXT });
+    setRead({ providers: reply?.providers ?? [], isLost: status === null });
+    if (reply === null) onProblem(problem);
+    else onRead(reply.providers[0]);
+  };
+  useEffect(() => void read(), []);
+  useReturn(isLost, read);
+  return providers;
 }
 
 /** @returns {Promise<string|null>} the reason of a refusal, or null */

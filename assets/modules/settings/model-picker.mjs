@@ -56,7 +56,7 @@ export function ModelPicker({ data }) {
     dialog,
     isOpen && h(ModelList, { models, current: model, usual: data.default, several, isSeveral: isOpen === "several",
       onChoose, onSeveral: chooseSeveral, onConnect: canConnect ? () => (close(), connect()) : null,
-        onClose: () => setOpen(false) }),
+        onClose: close }),
   );
 }
 

@@ -138,6 +138,7 @@ function InstructionsField({ id, longest, value, onChange }) {
       key: "field",
       id,
       className: "form-control",
+      dir: "auto",
       rows: 5,
       maxLength: longest,
       value,

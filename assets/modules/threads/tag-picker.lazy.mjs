@@ -98,7 +98,7 @@ function TagField({ id, lines, setLines, onSave }) {
     else onSave();
   };
   const names = { placeholder: _("Find or add a tag"), "aria-label": _("Find or add a tag"), "aria-expanded": true,
-    "aria-controls": `${id}-list`, "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined };
+    dir: "auto", "aria-controls": `${id}-list`, "aria-activedescendant": selected >= 0 ? `${id}-${selected}` : undefined };
   return [
     h("input", { key: "field", ref: field, type: "text", role: "combobox", className: "form-control", value: text,
       maxLength: MAX_TAG_CHARS, autoComplete: "off", ...names, onChange: (event) => type(event.target.value), onKeyDown }),

@@ -4,11 +4,11 @@ import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { NameField } from "../lib/name-field.mjs";
 import { refreshPanels } from "../lib/panels.mjs";
-import { send } from "../lib/send.mjs";
+import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useState } = window.React;
+const { createElement: h, useState } = window.React;
 
 const ADDRESS = "/api/tags";
 const FAILURE_TEXT = _("The tags could not be read or changed. Please try again.");
@@ -55,20 +55,14 @@ let lastChange = null;
 
 /** Read the tags, and change them. */
 function useTags() {
-  const [tags, setTags] = useState(null);
-  const [problem, setProblem] = useState(null);
+  const { found, problem, change: send } = useServerList(ADDRESS, FAILURE_TEXT);
   const [done, setDone] = useState(lastChange);
-  const apply = async (path, options, nextDone = null) => {
-    const reply = await requestTags(path, options);
-    setProblem(reply.problem);
-    if (reply.tags === null) return;
-    setTags(reply.tags);
-    if (!options) return;
+  const change = async (tag, action, body, nextDone = null) => {
+    const outcome = await send(`/${tag.id}/${action}`, body);
+    if (!outcome?.reply) return;
     setDone((lastChange = nextDone));
     refreshPanels();
   };
-  useEffect(() => void apply(""), []);
-  const change = (tag, action, body, nextDone) => apply(`/${tag.id}/${action}`, { body }, nextDone);
   const restore = (tag) => change(tag, "restore", {});
   const rename = (tag, name) =>
     change(
@@ -83,13 +77,7 @@ function useTags() {
   const remove = (tag) =>
     change(tag, "remove", {}, { text: _("“{name}” was removed.", { name: tag.name }), tag, action: "restore", body: {} });
   const undo = () => change(done.tag, done.action, done.body);
-  return { tags, problem, done: done && { text: done.text, undo }, rename, remove, restore };
-}
-
-/** @returns {Promise<{tags: CountedTag[]|null, problem: string|null}>} one of the two is null */
-async function requestTags(path, options) {
-  const { reply, problem } = await send(`${ADDRESS}${path}`, { ...options, failureText: FAILURE_TEXT });
-  return { tags: reply?.tags ?? null, problem };
+  return { tags: found?.tags ?? null, problem, done: done && { text: done.text, undo }, rename, remove, restore };
 }
 
 function TagList({ tags, onShow, onRename, onRemove }) {

@@ -94,6 +94,7 @@ function EditorField({ editing: { draft, pending, type } }) {
   return h("textarea", {
     ref: field,
     className: "editor-field",
+    dir: "auto",
     "aria-label": _("Text of the message"),
     rows: 1,
     value: draft.text,
