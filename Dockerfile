@@ -11,7 +11,8 @@ RUN useradd --system --uid 10001 --create-home waymark && install -d -o waymark 
 COPY --from=packages /venv /venv
 COPY . /waymark
 WORKDIR /waymark
-RUN /venv/bin/python -m compileall -q .
+# Whoever builds may keep their files to themselves (umask 077): the process has another user.
+RUN chmod -R a+rX . && /venv/bin/python -m compileall -q .
 USER waymark
 ENV DATA_DIR=/data HOST=0.0.0.0 PYTHONUNBUFFERED=1
 VOLUME /data

@@ -111,9 +111,17 @@ def create_app(
         sign_in, served = None, build_worker_server(services, metrics)
     else:
         sign_in, served = _build_page(settings, services, port, address, metrics)
-    watched = note_requests(metrics.watch(served) if metrics else served)
+    watched = note_requests(_watch_requests(settings, services, metrics.watch(served) if metrics else served))
     asgi = add_lifespan(watched, partial(_close_parts, services, parts.loader, metrics, sign_in))
     return App(asgi, services, sign_in, settings.public_url or address, parts.loader, metrics)
+
+
+def _watch_requests(settings: Settings, services: Services, served: ASGIApp) -> ASGIApp:
+    if settings.otlp_endpoint is None:
+        return served
+    from startup.request_tracing import trace_requests  # noqa: PLC0415  (for a collector)
+
+    return trace_requests(served, services.tracer)
 
 
 def _build_page(

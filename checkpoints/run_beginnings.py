@@ -1,6 +1,7 @@
 """How runs begin: each locks its thread, and writes the message that it answers in the same transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller
 from .changes.repeated_requests import choose_thread_id, find_begun_run
-from .rows import operation_rows, rerun_rows, run_rows, thread_rows
+from .rows import operation_rows, person_rows, rerun_rows, run_rows, thread_rows
 from .run_handovers import RunHandovers
 from .storage.database import retry_contended
 from .values.errors import NothingToRetryError
@@ -49,7 +50,7 @@ class RunBeginnings(RunHandovers):
         does nothing. Raises `RequestReusedError` when it carries another text.
         """
         run_id = caller.request_id or self._store.new_id()
-        with self._store.database.begin_write(run_id) as connection:
+        with self._begin(run_id) as connection:
             if (begun := find_begun_run(connection, thread_id, run_id, message)) is not None:
                 return begun
             loaded = self._load_or_create_thread(connection, thread_id, caller, settings)
@@ -93,7 +94,7 @@ class RunBeginnings(RunHandovers):
         The branch is undone with the question. Raises and repeats as `begin_run`.
         """
         run_id = caller.request_id or self._store.new_id()
-        with self._store.database.begin_write(run_id) as connection:
+        with self._begin(run_id) as connection:
             if (begun := find_begun_run(connection, rerun.thread_id, run_id, first)) is not None:
                 return begun
             loaded = thread_rows.load_thread(connection, rerun.thread_id)
@@ -122,7 +123,7 @@ class RunBeginnings(RunHandovers):
         With `while_running`, its run is in progress: other candidates are being written. The same request again, and one for
         a candidate that is being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run.
         """
-        with self._store.database.begin_write(caller.request_id or "") as connection:
+        with self._begin(caller.request_id or "") as connection:
             run, candidate = candidates.load_candidate(connection, thread_id, key)
             if caller.request_id and operation_rows.find_request(connection, thread_id, caller.request_id):
                 return run
@@ -143,6 +144,13 @@ class RunBeginnings(RunHandovers):
             if self.worker_id is not None and not while_running:
                 run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))
             return replace(run, state=RunState.RUNNING)
+
+    @contextmanager
+    def _begin(self, request_id: str) -> Iterator[sa.Connection]:
+        """Open the transaction in which a run begins: the person who asks is not erased meanwhile."""
+        with self._store.database.begin_write(request_id) as connection:
+            person_rows.hold_person(connection)  # before a role of theirs is read
+            yield connection
 
     def _check_limits(self, connection: sa.Connection, owner: str) -> None:
         """Refuse one more run of the person who acts, in a conversation of an owner. Raises `LimitReachedError`."""

@@ -25,6 +25,11 @@ def note_requests(app: ASGIApp) -> ASGIApp:
     return serve
 
 
+def read_request_id() -> str:
+    """Return the id of the request in progress; empty outside of one."""
+    return str(_request.get().get("request", ""))
+
+
 class JsonFormatter(logging.Formatter):
     """Formats a record as one object. `read_ids` are called where the record is written."""
 

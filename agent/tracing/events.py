@@ -140,7 +140,19 @@ class Feedback:
     is_good: bool | None
 
 
+@dataclass(frozen=True, slots=True)
+class RequestServed:
+    """A request of a page. It names its route, and no path: one may hold a secret."""
+
+    request_id: str
+    method: str
+    route: str  # its pattern, or empty
+    status: int  # 0 without an answer
+    began_ns: int
+    ended_ns: int
+
+
 SpanEvent = (
     RunBegun | ModelAnswered | ToolCarriedOut | AgentFinished | RunEnded | Judged | TitleAsked | Operation | TimeTravelEvent
 )
-TraceEvent = SpanEvent | Feedback
+TraceEvent = SpanEvent | Feedback | RequestServed

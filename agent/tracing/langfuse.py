@@ -20,7 +20,7 @@ from langfuse.api.core import RequestOptions
 from pydantic import SecretStr
 
 from agent.context.prices import Prices
-from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, TraceEvent, TraceLabels
+from agent.tracing.events import SYSTEM_PROMPT_NAME, Feedback, Prompt, RequestServed, TraceEvent, TraceLabels
 from agent.tracing.sending import BackgroundWorker, WarningExporter, WarnOnce
 from agent.tracing.span_ids import derive_trace_id
 from agent.tracing.spans import SpanRecorder
@@ -82,7 +82,7 @@ class LangfuseTracer:
     def record(self, event: TraceEvent) -> None:
         if isinstance(event, Feedback):
             self._api_worker.submit(partial(self._send_score, event))
-        else:
+        elif not isinstance(event, RequestServed):
             self._span_worker.submit(partial(self._spans.record, event))
 
     def find_prompt(self, name: str, builtin: str) -> Prompt:

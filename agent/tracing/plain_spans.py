@@ -1,4 +1,6 @@
-"""Spans of runs, calls of models and tools, with OpenTelemetry's names for generative AI. They hold no text of anybody."""
+"""Spans of runs, calls of models and tools, and requests, with OpenTelemetry's names. They hold no text of anybody."""
+
+from http import HTTPStatus
 
 from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import Span, SpanKind
@@ -12,6 +14,7 @@ from agent.tracing.events import (
     AgentFinished,
     Judged,
     ModelAnswered,
+    RequestServed,
     RunBegun,
     RunEnded,
     TitleAsked,
@@ -57,6 +60,8 @@ class PlainSpanRecorder:
                 self._add_helper_call(JUDGE_PROMPT_NAME, thread_id, call)
             case TitleAsked(thread_id, call):
                 self._add_helper_call(TITLE_PROMPT_NAME, thread_id, call)
+            case RequestServed():
+                self._add_request(event)
             case TimeTravelEvent():
                 if (run := self._runs.get(event.run_id)) is not None:  # not after its end, by work that was let go of
                     moved: Attributes = {"waymark.messages.removed": event.removed_count}
@@ -85,6 +90,18 @@ class PlainSpanRecorder:
         if call.error is not None:
             span.set_status(FAILED)
         span.end(call.ended_ns)
+
+    def _add_request(self, event: RequestServed) -> None:
+        about: Attributes = {"http.request.method": event.method, "waymark.request.id": event.request_id}
+        if event.route:
+            about["http.route"] = event.route
+        if event.status:
+            about["http.response.status_code"] = event.status
+        name = f"{event.method} {event.route}".rstrip()
+        span = self._writer.start_root(event.request_id, name, event.began_ns, about, SpanKind.SERVER)
+        if not event.status or event.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            span.set_status(FAILED)
+        span.end(event.ended_ns)
 
     def _add_step(self, step: Step, about: Attributes, kind: SpanKind = SpanKind.INTERNAL) -> None:
         if (run := self._runs.get(step.run_id)) is not None:  # as above

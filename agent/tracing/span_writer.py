@@ -62,10 +62,12 @@ class SpanWriter:
         """Send the remaining spans. The server determines how long it takes."""
         self._provider.shutdown()
 
-    def start_root(self, seed: str, name: str, timestamp_ns: int, attributes: SpanAttributes) -> Span:
+    def start_root(
+        self, seed: str, name: str, timestamp_ns: int, attributes: SpanAttributes, kind: SpanKind = SpanKind.INTERNAL
+    ) -> Span:
         """Start the first span of the trace that the seed determines."""
         self._ids.next_trace = derive_trace_id(seed)
-        return self._tracer.start_span(name, context=Context(), start_time=timestamp_ns, attributes=attributes)
+        return self._tracer.start_span(name, context=Context(), kind=kind, start_time=timestamp_ns, attributes=attributes)
 
     def add_moment(self, parent: Span, name: str, timestamp_ns: int, attributes: SpanAttributes) -> None:
         """Add a span without a length below another."""

@@ -138,6 +138,11 @@ class Mirror:
         for thread_id in threads:
             self._hub.forget_remote_run(thread_id)
 
+    def forget_run(self, thread_id: str) -> None:
+        """Forget the run of a thread: an event of the thread never comes. Its followers subscribe again."""
+        self._runs.pop(thread_id, None)
+        self._hub.forget_remote_run(thread_id)
+
     def forget_runs(self) -> None:
         """Forget all runs: events of them may be lost. Their followers, and all others, subscribe again."""
         self._runs.clear()

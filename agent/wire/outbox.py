@@ -1,15 +1,31 @@
 """The outbox of the wire: events by run, with text that follows text joined, and small requests, until the next flush."""
 
-from dataclasses import dataclass, field
+import json
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent.events import CandidateProgress, Event, HeadMoved, ReasoningDelta, RerunEnded, RunFinished, RunStarted, TextDelta
+from agent.events import (
+    CandidateProgress,
+    Event,
+    GraphProgress,
+    HeadMoved,
+    ReasoningDelta,
+    RerunEnded,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+)
 from agent.run.hub import RunHub
+from agent.run.outcome import locate_error
 from agent.wire.event_json import encode_event, encode_live_run
 
 MAX_WAITING_CHARS = 8_000_000  # of text, while the database does not take it; beyond, all is dropped and asked for again
 OUTSIDE = -1  # the offset of events that are not of a run which this process drives
+RENEW = "renew"  # an item: an event of its thread could not be written
 Item = list[Any]  # of a batch: its kind, and the parts of it
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -49,7 +65,16 @@ class _Group:
             self.events.append(event)
 
     def encode(self) -> Item:
-        events = [encode_event(each) for each in self.events]
+        return self._describe([encode_event(each) for each in self.events])
+
+    def encode_leniently(self) -> list[Item]:
+        """Return the items without the events that cannot be written. Followers elsewhere then read the thread anew."""
+        encoded = [_encode_or_drop(each) for each in self.events]
+        written = [each for each in encoded if each is not None]
+        items = [self._describe(written)] if written else []
+        return items if len(written) == len(encoded) else [*items, [RENEW, self.thread_id]]
+
+    def _describe(self, events: list[Any]) -> Item:
         return ["events", self.thread_id, self.run_id, self.attempt, self.offset, self.count, events]
 
 
@@ -106,13 +131,15 @@ class Outbox:
         states = [state for each in self._asked.items() if (state := self._encode_state(*each)) is not None]
         return [*self._requests, *groups, *states]
 
-    def clear(self) -> None:
-        self.drop_events()
-        self._requests = []
+    def list_writable_items(self) -> list[Item]:
+        """Return all items without the events that JSON does not have. Each of those is logged."""
+        groups = [item for group in self._groups for item in group.encode_leniently()]
+        states = [state for each in self._asked.items() if (state := self._encode_state_leniently(*each)) is not None]
+        return [*self._requests, *groups, *states]
 
-    def drop_events(self) -> None:
-        """Drop the events and the states of runs, and keep the requests."""
+    def clear(self) -> None:
         self._groups, self._open, self._asked, self._char_count = [], {}, {}, 0
+        self._requests = []
 
     def _add(self, thread_id: str, event: Event, progress: _Progress | None) -> None:
         group = self._open.get(thread_id)
@@ -128,11 +155,33 @@ class Outbox:
         if isinstance(inner, TextDelta | ReasoningDelta):
             self._char_count += len(inner.text)
 
-    def _encode_state(self, thread_id: str, run_id: str) -> Item | None:
+    def _encode_state(self, thread_id: str, run_id: str, *, is_reduced: bool = False) -> Item | None:
         progress, live = self._progress.get(thread_id), self._hub.find_live_run(thread_id)
         if progress is None or live is None or progress.run_id != run_id or live.run_id != run_id:
             return None
+        if is_reduced:
+            live = replace(live, progress=GraphProgress(), work_ended=None)
         return ["state", thread_id, run_id, progress.attempt, progress.offset, encode_live_run(live)]
+
+    def _encode_state_leniently(self, thread_id: str, run_id: str) -> Item | None:
+        """Return the state of a run without what came from an event that cannot be written."""
+        for is_reduced in (False, True):
+            with suppress(Exception):  # the event itself is logged
+                state = self._encode_state(thread_id, run_id, is_reduced=is_reduced)
+                json.dumps(state)
+                return state
+        return None
+
+
+def _encode_or_drop(event: Event) -> Any:
+    """Return an event as JSON, or None for one that cannot be written: it never can, and others wait."""
+    try:
+        encoded = encode_event(event)
+        json.dumps(encoded)
+    except Exception as error:  # noqa: BLE001  (of any event)
+        _log.warning("an event of a run cannot be sent to other processes: %s", locate_error(error))
+        return None
+    return encoded
 
 
 def _join_texts(earlier: Event, later: TextDelta | ReasoningDelta) -> Event | None:

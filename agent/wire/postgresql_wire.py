@@ -201,6 +201,8 @@ class PostgresqlWire:
                 self._mirror.receive_events(EventGroup(thread_id, RunKey(run_id, attempt), offset, count, decoded))
             case ["state", thread_id, run_id, attempt, offset, live]:
                 self._mirror.receive_state(thread_id, RunKey(run_id, attempt), offset, decode_live_run(live))
+            case ["renew", thread_id]:
+                self._mirror.forget_run(thread_id)
             case ["ask", thread_id, run_id]:
                 self._pump.outbox.ask_for_state(thread_id, run_id)
                 self._pump.wake(is_urgent=True)

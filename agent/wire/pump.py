@@ -1,16 +1,14 @@
 """The pump: it sends the events of the runs of this process, for all of them at once and at the pace of the frames."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from agent.events import CandidateProgress, Event, ReasoningDelta, TextDelta
 from agent.run.hub import RunHub
-from agent.run.outcome import locate_error
 from agent.wire.batches import write_payloads
-from agent.wire.outbox import Outbox
+from agent.wire.outbox import Item, Outbox
 from agent.wire.pace import choose_flush_seconds
 from agent.wire.peers import BEAT_SECONDS, Peers
 from checkpoints import StoreUnavailableError
@@ -19,7 +17,6 @@ MAX_PAYLOAD_BYTES = 7_900  # of a notification
 MAX_STALL_SECONDS = 3.0  # between two batches; after it, others may have taken this process for gone
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 1.0
 LAST_FLUSH_SECONDS = 2.0
-_log = logging.getLogger(__name__)
 
 
 class Pump:
@@ -115,14 +112,11 @@ class Pump:
         if self._first_queued is not None:
             self._queued_times[self._number], self._first_queued = self._first_queued, None
         try:
-            payloads = self._write_payloads()
-        except Exception as error:  # noqa: BLE001  (of any event: what cannot be written now never can, and others wait)
-            _log.warning("events of runs cannot be sent to other processes: %s", locate_error(error))
-            self.outbox.drop_events()
-            self._number += 1
-            payloads = self._write_payloads()
+            payloads = self._write_payloads(self.outbox.list_items())
+        except Exception:  # noqa: BLE001  (of any event; it is logged where it is left out)
+            payloads = self._write_payloads(self.outbox.list_writable_items())
         self.outbox.clear()
         return payloads
 
-    def _write_payloads(self) -> list[str]:
-        return write_payloads(self._name, self._number, self.outbox.list_items(), MAX_PAYLOAD_BYTES)
+    def _write_payloads(self, items: list[Item]) -> list[str]:
+        return write_payloads(self._name, self._number, items, MAX_PAYLOAD_BYTES)

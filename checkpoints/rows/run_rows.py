@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..storage import schema
+from ..storage.access import find_access
 from ..storage.ownership import find_person, limit_to_owner
 from ..values import serde
 from ..values.limits import MAX_REASONING_CHARS
@@ -201,6 +202,14 @@ def make_running_count() -> sa.ScalarSelect[int]:
     is_own = schema.thread.c.owner == sa.bindparam("owner")
     joined = schema.run.join(schema.thread, schema.thread.c.id == _run.thread_id)
     return sa.select(sa.func.count()).select_from(joined).where(_is_running, is_own).scalar_subquery()
+
+
+def find_asker(connection: sa.Connection, run_id: str) -> str | None:
+    """Return the person who asked for a run, where the server itself ends it: they may have been let out meanwhile."""
+    if find_access(connection) is not None:  # they act themselves
+        return None
+    found: str | None = connection.scalar(sa.select(_run.person).where(_run.id == run_id))
+    return found
 
 
 def make_asked_count() -> sa.ScalarSelect[int]:

@@ -38,13 +38,17 @@ class UsageRow:
 
 
 def add_answers(connection: sa.Connection, owner: str, now: int, contents: Iterable[MessageContent]) -> None:
-    """Count the answers among messages that a run writes now. Copies and imports keep their time, and were used before."""
+    """Count the answers among messages that a run writes now, for the person who asked.
+
+    Copies and imports keep their time, and were used before.
+    """
     for content in contents:
         if content.run_id is None or content.created_at != now or '"usage_metadata"' not in content.body:
             continue
         data = json.loads(content.body)["data"]
         if isinstance(counted := data.get("usage_metadata"), dict):
-            add_call(connection, owner, now, read_spec(data.get("response_metadata")), counted, answers=1)
+            asker = run_rows.find_asker(connection, content.run_id) or owner
+            add_call(connection, asker, now, read_spec(data.get("response_metadata")), counted, answers=1)
 
 
 def add_call(connection: sa.Connection, owner: str, now: int, model: str, counted: Any, *, answers: int = 0) -> None:

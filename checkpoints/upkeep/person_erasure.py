@@ -54,6 +54,7 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
         if account is not None:
             require_other_admin(connection, account)
         owner = account.name if account else name
+        person_rows.lock_person(connection, owner)
         if asked := person_rows.find_asked_run(connection, owner):
             raise RunActiveError(*asked)
         names = _count_names(connection, owner)

@@ -227,6 +227,13 @@ class NothingToRetryError(StateError):
         )
 
 
+class BeingErasedError(StateError):
+    """Everything of the person who acts is being erased: nothing begins for them."""
+
+    def __init__(self) -> None:
+        super().__init__(sentence("Everything of yours is being erased. Nothing was sent."))
+
+
 class ReadOnlyError(StateError):
     """Somebody who only reads would change something."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.events import Event, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta, UpdatesDelayed
+from agent.events import Event, GraphProgress, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta, UpdatesDelayed
 from agent.run.hub import SubscriberLagged, Subscription
 from agent.run.live_runs import LiveRun
 from agent.wire import mirror, peers, postgresql_wire, pump
@@ -37,9 +37,9 @@ def _play(story: Story, *, count: int = 2, rows: Rows = ROWS) -> None:
 
 
 @asynccontextmanager
-async def _follow(process: Process) -> AsyncIterator[list[Event]]:
+async def _follow(process: Process, thread_id: str = "t") -> AsyncIterator[list[Event]]:
     """All events of the thread from now on, with the text in progress as the first."""
-    async with process.hub.subscribe("t") as following:
+    async with process.hub.subscribe(thread_id) as following:
         live = following.live_run
         seen: list[Event] = [TextDelta(live.text)] if live else []
         reading = asyncio.create_task(_read(following, seen))
@@ -193,25 +193,36 @@ def test_the_runs_of_a_process_that_falls_silent_are_looked_up_again(monkeypatch
     _play(story)
 
 
-@pytest.mark.parametrize("event", [HeadMoved({1}), Unknown()], ids=["a value that JSON does not have", "an unknown event"])  # type: ignore[arg-type]
-def test_what_cannot_be_written_is_dropped_and_followers_begin_anew(event: Any, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "event",
+    [HeadMoved({1}), GraphProgress(({1},)), Unknown()],  # type: ignore[arg-type]
+    ids=["a value that JSON does not have", "a value that stays in the run", "an unknown event"],
+)
+def test_one_event_that_cannot_be_written_is_dropped_alone_and_its_readers_begin_anew(
+    event: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = Rows(drafts={"t": LiveRun("r", "")}, messages=MESSAGES)
 
     async def story(line: Line, processes: list[Process]) -> None:
         driving, watching = processes
         driving.hub.publish("t", RunStarted("r", 1, None))
         await until(lambda: watching.hub.find_live_run("t"))
-        async with watching.hub.subscribe("t") as following:
+        async with watching.hub.subscribe("t") as following, _follow(watching, "u") as others:
+            driving.hub.publish("u", RunStarted("s", 1, None))  # all of one batch
             driving.hub.publish("t", TextDelta("before, "))
             driving.hub.publish("t", event)
-            driving.wire.send("stop", "another", "r")  # a request in the same batch
+            driving.hub.publish("t", TextDelta("after"))
+            driving.wire.send("stop", "another", "r")
+            driving.hub.publish("u", TextDelta("of others"))
             await asyncio.wait_for(_read_until_lost(following), 60)
-        driving.hub.publish("t", TextDelta("after"))
-        async with watching.hub.subscribe("t") as again:
-            await until(lambda: (live := watching.hub.find_live_run("t")) and live.text == "before, after")
+            await until(lambda: TextDelta("of others") in others)
+        async with watching.hub.subscribe("t") as again:  # it reads the run anew
             assert again.live_run is not None
+            assert again.live_run.text == "before, after"
+            driving.hub.publish("t", TextDelta(" that"))
+            assert await again.receive() == [TextDelta(" that")]
         assert any('"stop"' in payload for payload in line.payloads)
-        assert "cannot be sent to other processes" in caplog.text
+        assert caplog.text.count("cannot be sent to other processes") == 1
 
     _play(story, rows=rows)
 
