@@ -178,8 +178,7 @@ class ReasoningFields(BaseChatOpenAI):
                 if isinstance(message, AIMessage):
                     _add_fields(entry, Reasoning.of(message) or Reasoning(), terms)
                 known.keep(message, KeptEntry(entry) if keeps else entry)
-            pairs = zip(messages, entries, strict=True)
-            payload["messages"] = [known.find(message) if entry is None else entry for message, entry in pairs]
+            payload["messages"] = [entry or known.find(each) for each, entry in zip(messages, entries, strict=True)]
             _apply_rules(payload["messages"], terms)
         if not terms.takes_usage:
             payload.pop("stream_options", None)
