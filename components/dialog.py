@@ -64,7 +64,7 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
     It has no fade: closed within its first moments, a fading dialog may stay, unseen, above the page. Bootstrap takes the
     end of any transition in it, as of a button's colour, for the end of its own.
     """
-    header = ModalHeader(ModalTitle(title, id=f"{identifier}-title"), close_button=False)
+    header = ModalHeader(ModalTitle(title, id=f"{identifier}-title", tag="h2"), close_button=False)
     placed = {"centered": True, "scrollable": scrollable, "labelledby": f"{identifier}-title"}
     return Modal([header, *parts], id=identifier, is_open=False, fade=False, **placed)
 

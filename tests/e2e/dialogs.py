@@ -14,7 +14,18 @@ PROMPT = "Translate {{text}} into {{language}}"
 
 
 def prepare(page: Page, fake_openai: FakeOpenAI) -> None:
-    """A conversation with a checkpoint, a branch, a tag and a saved prompt."""
+    """A conversation with a checkpoint, a branch, a tag and a saved prompt; one in the archive, and a deleted one."""
+    for text, action in (("An old one", "Archive"), ("A wrong one", "Delete")):
+        fake_openai.script(Say("A pond."))
+        page.open()
+        page.say(text)
+        if action == "Archive":
+            choose(page, text, action)
+        else:
+            page.tab.get_by_role("button", name=f"Delete {text}", exact=True).press("Enter")
+            page.confirm("Delete")
+        expect(row(page, text)).to_have_count(0)
+    page.open()
     fake_openai.script(
         Say("The **coast** it is.\n\n| | price |\n|---|--:|\n| ferry | 26 |"), Say("The mountains, then."), Say("A lake.")
     )
@@ -89,6 +100,31 @@ def _open_comparison(page: Page) -> None:
     expect(page.dialog.locator(".compare-side")).to_have_count(2)
 
 
+def _open_find_bar(page: Page) -> None:
+    page.tab.keyboard.press("Control+k")
+    page.tab.get_by_role("option", name="Find in this conversation").click()
+    bar = page.tab.get_by_role("search")
+    bar.get_by_role("textbox").fill("lake")
+    expect(bar.get_by_role("status")).to_contain_text("1")
+
+
+def _open_meter(page: Page) -> None:
+    page.tab.get_by_test_id("meter").click()
+    expect(page.tab.locator(".meter-panel")).to_be_visible()
+
+
+def _open_connecting(page: Page) -> None:
+    _open_models(page)
+    page.tab.get_by_role("button", name="Connect a model…").click()
+    expect(page.dialog.locator("select option")).not_to_have_count(0)
+
+
+def _show_list(page: Page, name: str) -> None:
+    button = page.tab.get_by_role("button", name=name, exact=True)
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+
+
 def _open_plot(page: Page) -> None:
     page.tab.get_by_text("Tokens over the conversation").click()
     expect(page.tab.locator(".history-tokens svg").first).to_be_visible()
@@ -135,6 +171,21 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "tokens": _open_plot,
     "found in the list": _search_list,
     "selected conversations": _select_conversations,
+    "finding": _open_find_bar,
+    "the meter": _open_meter,
+    "connecting a model": _open_connecting,
+    "archived conversations": lambda page: _show_list(page, "Archived"),
+    "deleted conversations": lambda page: _show_list(page, "Deleted"),
+    "usage": lambda page: page.press_in_menu("Usage"),
+    "summarising": lambda page: run_command(page, "/compact"),
+    "saving": lambda page: page.save_button.click(),
+    "restoring": lambda page: run_command(page, "/restore Begin"),
+    "clearing": lambda page: page.press_in_menu("Clear conversation"),
+}
+SHEETS = {  # where there is little room, these are in a sheet
+    **dict.fromkeys(("a place", "tokens", "saving"), "History"),
+    **dict.fromkeys(("found in the list", "selected conversations"), "Conversations"),
+    **dict.fromkeys(("archived conversations", "deleted conversations"), "Conversations"),
 }
 
 

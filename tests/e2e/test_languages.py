@@ -10,9 +10,9 @@ from playwright.sync_api import Page as Tab
 
 from tests.agent.guests.guests import AGENT
 from tests.e2e import dialogs
-from tests.e2e.conftest import Start, Visit
+from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server
-from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible_in_all_schemes
+from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, SIZES, expect_accessible_in_all_schemes
 from tests.e2e.test_conversations import choose
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -34,14 +34,27 @@ WORD = re.compile(r"[A-Za-z]{2,}")
 # Facts, which have no language: what a person or the store has named, products, units.
 FACTS = (
     r"HTTP 401: .*|Before restoring Begin|Checkpoint \d+|Branch \d+|\{\{\w+\}\}|\{\"seed\": 7\}|sk-\*|/\S+\.py|/[a-z]+"
-    r"|\S+\.(?:json|zip|md)|\b(?:Waymark|JSON|Markdown|openai:[\w-]+|openai|demo:brief|demo|fake-model|other-model|main)\b"
+    r"|\S+\.(?:json|zip|md)|\b(?:Anthropic|Azure OpenAI|OpenAI)\b"
+    r"|\b(?:Waymark|JSON|Markdown|openai:[\w-]+|openai|demo:brief|demo|fake-model|other-model|main)\b"
     r"|\b(?:[0-9a-f]{8}|Ctrl|Alt|Chrome on Linux|none|minimal|low|medium|high|xhigh|kB|ms|min)\b"
 )
 
 # What a person and a model write in `dialogs.prepare`, and the parts between which a search marks its words.
-TYPED = ("Where do we go?", "Begin", "Before any decision", "Rather up than down", "Or to some water", "Travel")
+TYPED = (
+    *("An old one", "A wrong one", "Where do we go?", "Begin", "Before any decision", "Rather up than down"),
+    *("Or to some water", "Travel"),
+)
 SAID = (
-    *("The **coast** it is.", "The coast it is.", "The mountains, then.", "A lake.", "price", "ferry", "Are you sure?"),
+    *(
+        "The **coast** it is.",
+        "The coast it is.",
+        "The mountains, then.",
+        "A lake.",
+        "A pond.",
+        "price",
+        "ferry",
+        "Are you sure?",
+    ),
     *("The **", "** it is.", "The ", "it is.", "coast", "Where do we go-.waymark.json", "text", "language", "Translation"),
 )
 
@@ -95,18 +108,23 @@ def open_translated(visit: Visit, server: Server) -> Page:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.usefixtures("translated")
 def test_each_dialog_list_and_card_is_accessible_in_all_schemes_and_has_no_text_outside_of_the_catalogue(
-    start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
+    size: Any, start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
-    """Two proofs in one: opening each of them takes longer than looking at it."""
+    """Two proofs in one: opening each of them takes longer than looking at it. Each is opened where there is room."""
     server = start(pseudo_language="on", **openai_settings)
     page = open_translated(visit, server)
     look = Look(page, *TYPED, *SAID, dialogs.PROMPT, "Back once more.", "To the coast after all.")
 
     def look_at(state: str) -> None:
+        page.tab.set_viewport_size(size)
+        if size is NARROW and state in dialogs.SHEETS:
+            page.tab.get_by_role("button", name=dialogs.SHEETS[state], exact=True).click()
         look.at(state)
         expect_accessible_in_all_schemes(page, state, ANY_IMPACT)
+        page.tab.set_viewport_size(WIDE)
 
     look_at("start")
     dialogs.prepare(page, fake_openai)
