@@ -1,14 +1,12 @@
 """The search of messages and checkpoints, and where the page shows a message."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from .rows import message_places, path_search, search_hits
 from .search.query import parse_query
-from .search.result import MessagePlace, NoteText, PathHits, SearchResult
+from .search.result import NO_NOTES, MessagePlace, NoteRules, PathHits, SearchResult
 from .storage.database import Database
 from .values.limits import MAX_SEARCH_HITS
-from .values.model import Message
 
 
 class SearchReader:
@@ -25,16 +23,16 @@ class SearchReader:
         owner: str | None = None,
         this: str | None = None,
         limit: int = MAX_SEARCH_HITS,
-        read_note: Callable[[Message], NoteText | None] = lambda _message: None,
+        notes: NoteRules = NO_NOTES,
     ) -> SearchResult:
         """Find messages and checkpoints of an owner (see search.query); `this` is the conversation of `in:this`.
 
-        `read_note` returns the text to quote of a note, and None for any other message.
+        `notes` recognise the notes: their own texts are quoted, and `role:note` finds them.
         """
         with self.database.begin_read() as connection:
             of, has_others = self.database.name_owner(owner), self.database.separates_owners
             return search_hits.search(
-                connection, parse_query(text, now), of, this, limit, has_others=has_others, read_note=read_note
+                connection, parse_query(text, now), of, this, limit, has_others=has_others, notes=notes
             )
 
     def find_in_path(self, thread_id: str, text: str) -> PathHits:

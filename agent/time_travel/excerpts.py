@@ -19,7 +19,8 @@ MAX_EXCERPT_MESSAGES = 50
 MAX_EXCERPT_CHARS = 100_000  # of the whole note
 MAX_ORIGIN_CHARS = 120  # of the name of a branch or checkpoint
 _FENCE = Fence("excerpt from another branch")
-_HEADING = "The user brought this note here from another place of the conversation: {origin}."
+EXCERPT_PHRASE = "The user brought this note here from another place"  # the search finds every excerpt by these words
+_HEADING = f"{EXCERPT_PHRASE} of the conversation: {{origin}}."
 _ORIGINS: Final[dict[PlaceKind, str]] = {  # in the heading, which the model reads
     "branch": "branch “{name}”",
     "checkpoint": "checkpoint “{name}”",

@@ -10,6 +10,7 @@ MAX_KEPT_QUOTE_CHARS = 200  # of a target that stays, right before the note
 MAX_ORIGINAL_CHARS = 2_000  # of a target that the note replaces
 _QUOTED_SHARE = 5  # a note quotes at most a fifth of a long target that it replaces
 _MOVE = TagPair("system_message")
+NOTE_PHRASE = "GOTO tool used"  # the search finds every note of a goto by these words
 _ORIGINAL = TagPair("original_message_to_be_ignored")
 _NOTE = TagPair("time_travel_message")
 _NOTE_TAGS = (_MOVE.name, _ORIGINAL.name, _NOTE.name)
@@ -29,7 +30,7 @@ def format_note(
     """
     removal = f"{pluralize(removed_count, 'message')} {'was' if removed_count == 1 else 'were'} removed"
     place = "this place" if numbers == "off" else format_number(target.depth, numbers)
-    move = f"GOTO tool used: the conversation went back to {place}; {removal}."
+    move = f"{NOTE_PHRASE}: the conversation went back to {place}; {removal}."
     original = _quote_original(target, keep_target=keep_target)
     return "\n".join([_MOVE.wrap(move), _ORIGINAL.wrap(original), _NOTE.wrap(escape_tags(note.strip(), *_NOTE_TAGS))])
 

@@ -5,15 +5,15 @@ near one another first, results of tools last, and the newest first.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from ..search import content
-from ..search.query import THIS, Role, SearchQuery
-from ..search.result import NoteText, SearchHit, SearchResult, Standing
+from ..search.query import NOTE_KINDS, THIS, Role, SearchQuery
+from ..search.result import NoteRules, NoteText, SearchHit, SearchResult, Standing
 from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from ..search.words import list_words
 from ..storage import schema
@@ -68,7 +68,6 @@ _NEWEST_OF_DATES = exempt_query(
 _POSTGRESQL_NEWEST = f"{_POSTGRESQL} AND e.number BETWEEN :first AND :last ORDER BY e.number DESC LIMIT :most"
 _POSTGRESQL_DATED = f"{_POSTGRESQL} ORDER BY e.created_at DESC, e.number DESC LIMIT :most"
 _POSTGRESQL_ALL = f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most"
-ReadNote = Callable[[Message], NoteText | None]
 _EVERY_NUMBER = {"first": 0, "last": 2**62}
 
 
@@ -80,7 +79,7 @@ def search(
     most: int,
     *,
     has_others: bool,
-    read_note: ReadNote,
+    notes: NoteRules,
 ) -> SearchResult:
     """Find the entries of an owner, among those of others; `this` is the conversation that `in:this` means."""
     most = min(most, MAX_SEARCH_HITS)
@@ -91,7 +90,7 @@ def search(
     thread_ids = _find_own(connection, owner, shared) if has_others and named is None else named  # not those of all others
     is_own = named is None and thread_ids is not None
     is_postgresql = connection.dialect.name == "postgresql"
-    match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids)
+    match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids, notes.phrases)
     if query.is_empty or not match or thread_ids == []:
         return SearchResult((), False, is_pending)
     values = {
@@ -107,7 +106,7 @@ def search(
     with pass_policies(connection):  # the hits are built from rows that pass them
         found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
     rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
-    return SearchResult(tuple(_rank(_build_hits(connection, rows, query, read_note))), len(found) > most, is_pending)
+    return SearchResult(tuple(_rank(_build_hits(connection, rows, query, notes))), len(found) > most, is_pending)
 
 
 def _select_matches(
@@ -188,7 +187,7 @@ def _contains(title: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _build_hits(
-    connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery, read_note: ReadNote
+    connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery, notes: NoteRules
 ) -> list[SearchHit]:
     """Build the hits of rows, without damaged messages."""
     messages = message_rows.select_messages_at(connection, [(r.segment, r.depth) for r in rows if r.segment is not None])
@@ -200,7 +199,10 @@ def _build_hits(
         node, message = nodes[row.number], messages.get((row.segment, row.depth))
         if node is None or (message is not None and message.damaged):
             continue
-        role, texts = _read_hit(row, message, contents, read_note)
+        note = notes.read(message) if message else None
+        role, texts = (note.role, [note.text]) if note else _read_hit(row, message, contents)
+        if not _is_wanted(query, role, note):
+            continue
         standing, branch = places[node.place]
         hits.append(
             SearchHit(
@@ -222,14 +224,20 @@ def _build_hits(
 
 
 def _read_hit(
-    row: sa.Row[Any], message: Message | None, contents: Mapping[str, bytes], read_note: ReadNote
+    row: sa.Row[Any], message: Message | None, contents: Mapping[str, bytes]
 ) -> tuple[Role | Literal["summary"], list[str]]:
-    """Return the role of a hit, and the texts to quote."""
+    """Return the role of a hit that is no note, and the texts to quote."""
     if message is None:
         return "checkpoint", [row.name, row.description]
-    if (note := read_note(message)) is not None:
-        return note.role, [note.text]
     return content.read_role(message.body), content.list_texts(message.body, contents)
+
+
+def _is_wanted(query: SearchQuery, role: Role | Literal["summary"], note: NoteText | None) -> bool:
+    """Return whether a hit has the roles and the kinds of notes that the query names: the index knows no notes."""
+    kinds = NOTE_KINDS.keys() & set(query.features)
+    if kinds and (note is None or kinds != {note.kind}):
+        return False
+    return not query.roles or ("note" if note else role) in query.roles
 
 
 def _select_contents(connection: sa.Connection, messages: Collection[Message]) -> dict[str, bytes]:

@@ -15,12 +15,17 @@ from .words import list_words
 
 MIN_PREFIX_CHARS = 3  # a shorter beginning is one of too many words
 Role = Literal["user", "assistant", "tool", "note", "checkpoint"]
-Feature = Literal["file", "image", "code", "link", "tool"]
+NoteKind = Literal["summary", "move", "excerpt"]  # the kinds of notes
+Feature = Literal["file", "image", "code", "link", "tool"] | NoteKind
 ROLES: Mapping[str, Role] = {
     **{"user": "user", "me": "user", "you": "user", "assistant": "assistant", "ai": "assistant", "agent": "assistant"},
     **{"tool": "tool", "note": "note", "checkpoint": "checkpoint"},
 }
-FEATURES: Mapping[str, Feature] = {"file": "file", "image": "image", "code": "code", "link": "link", "tool": "tool"}
+NOTE_KINDS: Mapping[str, NoteKind] = {"summary": "summary", "move": "move", "excerpt": "excerpt"}
+FEATURES: Mapping[str, Feature] = {
+    **{"file": "file", "image": "image", "code": "code", "link": "link", "tool": "tool"},
+    **NOTE_KINDS,
+}
 THIS = "this"  # the open conversation, in the filter `in:`
 _PIECE = re.compile(r'(?P<minus>-?)(?:(?P<key>[a-zA-Z]+):)?(?:"(?P<phrase>[^"]*)(?P<end>"?)|(?P<word>[^\s"]+))')
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")

@@ -1,10 +1,12 @@
 """The results of a search, as values."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from .query import Role, Term
+from ..values.model import Message
+from .query import NoteKind, Role, Term
 from .snippet import Snippet
 
 # On the current path; on the path of another branch; on no path, after a restore, an edit or an undo.
@@ -15,8 +17,26 @@ Standing = Literal["current", "branch", "left"]
 class NoteText:
     """A note's own text, without the lines around it that are for the model."""
 
-    role: Literal["note", "summary"]
+    kind: NoteKind
     text: str
+
+    @property
+    def role(self) -> Literal["note", "summary"]:
+        return "summary" if self.kind == "summary" else "note"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRules:
+    """How notes are recognised: `read` by their marks, and found by words that all of a kind have in sequence.
+
+    The index has no marks of notes. Their words narrow a search to few candidates, and `read` decides.
+    """
+
+    read: Callable[[Message], NoteText | None] = lambda _message: None
+    phrases: Mapping[NoteKind, str] = field(default_factory=dict)
+
+
+NO_NOTES = NoteRules()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from checkpoints.values.limits import MAX_QUERY_CHARS
 from components.services import Services
 from components.views.list_rows import describe_thread
 from components.views.names import name_other
-from components.views.notes import read_note
+from components.views.notes import NOTE_RULES
 
 SEARCH_PATH = "/api/search"
 _MARKDOWN_SIGN = re.compile(
@@ -81,7 +81,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         def search(_lane: str) -> tuple[SearchResult, list[Thread]]:
             titled = store.list_thread_portion(archived=None, text=q[:MAX_QUERY_CHARS], limit=MAX_LISTED_TITLES)
             return store.search(
-                q, datetime.now(UTC), this=thread or None, limit=MAX_LISTED_HITS, read_note=read_note
+                q, datetime.now(UTC), this=thread or None, limit=MAX_LISTED_HITS, notes=NOTE_RULES
             ), titled if q.strip() else []
 
         found, titled = await services.read_snapshot(search, "search")

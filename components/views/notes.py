@@ -4,11 +4,11 @@ from typing import TypedDict
 from urllib.parse import quote
 
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
-from agent.preparation.compaction import extract_summary
-from agent.time_travel.excerpts import extract_excerpt
-from agent.time_travel.notes import extract_note
+from agent.preparation.compaction import SUMMARY_PHRASE, extract_summary
+from agent.time_travel.excerpts import EXCERPT_PHRASE, extract_excerpt
+from agent.time_travel.notes import NOTE_PHRASE, extract_note
 from checkpoints import Message, NewMessage
-from checkpoints.search.result import NoteText
+from checkpoints.search.result import NoteRules, NoteText
 from checkpoints.values import serde
 from components.views.places import describe_place_name
 from components.views.tool_cards import list_sources
@@ -57,10 +57,13 @@ def read_note(stored: Message | NewMessage) -> NoteText | None:
     if SummaryMark.of(stored) is not None:
         return NoteText("summary", extract_summary(_read_text(stored)))
     if MoveMark.of(stored) is not None:
-        return NoteText("note", extract_note(_read_text(stored)))
+        return NoteText("move", extract_note(_read_text(stored)))
     mark = ExcerptMark.of(stored)
     text = "" if mark is None else _read_text(stored)
-    return None if mark is None else NoteText("note", extract_excerpt(text, mark) or text)
+    return None if mark is None else NoteText("excerpt", extract_excerpt(text, mark) or text)
+
+
+NOTE_RULES = NoteRules(read_note, {"summary": SUMMARY_PHRASE, "move": NOTE_PHRASE, "excerpt": EXCERPT_PHRASE})
 
 
 def _read_text(stored: Message | NewMessage) -> str:

@@ -79,7 +79,7 @@ _MESSAGE_RESTORE: Final = Sentences(N_("Restored to {}"), N_("restoring to {}"),
 _KEPT_BRANCH: Final = Sentences(
     N_("Kept the removed messages as {}"),
     N_("keeping {}"),
-    N_("The removed messages are kept as the {}"),
+    N_("The removed messages are kept as the {}."),
     N_("Branched off"),
 )
 _AGENT_FORK: Final = Sentences(N_("Began {}"), N_("the new {}"), N_("The agent opened {}"), N_("Branched off"))

@@ -33,7 +33,7 @@ def test_a_person_connects_a_model_on_the_page(server: Server, visit: Visit, fak
     expect(page.dialog.get_by_role("alert")).to_contain_text("refused the API key")
     fake_openai.reply(Say("ready"), Say("A mark on the way."))
     page.confirm("Connect")
-    expect(page.tab.locator(".composer-model")).to_have_text("openai:some-model")
+    expect(page.tab.locator(".composer-model")).to_have_text("some-model")
     expect(field).to_have_value("What is a waymark?")  # connecting loads the page again, with its draft
     field.press("Enter")
     page.expect_messages(2)

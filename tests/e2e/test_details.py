@@ -51,7 +51,7 @@ def test_a_command_takes_a_name(page: Page) -> None:
     page.confirm("Cancel")
     page.composer.fill("/model other-model")
     page.composer.press("Enter")
-    expect(page.tab.get_by_test_id("model")).to_have_text("Model: openai:other-model")
+    expect(page.tab.get_by_test_id("model")).to_have_text("Model: other-model")
     expect(page.composer).to_have_value("")
 
 

@@ -74,28 +74,28 @@ def test_a_queued_message_can_be_sent_now(shared_openai_server: Server, visit: V
 @pytest.mark.slow
 def test_the_model_is_chosen_below_the_field(start: Start, visit: Visit, openai_settings: dict[str, str]) -> None:
     page = visit(start(**openai_settings))
-    expect(picker(page)).to_have_text("Model: openai:fake-model")
+    expect(picker(page)).to_have_text("Model: fake-model")
     field = find_model(page, "OTHER")
     expect_accessible(page, "the list of models")
     expect(page.tab.get_by_role("option")).to_have_text(["other-model"])
     field.press("Enter")
     expect(picker(page)).to_be_focused()
-    expect(picker(page)).to_have_text("Model: openai:other-model")
+    expect(picker(page)).to_have_text("Model: other-model")
     page.say("Hello")
-    expect(picker(page)).to_have_text("Model: openai:other-model")  # the conversation began with it
+    expect(picker(page)).to_have_text("Model: other-model")  # the conversation began with it
     find_model(page, "").press("ArrowUp")
     page.tab.get_by_role("option", name="fake-model").click()
     expect(page.toast).to_contain_text("Set the model to the default")
-    expect(picker(page)).to_have_text("Model: openai:fake-model")
+    expect(picker(page)).to_have_text("Model: fake-model")
     names = page.tab.locator(".message-foot .foot-model")
     expect(names).to_have_count(0)  # while one model wrote all answers
     page.say("Hello again")
-    expect(names).to_have_text(["Model: openai:other-model", "Model: openai:fake-model"])
+    expect(names).to_have_text(["Model: other-model", "Model: fake-model"])
     page.toast.get_by_role("button", name="Close").click()
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(names).to_have_count(0)
     page.tab.get_by_role("button", name="Undo last change").click()
-    expect(picker(page)).to_have_text("Model: openai:other-model")
+    expect(picker(page)).to_have_text("Model: other-model")
 
 
 def read_height(page: Page) -> float:

@@ -37,17 +37,17 @@ def test_the_first_message_brings_what_was_chosen_before_it(
     dialog.get_by_label("Instructions").fill("Answer in French.")
     dialog.get_by_role("radio", name=re.compile("^Never")).check()
     page.confirm("Save")
-    expect(answering(page)).to_have_text("openai:other-model")
+    expect(answering(page)).to_have_text("other-model")
     fake_openai.script(Say("Bonjour."))
     page.say("hello")
     [request] = fake_openai.requests
     assert (request["model"], request["messages"][0]["content"].endswith("Answer in French.")) == ("other-model", True)
     page.new_conversation()
-    expect(answering(page)).to_have_text("openai:fake-model")
+    expect(answering(page)).to_have_text("fake-model")
     page.threads.first.click()
     page.expect_messages(2)
     page.reload()
-    expect(answering(page)).to_have_text("openai:other-model")
+    expect(answering(page)).to_have_text("other-model")
     assert settings(page).get_by_label("Instructions").input_value() == "Answer in French."
 
 
@@ -66,7 +66,7 @@ def test_a_change_is_told_with_undo_and_the_demo_says_that_it_is_one(
     expect(page.tab.get_by_role("button", name="Conversation menu")).to_be_focused()
     expect(page.toast).to_contain_text("Set the model to demo")
     page.toast.get_by_role("button", name="Undo").click()
-    expect(answering(page)).to_have_text("openai:fake-model")
+    expect(answering(page)).to_have_text("fake-model")
     assert page.log_lines()[:2] == ["Undid setting the model to demo", "Set the model to demo"]
 
 

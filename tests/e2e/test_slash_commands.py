@@ -97,7 +97,7 @@ def test_the_palette_has_the_same_commands(shared_openai_server: Server, visit: 
     expect(page.tab.get_by_role("combobox", name="Choose the model")).to_be_focused()
     page.tab.keyboard.type("other")
     page.tab.keyboard.press("Enter")
-    expect(page.tab.get_by_test_id("model")).to_have_text("Model: openai:other-model")
+    expect(page.tab.get_by_test_id("model")).to_have_text("Model: other-model")
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 export function Compare({ data, place, act, onBring, onClose }) {
   const [one, setOne] = useState(place);
   const [other, setOther] = useState(CURRENT_POSITION);
+  const [shown, show] = useState("one"); // on a narrow screen, which has room for one side
   const { content, status } = useFetch(
     `/api/threads/${encodeURIComponent(data.thread)}/comparison?${new URLSearchParams({ one, other })}`,
     GONE_TEXT,
@@ -51,12 +52,14 @@ export function Compare({ data, place, act, onBring, onClose }) {
   };
   const head = (name, place, onChoose) =>
     h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
+  const names = { one: namePlace(data, one), other: namePlace(data, other) };
   return h(ReadingDialog, { title: _("Compare"), size: "xl", className: "compare", onClose },
     h("div", { className: "compare-common" },
       h("p", { role: "status" }, status ?? describeShared(content)),
       content?.common && h("blockquote", null, h(Prose, { html: content.common })),
     ),
-    h("div", { className: "compare-sides" }, head("one", one, setOne), head("other", other, setOther)),
+    h(SideTabs, { names, shown, show }),
+    h("div", { className: "compare-sides", "data-shown": shown }, head("one", one, setOne), head("other", other, setOther)),
     content &&
       data.has_states &&
       h("section", { className: "compare-channels" },
@@ -64,8 +67,8 @@ export function Compare({ data, place, act, onBring, onClose }) {
         h(Channels, { data, one, other, isBrief: true }),
       ),
     content &&
-      h("div", { onClick: (event) => runProseTool(event, showToast) },
-        h(ComparedTurns, { names: { one: namePlace(data, one), other: namePlace(data, other) }, comparison: content }),
+      h("div", { "data-shown": shown, onClick: (event) => runProseTool(event, showToast) },
+        h(ComparedTurns, { names, comparison: content }),
       ),
   );
 }
@@ -81,11 +84,22 @@ function describeShared({ shared, common, one, other }) {
       { count: formatNumber(shared) },
     );
   if (shared === 0 && (one.length === 0 || other.length === 0)) return _("Nothing in common: one of them is empty.");
-  if (shared === 0) return _("Nothing in common: they differ from the first message on.");
+  if (shared === 0) return _("No messages in common.");
   const values = { count: formatNumber(shared) };
   return common
     ? ngettext("{count} message in common, this one:", "{count} messages in common, the last of them:", shared, values)
     : ngettext("{count} message in common.", "{count} messages in common.", shared, values);
+}
+
+/** The names of both sides, of which a narrow screen shows one. */
+function SideTabs({ names, shown, show }) {
+  const tab = (side) =>
+    h(
+      "button",
+      { key: side, type: "button", className: "compare-tab", "aria-pressed": side === shown, onClick: () => show(side) },
+      names[side],
+    );
+  return h("div", { className: "compare-tabs", role: "group", "aria-label": _("Show") }, Object.keys(names).map(tab));
 }
 
 /** The place of a side, its figures, and a list to choose another place. */
@@ -93,13 +107,16 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
   const id = useId();
   return h(
     "section",
-    { className: "compare-side", "aria-labelledby": `${id}-label ${id}-length` },
+    { className: "compare-side", "data-side": name, "aria-labelledby": `${id}-label ${id}-length` },
     h(
       "div",
       { className: "compare-place" },
       h("label", { className: "visually-hidden", id: `${id}-label`, htmlFor: `${id}-place` }, SIDE_LABELS[name]),
       h(PositionSelect, { id: `${id}-place`, data, place, onChoose }),
       h(GoButton, { place, go }),
+      side?.length > 0 &&
+        place !== CURRENT_POSITION &&
+        h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …")),
     ),
     h(
       "h3",
@@ -107,13 +124,6 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
       side ? (side.length ? formatCount(side.length, "more message") : _("No other messages")) : "…",
     ),
     side?.length > 0 && h(FiguresLine, { figures: side.figures }),
-    side?.length > 0 &&
-      place !== CURRENT_POSITION &&
-      h(
-        "p",
-        { className: "compare-bring" },
-        h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …")),
-      ),
     side?.counted < side?.length &&
       h(
         "p",

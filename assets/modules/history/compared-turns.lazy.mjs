@@ -48,7 +48,6 @@ function Turn({ side, name, number, isOnly, turn }) {
       className: "compare-cell", "data-side": side, role: "group",
       "aria-label": _("{name}, turn {number}", { name, number: number + 1 }),
     },
-    h("p", { className: "compare-cell-name", "aria-hidden": true }, name),
     !turn && h("p", { className: "quiet" }, _("No turn here.")),
     turn?.messages.map((message) => h(ComparedMessage, { key: message.id, message })),
     turn?.figures.answers > 0 && !isOnly && h(FiguresLine, { figures: turn.figures }),

@@ -1,6 +1,6 @@
 /** One row of History: its name, the tokens up to it, and its time. */
 import { AUTHORS } from "../lib/authors.mjs";
-import { formatCount, formatDateTime, formatShortTime } from "../lib/format.mjs";
+import { formatCount, formatDateTime, formatNumber, formatShortTime } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -64,7 +64,7 @@ export function nameRow({ kind, item, count, messages }, hasBranches) {
   if (kind === "alternative") return _("Alternative");
   if (kind === "fold") return formatCount(count, "message");
   if (kind !== "move") return messages === 0 ? _("Beginning") : _("Message {messages}", { messages });
-  if (value.kind === "summary") return _("Summary of {messages}", { messages: formatCount(value.removed, "message") });
+  if (value.kind === "summary") return _("Summary of {count}", { count: formatNumber(value.removed) });
   return value.kind === "goto" ? _("Agent went back") : _("Agent replaced an answer");
 }
 
@@ -73,13 +73,13 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
   if (kind === "branch")
-    return note((isHere && hasBranches ? `${_("you are here")} · ` : "") + formatCount(value.messages, "message"));
+    return note(isHere && hasBranches ? _("you are here") : formatCount(value.messages, "message"));
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
   if (kind === "move")
     return h(
       "span",
-      { className: "place-note", title: describeRemoval(value) },
-      describeSaving(value) || describeRemoval(value),
+      { className: "place-note", title: [describeRemoval(value), describeSaving(value)].filter(Boolean).join(" · ") },
+      shortenSaving(value) || describeRemoval(value),
     );
   if (kind !== "checkpoint") return null;
   const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
@@ -98,15 +98,23 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
 /** "−4 messages": what left with a move, counted as everywhere. The name of a summary has its messages already. */
 const describeRemoval = ({ kind, removed }) => (kind !== "summary" && removed ? `−${formatCount(removed, "message")}` : "");
 
+const countSaved = ({ before, after }) => (before === null || after === null ? 0 : before - after);
+
 /** "−9.4k tokens": what a move or a summary saved; "" where that is not known. */
-function describeSaving({ before, after }) {
-  const saved = before === null || after === null ? 0 : before - after;
+function describeSaving(move) {
+  const saved = countSaved(move);
   return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatCount(Math.abs(saved), "token")}`;
+}
+
+/** "−9.4k": a row has no room for the unit, which its title has. */
+function shortenSaving(move) {
+  const saved = countSaved(move);
+  return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatNumber(Math.abs(saved))}`;
 }
 
 /** Describe where a branch diverges from the current one, and how long it is. */
 export function describeBranch({ current, messages, shared }) {
-  if (current) return _("you are here · {messages}", { messages: formatCount(messages, "message") });
+  if (current) return formatCount(messages, "message"); // the card's head says that one is there
   const from =
     shared === messages ? _("at message {messages}", { messages }) : _("from message {messages}", { messages: shared });
   return `${shared ? from : _("from the beginning")} · ${formatCount(messages, "message")}`;

@@ -20,7 +20,8 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
 export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }) {
   const [isOpen, setOpen] = useState(false);
   const offered = [...listChanges(row, name, act, actions), ...listReadings(row, name, actions, onShow)];
-  const others = offered.slice(MAX_BUTTONS).map(({ text, run, testId }) => [text, run, testId]);
+  const shown = row.kind === "removed" ? 2 : MAX_BUTTONS; // "Keep as branch" takes the room of two
+  const others = offered.slice(shown).map(({ text, run, testId }) => [text, run, testId]);
   const items = [...others, ...listBeginnings(actions), ...listChangesOfPlace(row, data, act, onRename)];
   const more = _("More for {title}", { title: name });
   const moreButton = {
@@ -34,7 +35,7 @@ export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }
   return h(
     "div",
     { className: "card-buttons" },
-    offered.slice(0, MAX_BUTTONS).map(makeButton),
+    offered.slice(0, shown).map(makeButton),
     items.length > 0 &&
       h(
         "span",

@@ -24,7 +24,7 @@ const ROLES = {
 };
 const UNREADABLE_TEXT = _("The search did not answer. Please try again.");
 export const SEARCH_HINT = _(
-  "Finds every message. Narrow by role:user, has:code, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.",
+  "Finds every message. Narrow by role:user, role:note, has:code, has:summary, in:this, tag:work, before:2025-06, after:today, a “phrase” in quotes, or -without.",
 );
 
 loadStyle(new URL("./search.lazy.css", import.meta.url));

@@ -1,5 +1,6 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
 import { icon } from "../lib/icons.mjs";
+import { nameProvider } from "../lib/model-names.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { MAX_MODELS } from "./several-models.mjs";
@@ -155,8 +156,8 @@ function Group({ group, lines, selected, id, current, usual, checked, onChoose }
     );
   return h(
     "div",
-    { role: "group", "aria-label": group },
-    h("div", { className: "model-group", "aria-hidden": true }, group),
+    { role: "group", "aria-label": nameProvider(group) },
+    h("div", { className: "model-group", "aria-hidden": true }, nameProvider(group)),
     lines.map(option),
   );
 }

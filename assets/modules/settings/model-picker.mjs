@@ -3,6 +3,7 @@ import { useActions } from "../lib/actions.mjs";
 import { useCommands } from "../lib/commands.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { nameModel } from "../lib/model-names.mjs";
 import { usePopover } from "../lib/popover.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { useConnecting } from "./connecting.mjs";
@@ -36,7 +37,8 @@ export function ModelPicker({ data }) {
       offReason: models.length > 1 ? null : _("There is no other model."), run: () => setOpen("several") },
     ...(canConnect ? [{ group: _("Actions"), name: _("Connect a model"), word: "connect", run: connect }] : []),
   ]);
-  if (models.length < 2) return data.demo ? (dialog || null) : h("span", { className: "composer-model" }, model);
+  const name = h("span", { className: "composer-model", title: model }, nameModel(model));
+  if (models.length < 2) return data.demo ? (dialog || null) : name;
   const onChoose = (chosen) => {
     close();
     choose(chosen);
@@ -46,11 +48,12 @@ export function ModelPicker({ data }) {
     { className: "model-picker", ref: root, onKeyDown },
     h(
       "button",
-      { type: "button", className: "text-button model-button", "data-testid": "model", title: _("Choose the model"),
+      { type: "button", className: "text-button model-button", "data-testid": "model",
+        title: `${_("Choose the model")} (${model})`,
         "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
       h("span", { className: "visually-hidden" }, _("Model: ")),
       h("span", { className: "composer-model" },
-        several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : model),
+        several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : nameModel(model)),
       icon("chevron-right", "model-arrow"),
     ),
     dialog,

@@ -26,6 +26,7 @@ MEANINGS = {
     "a -b or c ": SearchQuery(((Term(("a",)), Term(("b",), is_excluded=True)), (Term(("c",)),))),
     "get_weather() ": SearchQuery(((Term(("get", "weather")),),)),
     "role:me role:AI x ": SearchQuery(((Term(("x",)),),), roles=("user", "assistant")),
+    "has:summary has:Move role:note": SearchQuery(roles=("note",), features=("summary", "move")),
     "has:code has:link": SearchQuery(features=("code", "link")),
     'in:this in:"My trip"': SearchQuery(places=("this", "My trip")),
     'tag:work Tag:"to do" tag: ': SearchQuery(((Term(("tag",)),),), tags=("work", "to do")),

@@ -52,7 +52,7 @@ def test_a_note_is_quoted_by_its_own_text_in_a_hit_and_in_a_preview() -> None:
     store.append(thread_id, [summary, move, excerpt])
     while store.index_portion():
         pass
-    found = search.describe_result(store.search("walrus", TIME, read_note=notes.read_note))
+    found = search.describe_result(store.search("walrus", TIME, notes=notes.NOTE_RULES))
     hits = {(hit["role"], "".join(part["text"] for part in hit["parts"])) for hit in found["hits"]}
     assert hits == {("summary", "- the walrus"), ("note", "Walrus moved"), ("note", "Walrus brought")}
     (doc,) = reading.read_documents(transfer.export(store, thread_id).encode())
@@ -62,6 +62,34 @@ def test_a_note_is_quoted_by_its_own_text_in_a_hit_and_in_a_preview() -> None:
     for shown in ("B('Summary'), ' ', 'the walrus'", "B('Note'), ' ', 'Walrus moved'", "B('Note'), ' ', 'Walrus brought'"):
         assert shown in preview
     assert "system_message" not in preview
+
+
+@pytest.mark.parametrize("database", ["memory_store", "postgres_store"])
+def test_notes_are_found_by_their_role_and_kind_alone(request: pytest.FixtureRequest, database: str) -> None:
+    store: Store = request.getfixturevalue(database)
+    thread_id = store.create_thread().id
+    said = HumanMessage(f"GOTO tool used, says a person. {LONG}")
+    store.append(thread_id, [NewMessage(serde.to_body(said)) for _ in range(3)])
+    path = store.list_messages(thread_id)
+    kwargs = MoveMark("goto", 1, 1).to_kwargs()
+    move = NewMessage(serde.to_body(HumanMessage(format_note(path[1], 1, "Walrus moved"), additional_kwargs=kwargs)))
+    excerpt = build_excerpt(ExcerptRequest("Walrus brought"), PlaceName("branch", "B"), path)
+    summary = build_note(select_passage(path, SummaryScope()), "Walrus in short").build_message()
+    store.append(thread_id, [summary, move, excerpt])
+    while store.index_portion():
+        pass
+
+    def find(text: str) -> set[str]:
+        return {hit.snippet.text.strip() for hit in store.search(text, TIME, notes=notes.NOTE_RULES).hits}
+
+    assert find("walrus role:note") == find("role:note") == {"Walrus in short", "Walrus moved", "Walrus brought"}
+    assert [find(f"has:{kind}") for kind in ("summary", "move", "excerpt")] == [
+        {"Walrus in short"},
+        {"Walrus moved"},
+        {"Walrus brought"},
+    ]
+    assert find("has:move brought") == find("has:move has:summary") == find("walrus role:user") == set()
+    assert len(store.search("role:user", TIME, notes=notes.NOTE_RULES).hits) == 3
 
 
 @pytest.mark.parametrize("marks", ["x", {"removed": "many"}, {"removed": 1, "before": 2}, None, []])
