@@ -436,6 +436,27 @@ def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordi
         assert house.runs.list_running_threads() == set()
 
 
+@pytest.mark.slow
+def test_who_leaves_waits_for_who_changes_the_conversation(ordinary_store: Store) -> None:
+    """So no answer of theirs begins between the end of their running one and their leaving."""
+    house = House(ordinary_store)
+
+    def leave() -> None:
+        with act_for("bob"):
+            house.members.leave(house.thread)
+
+    with ThreadPoolExecutor(1) as pool, act_for("ann"):
+        with house.store.database.begin_write() as connection:
+            thread_rows.load_thread(connection, house.thread)
+            leaving = pool.submit(leave)
+            _wait_for_lock_or_end(connection, leaving)
+            assert not leaving.done()
+            people = [each.person for each in member_rows.select_members(connection, house.thread)]
+            assert people == ["bob", "carol"]
+        leaving.result()
+        assert [each.person for each in house.members.list_members(house.thread)] == ["carol"]
+
+
 def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Any]) -> None:
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
