@@ -13,6 +13,7 @@ class Peers:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
+        self.was_any_heard = False  # since the start
         self._heard: dict[str, float] = {}  # when each was heard last
         self.restart()
 
@@ -29,6 +30,7 @@ class Peers:
         self._unsure_until = self._now() + START_SECONDS
 
     def hear(self, name: str) -> None:
+        self.was_any_heard = True
         self._heard[name] = self._now()
 
     def remove_silent(self) -> list[str]:

@@ -102,7 +102,9 @@ class PostgresqlWire:
 
     async def load_run(self, thread_id: str) -> None:
         """Put a thread's run in progress into the hub: complete from the process that drives it, else as its draft."""
-        if (self._peers.is_alone and self._is_listening) or not self._mirror.needs_run(thread_id):
+        # Others that a busy machine or an outage keeps silent may be at work all the same: their rows tell.
+        is_alone = self._peers.is_alone and self._is_listening and not self._peers.was_any_heard
+        if is_alone or not self._mirror.needs_run(thread_id):
             return
         draft = await self._rows.read_running(thread_id)
         if draft is None or not self._mirror.needs_run(thread_id, draft.run_id):

@@ -193,6 +193,26 @@ def test_the_runs_of_a_process_that_falls_silent_are_looked_up_again(monkeypatch
     _play(story)
 
 
+def test_the_run_of_a_process_that_is_silent_for_long_is_shown_as_its_draft(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "MAX_SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(peers, "START_SECONDS", 0.0)
+    monkeypatch.setattr(pump, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(mirror, "MAX_ASK_SECONDS", 0.01)
+    rows = Rows(drafts={"t": LiveRun("r", "a draft", candidates=[])}, messages=MESSAGES)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        driving, watching = processes
+        driving.hub.publish("t", RunStarted("r", 1, None))
+        await until(lambda: watching.hub.find_live_run("t"))
+        for task in driving.wire._tasks:  # the machine lets it wait
+            task.cancel()
+        await until(lambda: watching.wire.is_alone)
+        async with watching.hub.subscribe("t") as following:
+            assert following.live_run == LiveRun("r", "a draft", candidates=[])
+
+    _play(story, rows=rows)
+
+
 @pytest.mark.parametrize(
     "event",
     [HeadMoved({1}), GraphProgress(({1},)), Unknown()],  # type: ignore[arg-type]
