@@ -407,7 +407,7 @@ class Store(Reader):
     ) -> Receipt:
         """Run a change, once for each request. `sent` is the message whose id is the result."""
         with self.database.begin_write(caller.request_id or "") as connection:
-            if done := find_repeated(connection, thread_id, caller, sent):
+            if done := find_repeated(connection, thread_id, caller, kind, sent):
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)
             is_exact = kind in (OperationKind.UNDO, OperationKind.REDO)

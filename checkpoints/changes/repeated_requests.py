@@ -8,15 +8,24 @@ from ..rows import message_rows, operation_rows, run_rows
 from ..values import serde
 from ..values.errors import ConflictError, RequestReusedError
 from ..values.model import NewMessage
-from ..values.operation import Caller, Operation
+from ..values.operation import Caller, Operation, OperationKind
 from ..values.run import Run
 
+# Of one request, the first time and the second: which of them it is depends on the messages that are there.
+_APPENDING_KINDS = frozenset({OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE})
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def find_repeated(connection: sa.Connection, thread_id: str, caller: Caller, sent: NewMessage | None) -> Operation | None:
-    """Return the operation of the same request; None for a new one. Raises `RequestReusedError` for another text."""
+def find_repeated(
+    connection: sa.Connection, thread_id: str, caller: Caller, kind: OperationKind, sent: NewMessage | None
+) -> Operation | None:
+    """Return the operation of the same request; None for a new one.
+
+    Raises `RequestReusedError` for another text under its id, and for another kind of change.
+    """
     done = operation_rows.find_request(connection, thread_id, caller.request_id) if caller.request_id else None
+    if done is not None and done.kind is not kind and not _APPENDING_KINDS.issuperset((done.kind, kind)):
+        raise RequestReusedError(thread_id)
     check_repeated_request(connection, done, sent)
     return done
 

@@ -78,6 +78,23 @@ def test_a_run_under_the_id_of_another_change_is_a_conflict(store: Store) -> Non
     assert (store.get_thread(thread_id).version, runs.list_running_threads()) == (version, set())
 
 
+def test_another_change_under_the_id_of_one_is_a_conflict(store: Store) -> None:
+    thread_id, by = talked(store, "a", "b"), Caller(request_id="r1")
+    store.rename_thread(thread_id, "Named", caller=by)
+    before = dump(store)
+    changes: list[Callable[[], object]] = [
+        lambda: store.clear(thread_id, caller=by),
+        lambda: store.save(thread_id, caller=by),
+        lambda: store.undo(thread_id, caller=by),
+        lambda: store.append(thread_id, new("c"), caller=by),
+    ]
+    for change in changes:
+        with pytest.raises(RequestReusedError):
+            change()
+    assert store.rename_thread(thread_id, "Named", caller=by).repeated
+    assert dump(store) == before
+
+
 @pytest.mark.parametrize("is_new", [False, True])
 def test_the_same_request_with_another_text_is_refused(runs: Runs, store: Store, thread_id: str, is_new: bool) -> None:
     target, by = (None if is_new else thread_id), Caller(request_id="r1")
