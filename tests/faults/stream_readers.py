@@ -18,7 +18,8 @@ from websockets.exceptions import WebSocketException
 from checkpoints import Message, MessageStatus, StateError
 from tests.app_process import PATIENCE
 from tests.fakes.server import JSON
-from tests.faults.fleet import Fleet, People, Question, find_words, read_text, wait_until
+from tests.faults.busy_people import People, read_text
+from tests.faults.fleet import Fleet, Question, find_words, wait_until
 from tests.faults.page import PageClient
 
 MAX_DELAY_SECONDS = 3.0  # from the order to open a page until it does
@@ -100,7 +101,8 @@ class Reading:
                 self._compare_cut(missing.pop())
             self._expect(not missing, f"{missing} never came")
             self._expect(self.end["state"] == state, f"{self.end['state']} of a run that is {state}")
-        self._expect(not self.seen_at or ended_at <= self.seen_at, "a run in progress was shown as none")
+        late = ended_at - self.seen_at if self.seen_at else 0.0
+        self._expect(late <= 0, f"a run in progress was shown as none, {late:.2f} s before it was {state}")
         return self.faults
 
     def _compare_cut(self, message: Message) -> None:
@@ -202,7 +204,9 @@ class Readers:
             assert run is not None
             assert run.ended_at is not None
             if question.run_id not in messages:
-                messages[question.run_id] = self.fleet.list_of_run(question)
+                waited = Question(question.thread_id, question.waited)
+                own = self.fleet.list_of_run(question)
+                messages[question.run_id] = [*(self.fleet.list_of_run(waited) if waited.run_id else ()), *own]
             wrong = reading.compare(messages[question.run_id], run.state.value, run.ended_at.timestamp())
             faults += [f"{question}: {each}, after {reading.kinds}" for each in wrong]
         return faults
