@@ -80,6 +80,12 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
     compare.tap()
     expect(page.dialog).to_contain_text("2 messages in common")
     expect(page.dialog).to_contain_text("Blue it is.")
+    sides = page.dialog.locator(".compare-side")  # one at a time: there is no room for both
+    expect(sides.first).to_be_visible()
+    expect(sides.last).to_be_hidden()
+    page.dialog.locator(".compare-tab").last.tap()
+    expect(sides.first).to_be_hidden()
+    expect(sides.last).to_be_visible()
     page.dialog.get_by_role("button", name="Close").tap()
     expect(page.tab.locator(".modal")).to_have_count(0)
 
