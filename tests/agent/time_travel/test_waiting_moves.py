@@ -10,6 +10,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from agent.context.measurement import Context
 from agent.context.numbering import NumberStyle
+from agent.context.path_tokens import sum_path_tokens
+from agent.context.tokens import sum_stored_tokens
 from agent.context.window import Window
 from agent.time_travel import move_paths, moves
 from agent.time_travel.made_moves import complete_mark
@@ -198,6 +200,22 @@ def test_an_answer_as_far_from_its_question_as_allowed_is_replaced(
     assert find(memory_store, thread_id)
     monkeypatch.setattr(moves, "MAX_KEPT_BEFORE", target.depth - 1)
     assert find(memory_store, thread_id) == {}
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_the_tokens_of_a_path_that_ends_with_a_sub_agents_messages_are_those_of_the_main_agent(
+    memory_store: Store, is_before: bool
+) -> None:
+    texts = ["many words " * 20, "so it is"] * 300
+    said: list[tuple[str, BaseMessage]] = [(MAIN, AIMessage(text, id=f"run--{at}")) for at, text in enumerate(texts)]
+    said += (
+        [(MAIN, HumanMessage("go"))] * is_before + [("ben", AIMessage("x"))] * 120 + [(MAIN, HumanMessage("go"))] * is_before
+    )
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in said])
+    whole = sum_stored_tokens(memory_store.list_messages(thread_id), MAIN)
+    assert sum_path_tokens(memory_store, thread_id, MAIN, 0, len(said)) == pytest.approx(whole, rel=0.05)
+    assert sum_path_tokens(memory_store, thread_id, MAIN, len(said) - 110, len(said) - 5) == 0
 
 
 def test_what_was_not_looked_through_is_named_as_a_source(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
