@@ -39,6 +39,13 @@ class PathReader:
             place = path_questions.find_answer(connection, path, agent, n, before=before)
             return None if place is None else message_rows.select_messages_at(connection, [place])[place]
 
+    def find_question(self, thread_id: str, agent: str, *, before: int) -> int | None:
+        """Return the depth of the last question to an agent below a depth; None without one. No message is read."""
+        with self.database.begin_read() as connection:
+            _, path = thread_rows.load_current_path(connection, thread_id)
+            place = path_questions.find_question(connection, path, agent, before=before)
+            return None if place is None else place[1]
+
     def count_answers(self, thread_id: str, agent: str, *, before: int) -> int:
         """Count the answers that `find_answer` finds."""
         with self.database.begin_read() as connection:

@@ -24,7 +24,7 @@ from agent.run import candidates, conclusions, reruns
 from agent.subagents import forking
 from agent.time_travel import excerpts
 from agent.time_travel.move_paths import MAX_OUTSIDE_MESSAGES
-from agent.time_travel.moves import MAX_KEPT_AFTER, MAX_NOTE_CHARS
+from agent.time_travel.moves import MAX_KEPT_AFTER, MAX_KEPT_BEFORE, MAX_NOTE_CHARS
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from agent.tracing import langfuse
@@ -232,7 +232,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
         "times as much where “earlier” was used",
         "One reading for a view or a request": f"the newest messages with {limits.MAX_READ_VALUES:,} values; each “earlier” "
-        "brings as many more, and a request has the last turn whole; a sub-agent with a larger memory cannot move in it",
+        "brings as many more, and a request has the last turn whole; a sub-agent with a larger memory, "
+        f"or one of more than {limits.MAX_MEMORY_MESSAGES:,} messages, cannot move in it",
         "One table, all tables of a text": f"{MAX_TABLE_CELLS:,} and {MAX_TEXT_CELLS:,} cells; a table "
         "beyond is shown as it was written",
         "One formula": f"{MAX_FORMULA_CHARS:,} characters, {MAX_FORMULA_BRACES:,} braces and {MAX_UNCLOSED_BRACKETS} "
@@ -278,7 +279,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "Reasoning of one answer": f"{limits.MAX_REASONING_CHARS:,} characters of text, {limits.MAX_ITEMS_CHARS:,} "
         f"characters, {limits.MAX_ITEM_VALUES:,} values and {limits.MAX_ITEM_LEVELS} levels of the provider's items",
         "Agent moves": f"{MAX_MOVES_PER_TURN} between two messages of the user, {MAX_NOTE_CHARS:,} characters of a "
-        f"message after the move; with `keep_independent`, {MAX_KEPT_AFTER:,} messages after the answer that is replaced; "
+        f"message after the move; with `keep_independent`, {MAX_KEPT_AFTER:,} messages after the answer that is replaced, "
+        f"and {MAX_KEPT_BEFORE:,} from its question to it; "
         f"sources among the newest {MAX_OUTSIDE_MESSAGES} messages with something from outside, older ones as “earlier "
         "messages”",
         "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "

@@ -1,27 +1,54 @@
 """The tokens of a part of a path, estimated from few of its messages."""
 
+from dataclasses import dataclass
+
 from agent.context.tokens import BYTES_PER_TOKEN, MESSAGE_TOKENS, sum_stored_tokens
 from checkpoints import Store
 from checkpoints.values.limits import MAX_READ_VALUES
 
 SAMPLE_MESSAGES = 100
+_MIN_SAMPLE_MESSAGES = 20  # of the agent's among them; with fewer, those around its last answer before are read as well
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """An agent's messages that were read between two depths."""
+
+    first: int
+    before: int
+    tokens: int
+    count: int
 
 
 def sum_path_tokens(store: Store, thread_id: str, agent: str, first: int, before: int) -> int:
     """Estimate the tokens of an agent's messages between two depths.
 
     Of more than SAMPLE_MESSAGES, the last are read. The others are estimated from the bytes of their JSON, less the bytes
-    beside the texts in the JSON of those that were read.
+    beside the texts in the JSON of those that were read. Where other agents wrote the last, some before them are read, too.
     """
     if first >= before:
         return 0
-    count = min(before - first, SAMPLE_MESSAGES)
     with store.database.begin_read():
-        read = store.list_messages(thread_id, last=count, before=before, agent=agent, max_values=MAX_READ_VALUES)
-        tokens, start = sum_stored_tokens(read, agent), read[0].depth if read else before - count
-        rest = store.measure_messages(thread_id, agent, first=first, before=start)
-        if rest.count == 0:
+        parts = [_read_sample(store, thread_id, agent, first, before)]
+        if (start := parts[0].first) > first and parts[0].count < _MIN_SAMPLE_MESSAGES:
+            answer = store.find_answer(thread_id, agent, -1, before=start)
+            if answer is not None and answer.depth >= first:
+                parts.insert(0, _read_sample(store, thread_id, agent, first, answer.depth + 1))
+        gaps = zip([first, *(part.before for part in parts)], [*(part.first for part in parts), before], strict=True)
+        rest = [store.measure_messages(thread_id, agent, first=start, before=end) for start, end in gaps]
+        tokens, count = sum(part.tokens for part in parts), sum(size.count for size in rest)
+        if count == 0:
             return tokens
-        known = store.measure_messages(thread_id, agent, first=start, before=before)
-    frame = (known.byte_count / BYTES_PER_TOKEN - tokens) / max(1, known.count)  # of one message, in tokens
-    return tokens + max(MESSAGE_TOKENS * rest.count, round(rest.byte_count / BYTES_PER_TOKEN - frame * rest.count))
+        known = [store.measure_messages(thread_id, agent, first=part.first, before=part.before) for part in parts]
+    known_bytes, known_count = sum(size.byte_count for size in known), sum(size.count for size in known)
+    frame = (known_bytes / BYTES_PER_TOKEN - tokens) / max(1, known_count)  # of one message, in tokens
+    rest_bytes = sum(size.byte_count for size in rest)
+    return tokens + max(MESSAGE_TOKENS * count, round(rest_bytes / BYTES_PER_TOKEN - frame * count))
+
+
+def _read_sample(store: Store, thread_id: str, agent: str, first: int, before: int) -> _Sample:
+    """Read an agent's messages among the last SAMPLE_MESSAGES between two depths."""
+    count = min(before - first, SAMPLE_MESSAGES)
+    read = store.list_messages(thread_id, last=count, before=before, agent=agent, max_values=MAX_READ_VALUES)
+    start = read[0].depth if read else before - count
+    return _Sample(start, before, sum_stored_tokens(read, agent), len(read))

@@ -43,6 +43,10 @@ class MovePath(Protocol):
         """Return the n-th answer of an agent below a depth, from 1 on or from -1 back."""
         ...
 
+    def find_question(self, agent: str, before: int) -> int | None:
+        """Return the depth of the last question to an agent below a depth."""
+        ...
+
     def count_answers(self, agent: str, before: int) -> int: ...
 
     def sum_tokens(self, agent: str, first: int, before: int) -> int:
@@ -76,6 +80,10 @@ class ListedPath:
     def find_answer(self, agent: str, n: int, before: int) -> Message | None:
         answers = self._list_answers(agent, before)
         return answers[n - 1 if n > 0 else n] if abs(n) <= len(answers) else None
+
+    def find_question(self, agent: str, before: int) -> int | None:
+        newest = self.iterate_back(before)
+        return next((message.depth for message in newest if message.type == "human" and message.agent == agent), None)
 
     def count_answers(self, agent: str, before: int) -> int:
         return len(self._list_answers(agent, before))
@@ -120,6 +128,9 @@ class StoredPath:
 
     def find_answer(self, agent: str, n: int, before: int) -> Message | None:
         return self.store.find_answer(self.thread_id, agent, n, before=before)
+
+    def find_question(self, agent: str, before: int) -> int | None:
+        return self.store.find_question(self.thread_id, agent, before=before)
 
     def count_answers(self, agent: str, before: int) -> int:
         return self.store.count_answers(self.thread_id, agent, before=before)

@@ -24,6 +24,7 @@ from checkpoints.values.limits import MAX_NUMBER
 MAX_SOURCES = 20
 EARLIER_SOURCES = "earlier messages"  # where so many hold something from outside that not all are looked through
 MAX_KEPT_AFTER = 1_000  # messages after a replaced answer: those that stay are written again
+MAX_KEPT_BEFORE = 1_000  # messages from the question to a replaced answer: they are read for what depends on it
 # These tools return no external text. A list of checkpoints does: a file may have named them.
 _TRUSTED_TOOLS = MOVE_NAMES | {SAVE_CHECKPOINT, CALCULATOR}
 MAX_NOTE_CHARS = 20_000
@@ -182,8 +183,13 @@ def _find_dropped_ids(path: MovePath, target: Message, call_position: int) -> fr
         raise MoveRefused(
             f"More than {MAX_KEPT_AFTER:,} messages follow this answer: leave out `keep_independent`. Nothing was changed."
         )
-    questions = (each.depth for each in path.iterate_back(target.depth) if each.type == "human" and each.agent == MAIN)
-    turn = path.list_from(next(questions, 0))
+    question = path.find_question(MAIN, target.depth) or 0
+    if target.depth - question > MAX_KEPT_BEFORE:
+        raise MoveRefused(
+            f"More than {MAX_KEPT_BEFORE:,} messages come before this answer since its question: leave out "
+            "`keep_independent`. Nothing was changed."
+        )
+    turn = path.list_from(question)
     # The messages of the call itself leave as well, even if they do not depend on the old answer.
     call_messages = {message.id for message in turn if message.depth >= call_position}
     return frozenset(find_dependents(turn, target) | call_messages)
@@ -217,9 +223,8 @@ def find_sources(messages: Sequence[Message], origins: Sequence[str] = ()) -> tu
 
 def _find_last_target(path: MovePath, agent: str) -> int | None:
     """Return the target of the agent's last move, if no message to it followed."""
-    newest = path.iterate_back(path.length)
-    last = next((message for message in newest if message.type == "human" and message.agent == agent), None)
-    mark = MoveMark.of(last) if last else None
+    last = path.find_question(agent, path.length)
+    mark = None if last is None else MoveMark.of(path.get(last))
     return mark.position if mark else None
 
 

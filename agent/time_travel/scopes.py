@@ -8,9 +8,8 @@ from agent.context.numbering import NumberStyle
 from agent.time_travel.move_paths import ListedPath, StoredPath
 from agent.time_travel.moves import MoveRefused, MoveScope
 from checkpoints import MAIN, Message, OperationKind, Store
-from checkpoints.values.limits import MAX_READ_VALUES
+from checkpoints.values.limits import MAX_MEMORY_MESSAGES, MAX_READ_VALUES
 
-_PORTION_MESSAGES = 200
 TOO_LARGE_TEXT = "Your memory is too large to move in: go on from here."
 ORIGIN_LABELS = {OperationKind.IMPORT: "an import", OperationKind.FORK: "another conversation"}
 
@@ -32,11 +31,15 @@ def _map_checkpoints(memory: Sequence[Message]) -> dict[str, int]:
 def load_memory(store: Store, thread_id: str, agent: str) -> list[Message]:
     """Return the whole memory of a sub-agent, each message at its position there.
 
-    Raises `MoveRefused` where its messages have more than MAX_READ_VALUES: positions count from the beginning.
+    Raises `MoveRefused` where they are more than MAX_MEMORY_MESSAGES, or have more than MAX_READ_VALUES: positions count
+    from the beginning.
     """
     with store.database.begin_read():
+        size = store.measure_messages(thread_id, agent, first=0, before=store.count_messages(thread_id))
+        if size.count > MAX_MEMORY_MESSAGES:
+            raise MoveRefused(TOO_LARGE_TEXT)
         messages = store.list_messages(thread_id, agent=agent, max_values=MAX_READ_VALUES)
-        if messages and store.list_messages(thread_id, agent=agent, before=messages[0].depth, max_values=1):
+        if len(messages) < size.count:
             raise MoveRefused(TOO_LARGE_TEXT)
     return number_messages(recall_messages(messages, agent))
 
@@ -44,17 +47,6 @@ def load_memory(store: Store, thread_id: str, agent: str) -> list[Message]:
 def count_memory_moves(store: Store, thread_id: str, agent: str) -> int:
     """Return the number of a sub-agent's moves since the last question to it."""
     length = store.count_messages(thread_id)
-    question = find_last_question(store, thread_id, agent, length)
+    question = store.find_question(thread_id, agent, before=length) or 0
     since = store.list_messages(thread_id, last=length - question, agent=agent, max_values=MAX_READ_VALUES)
     return sum(find_memory_move(message) is not None for message in since)
-
-
-def find_last_question(store: Store, thread_id: str, agent: str, before: int) -> int:
-    """Return the depth of the last question to an agent before a depth; 0 without one. No message is parsed."""
-    while before > 0:
-        sizes = store.list_message_sizes(thread_id, last=_PORTION_MESSAGES, before=before)
-        found = next((size.depth for size in reversed(sizes) if size.agent == agent and size.type == "human"), None)
-        if found is not None:
-            return found
-        before = max(0, before - _PORTION_MESSAGES)
-    return 0

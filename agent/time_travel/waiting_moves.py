@@ -11,7 +11,7 @@ from agent.context.measurement import Context, TokenChange
 from agent.context.numbering import DEFAULT_NUMBERS, NumberStyle
 from agent.time_travel.made_moves import estimate_added_tokens, list_scattered_messages, sum_removed_tokens
 from agent.time_travel.moves import Move, MoveRefused, MoveScope, plan_move
-from agent.time_travel.scopes import find_last_question, load_scope
+from agent.time_travel.scopes import load_scope
 from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import MOVE_NAMES
 from checkpoints import MAIN, Message, Removal, Store
@@ -50,7 +50,8 @@ def find_waiting_moves(
 def _read_last_turn(store: Store, thread_id: str) -> list[Message]:
     """Return the messages since the last question to the main agent: a question leaves no call of an earlier turn open."""
     length = store.count_messages(thread_id)
-    return store.list_messages(thread_id, last=length - find_last_question(store, thread_id, MAIN, length))
+    question = store.find_question(thread_id, MAIN, before=length) or 0
+    return store.list_messages(thread_id, last=length - question)
 
 
 def _find_move_calls(turn: Sequence[Message]) -> dict[str, list[ToolCall]]:

@@ -15,6 +15,7 @@ _IS_ANSWER = sa.and_(  # what JSON quotes in a text has a backslash before each 
     _message.body.endswith('"type":"ai"}', autoescape=True),
     sa.not_(_message.body.contains('tool_calls":[{', autoescape=True)),
 )
+_IS_QUESTION = _message.body.endswith('"type":"human"}', autoescape=True)
 _IS_RESULT = _message.body.endswith('"type":"tool"}', autoescape=True)
 _HAS_FILE = _message.body.contains('"file":"sha256:', autoescape=True)
 
@@ -30,6 +31,11 @@ def select_outside_places(
 def select_unowned_places(connection: sa.Connection, path: Path, *, before: int, limit: int) -> list[Place]:
     """Find the newest messages of a path that no run wrote."""
     return _select_newest(connection, path, _message.run_id.is_(None), before, limit)
+
+
+def find_question(connection: sa.Connection, path: Path, agent: str, *, before: int) -> Place | None:
+    """Find the last message of a person, or of another agent, to an agent; None without one."""
+    return next(iter(_select_newest(connection, path, sa.and_(_message.agent == agent, _IS_QUESTION), before, 1)), None)
 
 
 def find_answer(connection: sa.Connection, path: Path, agent: str, n: int, *, before: int) -> Place | None:

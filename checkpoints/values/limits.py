@@ -76,6 +76,7 @@ MAX_STATES_ITEMS = 10_000_000  # values that all of them name
 MAX_PART_VALUES = 20_000  # of one message, one checkpoint or the settings: each is converted in one call
 MAX_SAVED_VALUES = 19_900  # of one message, or the further keys, of a saved state: an export puts its own fields around them
 MAX_READ_VALUES = 100_000  # of the messages that a view or a request reads at once, the newest
+MAX_MEMORY_MESSAGES = 5_000  # of a sub-agent that moves in its memory
 MAX_FILE_LEVELS = 100  # of objects and lists within one another, in a file that is imported
 MAX_MESSAGE_LEVELS = MAX_FILE_LEVELS - 3  # of a message in it
 

@@ -15,6 +15,8 @@ from agent.time_travel.scopes import TOO_LARGE_TEXT, count_memory_moves, load_me
 from checkpoints import Database, NewMessage, Store
 from checkpoints.values import serde
 from checkpoints.values.limits import count_values
+from tests.agent.time_travel.test_waiting_moves import counting_rows
+from tests.statements import record_statements
 
 MOVE = ToolMessage("Known.", tool_call_id="2", additional_kwargs=MoveMark("goto", 0, 1).to_kwargs())
 
@@ -37,6 +39,24 @@ def test_a_memory_of_too_many_values_is_not_moved_in_and_hardly_read(
         executor.plan_call({"name": "goto", "args": {"position": "msg_0", "message": "x"}, "id": "1"}, None)
     assert executor.describe_checkpoints() == TOO_LARGE_TEXT
     assert len(parsed) < 50
+
+
+def test_a_memory_of_too_many_messages_is_refused_unread(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scopes, "MAX_MEMORY_MESSAGES", 600)
+    question = NewMessage(serde.to_body(HumanMessage("How?")), agent="ann")
+    for messages, most_rows in ((600, 600), (601, 0), (6_000, 0)):
+        thread_id = memory_store.create_thread().id
+        memory_store.append(thread_id, [question] * messages)
+        with counting_rows() as rows, record_statements(memory_store.database) as sent:
+            if most_rows:
+                assert len(load_memory(memory_store, thread_id, "ann")) == messages
+            else:
+                with pytest.raises(MoveRefused, match="too large to move in"):
+                    load_memory(memory_store, thread_id, "ann")
+        assert (rows[0] <= 2 * most_rows, len(sent) < 12) == (True, True)
+        with record_statements(memory_store.database) as sent:
+            assert count_memory_moves(memory_store, thread_id, "ann") == 0
+        assert len(sent) < 12
 
 
 def test_only_the_agents_own_messages_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:

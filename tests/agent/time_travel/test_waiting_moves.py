@@ -6,10 +6,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from agent.context.measurement import Context
 from agent.context.numbering import NumberStyle
+from agent.context.path_tokens import sum_path_tokens
+from agent.context.tokens import sum_stored_tokens
 from agent.context.window import Window
 from agent.time_travel import move_paths, moves
 from agent.time_travel.made_moves import complete_mark
@@ -102,6 +104,7 @@ def counting_rows() -> Iterator[list[int]]:
 BACK = {"name": "rewind", "args": {"n": -1, "content": "Better."}, "id": "go"}
 FORTH = {"name": "rewind", "args": {"n": 1, "content": "Better."}, "id": "go"}
 KEEPING = {"name": "rewind", "args": {"n": -1, "content": "Better.", "keep_independent": True}, "id": "go"}
+FAR: list[tuple[bool, dict[str, Any]]] = [(False, GO), (True, KEEPING)]
 
 
 @pytest.mark.parametrize(
@@ -157,6 +160,62 @@ def test_an_answer_too_far_back_is_not_replaced_between_those_that_stay(
     assert find(memory_store, thread_id) == {}
     with pytest.raises(MoveRefused, match=f"More than {after - 1} messages follow"):
         moves.plan_move(call, load_scope(memory_store, thread_id, MAIN, "msg"))  # type: ignore[arg-type]
+
+
+def write_thread_with_work(store: Store, messages: int, *, ends: bool, call: dict[str, Any]) -> str:
+    """Write a conversation in which a sub-agent wrote so many messages before an answer, or before the answer that calls."""
+    thread_id = store.create_thread().id
+    said: list[tuple[str, BaseMessage]] = [(MAIN, HumanMessage("go")), (MAIN, AIMessage("I look."))]
+    said += [("ben", HumanMessage("Well?")), ("ben", AIMessage("Well."))] * (messages // 2)
+    said += [(MAIN, AIMessage("Done.")), (MAIN, HumanMessage("And?"))] if ends else []
+    said += [(MAIN, AIMessage("", tool_calls=[call]))]
+    store.append(thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in said])
+    return thread_id
+
+
+def test_a_question_far_before_is_found_without_the_messages_between(memory_store: Store) -> None:
+    costs = []
+    for messages in (600, 6_000):
+        goes, keeps = [write_thread_with_work(memory_store, messages, ends=ends, call=call) for ends, call in FAR]
+        with counting_rows() as rows, record_statements(memory_store.database) as sent:
+            move = moves.plan_move(GO, load_scope(memory_store, goes, MAIN, "msg"))  # type: ignore[arg-type]
+        assert move.target.depth == 0
+        costs.append((rows[0], len(sent)))
+    assert costs[0] == costs[1]
+    with (
+        counting_rows() as rows,
+        record_statements(memory_store.database) as sent,
+        pytest.raises(MoveRefused, match="More than 1,000 messages come before this answer since its question"),
+    ):
+        moves.plan_move(KEEPING, load_scope(memory_store, keeps, MAIN, "msg"))  # type: ignore[arg-type]
+    assert (rows[0] < 150, len(sent) < 30) == (True, True)  # a portion of messages, each row of which is counted twice
+
+
+def test_an_answer_as_far_from_its_question_as_allowed_is_replaced(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread_id = write_thread_with_work(memory_store, 40, ends=True, call=KEEPING)
+    target = find(memory_store, thread_id)["go"].move.target
+    monkeypatch.setattr(moves, "MAX_KEPT_BEFORE", target.depth)
+    assert find(memory_store, thread_id)
+    monkeypatch.setattr(moves, "MAX_KEPT_BEFORE", target.depth - 1)
+    assert find(memory_store, thread_id) == {}
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_the_tokens_of_a_path_that_ends_with_a_sub_agents_messages_are_those_of_the_main_agent(
+    memory_store: Store, is_before: bool
+) -> None:
+    texts = ["many words " * 20, "so it is"] * 300
+    said: list[tuple[str, BaseMessage]] = [(MAIN, AIMessage(text, id=f"run--{at}")) for at, text in enumerate(texts)]
+    said += (
+        [(MAIN, HumanMessage("go"))] * is_before + [("ben", AIMessage("x"))] * 120 + [(MAIN, HumanMessage("go"))] * is_before
+    )
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, [NewMessage(serde.to_body(message), agent=who) for who, message in said])
+    whole = sum_stored_tokens(memory_store.list_messages(thread_id), MAIN)
+    assert sum_path_tokens(memory_store, thread_id, MAIN, 0, len(said)) == pytest.approx(whole, rel=0.05)
+    assert sum_path_tokens(memory_store, thread_id, MAIN, len(said) - 110, len(said) - 5) == 0
 
 
 def test_what_was_not_looked_through_is_named_as_a_source(memory_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
