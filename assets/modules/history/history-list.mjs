@@ -190,8 +190,10 @@ function useKeys(layout, selection, { reveal, scroll, onKey }) {
     if (next === null && !onKey(event.key, layout.rows[number])) return;
     event.preventDefault();
     if (next === null || next < 0) return;
-    flushSync(() => selection.select(layout.rows[next].key));
-    reveal(next);
+    flushSync(() => {
+      reveal(next); // first: the rows in view and the selected one are then rendered at once
+      selection.select(layout.rows[next].key);
+    });
     scroll.current.querySelector(".place.selected .place-jump")?.focus({ preventScroll: true });
   };
 }
