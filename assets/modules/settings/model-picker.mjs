@@ -39,10 +39,7 @@ export function ModelPicker({ data }) {
   ]);
   const name = h("span", { className: "composer-model", title: model }, nameModel(model));
   if (models.length < 2) return data.demo ? (dialog || null) : name;
-  const onChoose = (chosen) => {
-    close();
-    choose(chosen);
-  };
+  const onChoose = (chosen) => (close(), choose(chosen));
   return h(
     "div",
     { className: "model-picker", ref: root, onKeyDown },
