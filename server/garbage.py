@@ -31,7 +31,7 @@ def resume_passes() -> None:
 
 async def collect_when_idle() -> None:
     """Make a full pass each time that the server becomes idle after work, or its memory has grown by much, without end."""
-    blocks = sys.getallocatedblocks()
+    blocks = sys.getallocatedblocks()  # the fewest since the last full pass
     while True:
         start = time.process_time()
         await asyncio.sleep(IDLE_SECONDS)
@@ -40,3 +40,4 @@ async def collect_when_idle() -> None:
         if has_work_left and (is_idle or sys.getallocatedblocks() - blocks > MAX_GROWN_BLOCKS):
             gc.collect()
             blocks = sys.getallocatedblocks()
+        blocks = min(blocks, sys.getallocatedblocks())

@@ -11,8 +11,11 @@ from ..values.model import NewMessage
 from ..values.operation import Caller, Operation, OperationKind
 from ..values.run import Run
 
-# Of one request, the first time and the second: which of them it is depends on the messages that are there.
-_APPENDING_KINDS = frozenset({OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE})
+# A repetition of a request may choose another kind of these, because the head has moved meanwhile.
+_RELATED_KINDS = (
+    frozenset({OperationKind.APPEND, OperationKind.EDIT, OperationKind.RETRY, OperationKind.REPLACE}),
+    frozenset({OperationKind.UNDO, OperationKind.REDO}),
+)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -24,7 +27,7 @@ def find_repeated(
     Raises `RequestReusedError` for another text under its id, and for another kind of change.
     """
     done = operation_rows.find_request(connection, thread_id, caller.request_id) if caller.request_id else None
-    if done is not None and done.kind is not kind and not _APPENDING_KINDS.issuperset((done.kind, kind)):
+    if done is not None and not any(kinds.issuperset((done.kind, kind)) for kinds in ({kind}, *_RELATED_KINDS)):
         raise RequestReusedError(thread_id)
     check_repeated_request(connection, done, sent)
     return done

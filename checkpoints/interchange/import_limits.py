@@ -38,7 +38,8 @@ def describe_exceeded_limit(document: Json, written: WrittenDocument) -> str | N
 def _check_limits(document: Json, written: WrittenDocument) -> None:
     check_byte_count(len(written.text))  # a character has one byte at least
     check_message_count(len(document["messages"]))
-    check_part_count(sum(map(count_parts, document["messages"])))
+    contents = [message["message"]["data"].get("content") for message in document["messages"]]
+    check_part_count(sum(len(content) for content in contents if isinstance(content, list)))
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
     for index, message in enumerate(document["messages"]):

@@ -255,9 +255,10 @@ class WrittenDocument:
 def write_document(document: dict[str, Any]) -> WrittenDocument:
     """Write a document and its hash. Each part is encoded once, for both."""
     parts = {name: _write_part(value) for name, value in document.items() if name != "sha256"}
-    hashed = sorted((name, part) for name, part in parts.items() if name not in UNHASHED)
-    parts["sha256"] = serde.to_canonical(serde.hash_pieces(serde.iterate_object(hashed)))
-    return WrittenDocument("".join(serde.iterate_object(parts.items())), parts)
+    members = {name: part if isinstance(part, str) else f"[{','.join(part)}]" for name, part in parts.items()}
+    hashed = sorted((name, text) for name, text in members.items() if name not in UNHASHED)
+    members["sha256"] = serde.to_canonical(serde.hash_pieces(serde.iterate_object(hashed)))
+    return WrittenDocument("".join(serde.iterate_object(members.items())), parts)
 
 
 def _write_part(value: Any) -> str | Sequence[str]:

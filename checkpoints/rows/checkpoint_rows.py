@@ -49,6 +49,7 @@ _taken_names_query = sa.select(_checkpoint_columns.name).where(
     _checkpoint_columns.thread_id == sa.bindparam("thread_id"),
     _checkpoint_columns.name.in_(sa.bindparam("names", expanding=True)),
 )
+_MAX_NAMED_SEGMENTS = 200  # in a statement for the checkpoints on a path
 _SHOWN_COLUMNS = (
     *(_checkpoint_columns.id, _checkpoint_columns.position, _checkpoint_columns.branch_id, _checkpoint_columns.message_id),
     *(_checkpoint_columns.segment, _checkpoint_columns.depth, _checkpoint_columns.detached, _checkpoint_columns.pinned),
@@ -83,11 +84,18 @@ def select_visible_checkpoints(
     Those of other branches are not read: there may be thousands for each that is shown.
     """
     own = _columns_of_thread.where(_checkpoint_columns.thread_id == thread.id)
-    rows = [*select_in_batches(connection, own, _checkpoint_columns.segment, path.last)]
+    rows = _select_on_segments(connection, own, path)
     values = {"thread_id": thread.id, "branch_id": thread.branch_id}
     found = {row.id: row for row in (*rows, *connection.execute(_detached_query, values))}
     every = (_row_to_checkpoint(row, database) for row in sorted(found.values(), key=attrgetter("position")))
     return history.filter_visible(every, thread.branch_id, path)
+
+
+def _select_on_segments(connection: sa.Connection, of_thread: sa.Select[Any], path: Path) -> list[sa.Row[Any]]:
+    """Return the thread's checkpoints on the segments of a path. Many are not named: all of the thread are read."""
+    if len(path.last) <= _MAX_NAMED_SEGMENTS:
+        return [*select_in_batches(connection, of_thread, _checkpoint_columns.segment, path.last)]
+    return [row for row in connection.execute(of_thread).all() if row.segment in path.last]
 
 
 def select_checkpoint_portion(
@@ -106,7 +114,7 @@ def select_checkpoint_portion(
     """
     columns = _SEARCHED_COLUMNS if words else _SHOWN_COLUMNS
     own = sa.select(*columns).where(_checkpoint_columns.deleted_at.is_(None), _checkpoint_columns.thread_id == thread.id)
-    rows = {row.id: row for row in select_in_batches(connection, own, _checkpoint_columns.segment, path.last)}
+    rows = {row.id: row for row in _select_on_segments(connection, own, path)}
     detached = own.where(_checkpoint_columns.detached, _checkpoint_columns.branch_id == thread.branch_id)
     rows |= {row.id: row for row in connection.execute(detached)}
     shown = [

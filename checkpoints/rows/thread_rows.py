@@ -256,7 +256,13 @@ def load_path(connection: sa.Connection, thread_id: str, message_id: str | None)
 
 
 def _load_path_to(connection: sa.Connection, thread_id: str, node: Node | None) -> Path:
-    return history.trace_path(node, select_segment_parents(connection, thread_id) if node else {})
+    """Return the path to a message. One view of the page asks several times for the current one: it is traced once."""
+    if node is None:
+        return history.EMPTY_PATH
+    known: dict[Node, Path] = connection.get_execution_options().get("paths", {})
+    if node not in known:
+        known[node] = history.trace_path(node, select_segment_parents(connection, thread_id))
+    return known[node]
 
 
 def select_branches(connection: sa.Connection, thread_id: str) -> list[Branch]:

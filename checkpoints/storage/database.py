@@ -204,7 +204,9 @@ class Database(OwnedDatabase):
             return
         access = self.open_access()
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
-            self._view.connection = connection.execution_options(threads={}, forks={}, branch_heads={}, ends={}, **access)
+            self._view.connection = connection.execution_options(
+                threads={}, forks={}, branch_heads={}, paths={}, ends={}, **access
+            )
             try:
                 with limit_seconds(connection, seconds):
                     yield connection

@@ -11,7 +11,7 @@ StateError
 │   └── TagNotFoundError
 ├── ConflictError            another caller changed the thread first; nothing was done
 │   ├── RunActiveError       an answer is being written; nothing was done
-│   ├── RequestReusedError   the request came before with something else; nothing was done
+│   ├── RequestReusedError   the request was already used for another change; nothing was done
 │   ├── RunTakenError        another process has taken the run over, or ended it; nothing was done
 │   ├── StaleWriterError     a graph went on from a state that another run has left; nothing was done
 │   └── UnseenMessagesError  a graph went on without the messages that follow its state; nothing was done
@@ -123,7 +123,7 @@ class RequestReusedError(ConflictError):
 
     def __init__(self, thread_id: str) -> None:
         StateError.__init__(
-            self, sentence("This request came before with something else. Nothing was done; please send it again.")
+            self, sentence("This request was already used for another change. Nothing was done; please send it again.")
         )
         self.thread_id = thread_id
 

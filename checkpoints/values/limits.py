@@ -127,8 +127,13 @@ def describe_excess(body: Mapping[str, Any]) -> str | None:
     return None
 
 
+_LABELLED_FIELDS = frozenset({"tool_calls", "invalid_tool_calls", "name", "tool_call_id"})
+
+
 def describe_call_excess(data: Mapping[str, Any]) -> str | None:
     """Describe the excess in the tool calls of a message and in the names and ids of them and of a result."""
+    if _LABELLED_FIELDS.isdisjoint(data):  # as in most messages
+        return None
     lists = [data.get(kind) for kind in ("tool_calls", "invalid_tool_calls")]
     calls = [call for each in lists if isinstance(each, list) for call in each]
     if len(calls) > MAX_CALLS:

@@ -95,6 +95,13 @@ def test_another_change_under_the_id_of_one_is_a_conflict(store: Store) -> None:
     assert dump(store) == before
 
 
+def test_a_double_click_on_undo_is_one_request(store: Store) -> None:
+    thread_id, by = talked(store, "a", "b"), Caller(request_id="r1")
+    undone = store.revert_last(thread_id, caller=by)
+    again = store.revert_last(thread_id, caller=by)
+    assert (again.repeated, again.operation) == (True, undone.operation)
+
+
 @pytest.mark.parametrize("is_new", [False, True])
 def test_the_same_request_with_another_text_is_refused(runs: Runs, store: Store, thread_id: str, is_new: bool) -> None:
     target, by = (None if is_new else thread_id), Caller(request_id="r1")

@@ -116,7 +116,7 @@ def test_the_same_request_with_another_text_is_a_conflict_that_is_told(store: St
     }
     write[verb]("once")
     before = dump(store)
-    with pytest.raises(RequestReusedError, match="This request came before with something else"):
+    with pytest.raises(RequestReusedError, match="This request was already used for another change"):
         write[verb]("twice")
     assert write[verb]("once").repeated
     assert dump(store) == before

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -96,14 +96,15 @@ def test_a_second_tab_sees_the_same_answer_grow(talking: Page, visit: Visit, fak
 class Cable:
     """The connection between the page and the server's events, which can be pulled and plugged in."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, change: Callable[[str | bytes], str | bytes] = lambda frame: frame) -> None:
         self._in = True
+        self._change = change
         self._sockets: list[WebSocketRoute] = []
         page.tab.route_web_socket(re.compile("/events$"), self._connect)
 
     def _connect(self, socket: WebSocketRoute) -> None:
         if self._in:
-            socket.connect_to_server()
+            socket.connect_to_server().on_message(lambda frame: socket.send(self._change(frame)))
             self._sockets.append(socket)
         else:
             socket.close(code=3001)
@@ -133,6 +134,26 @@ def test_an_answer_survives_a_dropped_connection(finishes: str, talking: Page, f
     expect(talking.tab.get_by_text("Reconnecting…")).to_have_count(0)
     fake_openai.release()
     _expect_poem(talking)
+
+
+@pytest.mark.slow
+def test_a_page_that_hears_of_no_run_asks_for_the_end_whatever_its_version(talking: Page, fake_openai: FakeOpenAI) -> None:
+    """The page may hold data of the end's version that still report the run."""
+    cable = Cable(talking, age_hello)
+    talking.reload()
+    expect(talking.live).to_contain_text("The first line stands.")
+    with cable.pulled():
+        expect(talking.tab.get_by_text("Reconnecting…")).to_be_visible()
+        fake_openai.release()
+        fake_openai.wait_for(lambda: bool(fake_openai.last_byte_times))
+    _expect_poem(talking)
+    expect(talking.tab.get_by_role("button", name="Stop")).to_have_count(0)
+
+
+def age_hello(frame: str | bytes) -> str | bytes:
+    """Make the hello of a conversation without a run as old as can be."""
+    told = json.loads(frame)
+    return json.dumps({**told, "version": 0}) if told["kind"] == "hello" and not told.get("run") else frame
 
 
 @pytest.mark.slow

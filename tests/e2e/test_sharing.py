@@ -22,6 +22,20 @@ from tests.e2e.waymark import Page
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 Stranger = Callable[[str], Tab]
 new_page = test_password.new_page  # the fixture
+HOLD_READING_OF_LINKS = """() => {
+  const fetchNow = window.fetch;
+  const held = new Promise((pass) => { window.letReadingPass = async () => {
+    pass();
+    await new Promise((painted) => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(painted))));
+  }; });
+  window.fetch = async (address, options) => {
+    if (!String(address).endsWith("/shares") || options?.body) return fetchNow(address, options);
+    const reply = await fetchNow(address, { ...options, signal: undefined });
+    const text = await reply.text();
+    await held;
+    return new Response(text, { status: reply.status, headers: reply.headers });
+  };
+}"""
 
 
 @pytest.fixture
@@ -108,6 +122,18 @@ def end_links(server: Server) -> None:
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE share SET expires_at = :now"), {"now": int(time.time() * 1_000_000)})
     engine.dispose()
+
+
+def test_a_reading_of_the_links_that_comes_after_a_new_link_does_not_replace_it(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Where do the herons nest?")
+    page.tab.evaluate(HOLD_READING_OF_LINKS)
+    page.press_in_menu("Share…")
+    make_link(page)
+    lines = page.dialog.get_by_role("button", name="Revoke")
+    expect(lines).to_have_count(1)
+    page.tab.evaluate("() => window.letReadingPass()")  # it is of before the link, and knows no abort
+    expect(lines).to_have_count(1)
 
 
 def test_120_hostile_texts_run_and_load_nothing_in_a_shared_page(start: Start, visit: Visit, stranger: Stranger) -> None:

@@ -65,9 +65,18 @@ def test_a_large_file_is_read_without_a_full_pass() -> None:
     assert 2 not in passes
 
 
-@pytest.mark.parametrize(("busy_seconds", "grown", "is_collected"), [(0, 0, True), (1, 0, False), (1, 10_000_000, True)])
+@pytest.mark.parametrize(
+    ("busy_seconds", "grown", "is_collected"),
+    [
+        (0, (0,), True),
+        (1, (0,), False),
+        (1, (10_000_000,), True),
+        (1, (-10_000_000, -9_000_000), False),
+        (1, (-10_000_000, 0), True),
+    ],
+)
 def test_old_garbage_is_collected_once_the_server_is_idle_or_has_grown(
-    monkeypatch: pytest.MonkeyPatch, busy_seconds: int, grown: int, is_collected: bool
+    monkeypatch: pytest.MonkeyPatch, busy_seconds: int, grown: tuple[int, ...], is_collected: bool
 ) -> None:
     clock = count(step=busy_seconds)
 
@@ -84,7 +93,7 @@ def test_old_garbage_is_collected_once_the_server_is_idle_or_has_grown(
         assert (garbage_of_a_run() is None, passes.count(2)) == (is_collected, int(is_collected))
 
     looks: list[int] = []
-    blocks = chain([0], repeat(grown))
+    blocks = chain([0], (each for each in grown for _ in range(2)), repeat(grown[-1]))  # each look reads it twice
     monkeypatch.setattr(sys, "getallocatedblocks", lambda: next(blocks))
     monkeypatch.setattr(garbage, "IDLE_SECONDS", 1e-6)
     monkeypatch.setattr(time, "process_time", lambda: looks.append(next(clock)) or looks[-1])
