@@ -59,7 +59,7 @@ class RawDocument:
         return len(self.lists.get(name, ()))
 
     def hash_contents(self) -> str:
-        """Hash the document as `waymark.hash_contents` does. Raises `InvalidDocumentError` for a long text that is none."""
+        """Hash the document as `write_document` does. Raises `InvalidDocumentError` for a long text that is none."""
         return serde.hash_pieces(self._iterate_canonical())
 
     def _iterate_canonical(self) -> Iterator[str]:

@@ -28,7 +28,7 @@ from ..values.sentence import sentence
 from ..values.tag import clean_tag
 
 FORMAT = "waymark/1"
-UNHASHED = frozenset({"exported_at", "sha256"})
+UNHASHED = frozenset({"exported_at", "sha256"})  # so that two exports of one conversation have equal hashes
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 
@@ -263,11 +263,6 @@ def write_document(document: dict[str, Any]) -> WrittenDocument:
 
 def _write_part(value: Any) -> str | Sequence[str]:
     return list(map(serde.to_canonical, value)) if isinstance(value, list) else serde.to_canonical(value)
-
-
-def hash_contents(document: dict[str, Any]) -> str:
-    """Hash a document without its time of export, so that two exports of one conversation have equal hashes."""
-    return serde.hash_document({key: document[key] for key in document if key not in UNHASHED})
 
 
 def build_json_schema() -> dict[str, Any]:

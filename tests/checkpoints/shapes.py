@@ -82,7 +82,7 @@ def written(
         ],
         "active": "b0",
     }
-    return json.dumps({**made, "sha256": waymark.hash_contents(made)})
+    return waymark.write_document(made).text
 
 
 def stateful(states: int, values: int = 1, turns: int = 1) -> str:
@@ -98,4 +98,4 @@ def stateful(states: int, values: int = 1, turns: int = 1) -> str:
     made["state_values"] = [{"json": str(number)} for number in range(values)]
     made["branches"][0]["state"] = ids[-1]
     del made["sha256"]
-    return json.dumps({**made, "sha256": waymark.hash_contents(made)})
+    return waymark.write_document(made).text

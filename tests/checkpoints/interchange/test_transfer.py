@@ -120,7 +120,7 @@ def with_stray(text: str, *, size: int = 3, checkpoint: bool = False) -> str:
     if checkpoint:
         stray = {"id": "stray", "message_id": parent["id"], "message_count": 1 + size, "detached": False}
         made["checkpoints"].append(made["checkpoints"][0] | stray)
-    return json.dumps({**made, "sha256": waymark.hash_contents(made)})
+    return waymark.write_document(made).text
 
 
 @pytest.mark.parametrize("merging", [False, True])
@@ -147,7 +147,7 @@ def test_a_message_that_only_a_detached_checkpoint_shows_comes_along(store: Stor
     made = json.loads(transfer.export(store, thread_id))
     made["branches"][0]["head"] = made["messages"][0]["id"]
     made["checkpoints"][0]["detached"] = True
-    text = json.dumps({**made, "sha256": waymark.hash_contents(made)})
+    text = waymark.write_document(made).text
     assert transfer.preview_import(store, reading.read_document(text)).warnings == (
         "It holds 1 message that nothing shows: it is left out.",
     )
@@ -336,7 +336,7 @@ def resealed(made: Json, *, hashes: bool = True) -> str:
                 message["message"], message["agent"], message["status"], parent
             )
     with suppress(ValueError):
-        made["sha256"] = waymark.hash_contents(made)
+        made = json.loads(waymark.write_document(made).text)
     return json.dumps(made)
 
 
