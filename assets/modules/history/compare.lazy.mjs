@@ -47,10 +47,7 @@ export function Compare({ data, place, act, onBring, onClose }) {
     onClose();
     act(type, target);
   };
-  const bring = (place) => {
-    onClose();
-    onBring(place);
-  };
+  const bring = (place) => (onClose(), onBring(place));
   const head = (name, place, onChoose) =>
     h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
   const names = { one: namePlace(data, one), other: namePlace(data, other) };
