@@ -37,6 +37,10 @@ class ModelCatalog(Protocol):
     @property
     def specs(self) -> Sequence[str]: ...
 
+    def label_provider(self, spec: str) -> str:
+        """Return the provider of a model for people. Empty: the demo's."""
+        ...
+
     def load_model(self, spec: str | None = None, parameters: ModelParameters = ...) -> BaseChatModel: ...
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 from agent.settings import NO_GRAPHS, ThreadSettings
 from checkpoints import Thread
 from components.services import Services
+from words import _
 
 GRAPH_PREFIX = "graph:"  # before the name of a graph, where models are named by their provider
 
@@ -14,10 +15,11 @@ GRAPH_PREFIX = "graph:"  # before the name of a graph, where models are named by
 class ModelItem(TypedDict):
     """A model or a graph in the list. `demo`: the hint of the demo model. `graph`: its name in the settings.
 
-    `problem`: the reason why it cannot be chosen.
+    `provider`: the place that its requests go to, for people. `problem`: the reason why it cannot be chosen.
     """
 
     name: str
+    provider: str
     demo: str | None
     graph: str
     problem: str | None
@@ -49,8 +51,16 @@ def list_models(services: Services, *, with_graphs: bool) -> list[ModelItem]:
     """Return the models that can be chosen, after the graphs where there are any."""
     offer = services.runner.graphs if with_graphs else NO_GRAPHS
     graphs = dict.fromkeys(offer.names) | dict(offer.problems)
-    demos = {name: services.describe_demo(name) for name in services.models.specs}
+    models = services.models
     return [
-        *(ModelItem(name=f"{GRAPH_PREFIX}{name}", demo=None, graph=name, problem=graphs[name]) for name in graphs),
-        *(ModelItem(name=name, demo=demo, graph="", problem=None) for name, demo in demos.items()),
+        *(
+            ModelItem(name=f"{GRAPH_PREFIX}{name}", provider="", demo=None, graph=name, problem=graphs[name])
+            for name in graphs
+        ),
+        *(
+            ModelItem(
+                name=spec, provider=_(models.label_provider(spec)), demo=services.describe_demo(spec), graph="", problem=None
+            )
+            for spec in models.specs
+        ),
     ]

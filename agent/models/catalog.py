@@ -10,7 +10,7 @@ from agent.models.errors import ModelConfigurationError
 from agent.models.keys import ProviderKeys, is_present
 from agent.models.pacing import StreamPacer
 from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_parameters
-from agent.models.providers import PROVIDERS, load_provider_model
+from agent.models.providers import PROVIDERS, label_provider, load_provider_model
 from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
@@ -70,6 +70,10 @@ class ConfiguredModels:
         wanted = spec or self.default_spec
         if not check_spec(wanted, self._keys, source):
             self._load_named_model(wanted, source)
+
+    def label_provider(self, spec: str) -> str:
+        """Return the provider of a model for people. Empty: the demo's."""
+        return label_provider(spec, self._keys)
 
     def load_offered_models(self) -> None:
         """Load the models of `specs`."""

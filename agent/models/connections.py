@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from agent.models.catalog import DEFAULT_OPENAI_MODEL
-from agent.models.providers import PROVIDERS
+from agent.models.providers import PROVIDER_LABELS, PROVIDERS
 from checkpoints.values.sentence import sentence
 
 if TYPE_CHECKING:
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 MODEL = "MODEL"  # the field with the provider's name for the model
 MAX_TRIAL_SECONDS = 30.0
 TRIAL_PROMPT = "Reply with one word: ready"
-_LABELS = {
-    "bedrock": "Amazon Bedrock",
-    "deepseek": "DeepSeek",
-    "google_genai": "Google",
-    "mistralai": "Mistral AI",
-    "openrouter": "OpenRouter",
-    "xai": "xAI",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +56,7 @@ _MODEL = ConnectionField(MODEL, sentence("Model"))
 _BUILT_IN = (
     Connection(
         "openai",
-        "OpenAI",
+        PROVIDER_LABELS["openai"],
         "openai",
         (_OPENAI_KEY, ConnectionField(MODEL, sentence("Model"), suggestion=DEFAULT_OPENAI_MODEL)),
         removed=("OPENAI_BASE_URL",),
@@ -81,7 +73,7 @@ _BUILT_IN = (
     ),
     Connection(
         "azure",
-        "Azure OpenAI",
+        PROVIDER_LABELS["azure"],
         "azure",
         (
             ConnectionField("AZURE_OPENAI_ENDPOINT", sentence("Endpoint"), "address"),
@@ -98,7 +90,7 @@ def list_connections() -> Sequence[Connection]:
     installed = [
         Connection(
             name,
-            _LABELS.get(name, name.capitalize()),
+            PROVIDER_LABELS[name],
             name,
             (*([ConnectionField(key, sentence("API key"), "key")] if key else []), _MODEL),
         )

@@ -26,6 +26,32 @@ PROVIDERS = {  # the package, its class, and the name of the key
     "xai": ("langchain_xai", "ChatXAI", "XAI_API_KEY"),
 }
 
+PROVIDER_LABELS = {  # their own spellings
+    "anthropic": "Anthropic",
+    "azure": "Azure OpenAI",
+    "bedrock": "Amazon Bedrock",
+    "cohere": "Cohere",
+    "deepseek": "DeepSeek",
+    "google_genai": "Google",
+    "groq": "Groq",
+    "mistralai": "Mistral AI",
+    "ollama": "Ollama",
+    "openai": "OpenAI",
+    "openrouter": "OpenRouter",
+    "together": "Together AI",
+    "xai": "xAI",
+}
+COMPATIBLE_SERVER = sentence("OpenAI-compatible server")
+
+
+def label_provider(spec: str, keys: ProviderKeys) -> str:
+    """Return the provider of a model for people. Empty: the demo's. A server behind OPENAI_BASE_URL is not OpenAI."""
+    provider, separator, _ = spec.strip().partition(":")
+    provider = provider.removesuffix("-responses")
+    if provider == "openai" and keys.openai_base_url:
+        return COMPATIBLE_SERVER
+    return PROVIDER_LABELS.get(provider, "") if separator else ""
+
 
 def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseChatModel:
     """Return a model of one of `PROVIDERS`. Raises ModelConfigurationError, which names a missing package."""

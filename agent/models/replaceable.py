@@ -30,5 +30,8 @@ class ReplaceableModels:
     def specs(self) -> Sequence[str]:
         return self.current.specs
 
+    def label_provider(self, spec: str) -> str:
+        return self.current.label_provider(spec)
+
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
         return self.current.load_model(spec, parameters)

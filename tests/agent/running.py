@@ -72,6 +72,9 @@ class Only:
     parameters: ModelParameters = DEFAULT_PARAMETERS
     specs: Sequence[str] = ()
 
+    def label_provider(self, spec: str) -> str:
+        return ""
+
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
         return apply_parameters(self.chat, parameters)
 
@@ -87,6 +90,9 @@ class Several:
     @property
     def specs(self) -> Sequence[str]:
         return tuple(self.models)
+
+    def label_provider(self, spec: str) -> str:
+        return ""
 
     def load_model(self, spec: str | None = None, parameters: ModelParameters = DEFAULT_PARAMETERS) -> BaseChatModel:
         return self.models[spec or self.default_spec]

@@ -21,6 +21,7 @@ def choose_models(page: Page, other: str) -> None:
     page.tab.get_by_test_id("model").click()
     page.tab.get_by_role("button", name="Ask several at once").click()
     page.tab.get_by_role("option", name=other).click()
+    expect(page.tab.get_by_role("group", name="OpenAI-compatible server", exact=True)).to_be_visible()
     expect(page.tab.locator(".model-list")).to_contain_text("2 models answer the next question side by side.")
     expect_accessible(page, "the choice of several models")
     page.tab.get_by_role("button", name="Done").click()

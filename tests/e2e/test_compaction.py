@@ -42,6 +42,10 @@ def test_a_command_summarises_the_conversation_and_undo_brings_it_back(talked: P
     summarise(talked, "/compact the names")
     expect(talked.notice).to_contain_text("4 messages summarised · about")
     expect(talked.composer).to_have_value("")
+    row = talked.tab.locator(".place-move")
+    expect(row.get_by_role("button", name="Summary of 4 messages", exact=True)).to_have_attribute(
+        "title", "Summary of 4 messages"
+    )
     card = talked.tab.locator("details.summary")
     expect(card.locator("summary")).to_contain_text("4 messages summarised")
     card.locator("summary").click()

@@ -59,11 +59,14 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
     there.locator(".copy-tool").click()
     expect(there.locator(".copy-tool use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
     parted.tab.set_viewport_size(NARROW)
-    one, other = there.bounding_box(), here.bounding_box()
-    assert one is not None
-    assert other is not None
-    assert one["y"] + one["height"] <= other["y"]  # one below the other
-    expect(here.locator(".compare-cell-name")).to_have_text("Current position")
+    tabs = parted.dialog.get_by_role("group", name="Show").get_by_role("button")
+    expect(tabs).to_have_text(["Before restoring Begin", "Current position"])
+    expect(tabs.first).to_have_attribute("aria-pressed", "true")
+    expect(there).to_be_visible()
+    expect(parted.dialog.locator("[data-side=other]:visible")).to_have_count(0)  # neither its head nor its messages
+    tabs.last.click()
+    expect(here).to_be_visible()
+    expect(parted.dialog.locator("[data-side=one]:visible")).to_have_count(0)
     assert parted.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     parted.tab.keyboard.press("Escape")
     expect(parted.dialog).to_have_count(0)
@@ -74,6 +77,15 @@ def test_either_place_can_be_another_and_one_can_go_there(parted: Page) -> None:
     expect(side(parted, 0)).to_contain_text("No other messages")
     expect(cell(parted, "Current position")).to_contain_text("Blue it is.")
     expect(parted.dialog.locator(".compare-cell")).to_have_count(1)  # no empty half beside it
+    wide = parted.tab.viewport_size
+    assert wide
+    parted.tab.set_viewport_size(NARROW)
+    expect(cell(parted, "Current position")).to_be_visible()  # the side with messages, though it is the second
+    expect(side(parted, 0)).to_be_hidden()
+    parted.dialog.get_by_role("button", name="Begin", exact=True).click()
+    expect(side(parted, 0)).to_be_visible()
+    expect(cell(parted, "Current position")).to_be_hidden()
+    parted.tab.set_viewport_size(wide)
     parted.dialog.get_by_role("combobox", name="Second position").select_option(label="Before restoring Begin")
     expect(cell(parted, "Before restoring Begin")).to_contain_text("Green it is.")
     parted.dialog.get_by_role("combobox", name="Second position").select_option(label="Begin")

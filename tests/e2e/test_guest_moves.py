@@ -46,8 +46,8 @@ def test_a_move_of_a_graph_is_allowed_undone_and_denied(asked: Page, visit: Visi
     assert [each.text for each in asked.messages()] == ["hello", "1: hello", "Only tea.", "2: Only tea."]
     expect(asked.tab.get_by_text("the agent went back to this point · 4 messages removed")).to_be_visible()
     note = asked.tab.locator(".place").filter(has_text="Agent went back").locator(".place-note")
-    expect(note).to_have_text("−1 token")
-    expect(note).to_have_attribute("title", "−4 messages")
+    expect(note.locator(".visually-hidden")).to_have_text("−1 token")
+    expect(note).to_have_attribute("title", "−4 messages · −1 token")
     asked.expect_checkpoints()
     asked.notice.get_by_role("button", name="Undo").click()
     expect(asked.approval).to_contain_text("The agent asks to go back to message 2:")

@@ -1,7 +1,7 @@
 """The library of prompts: saved, inserted with their variables, edited and deleted; always text."""
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
@@ -52,6 +52,22 @@ def test_a_message_becomes_a_prompt_and_its_variables_are_asked_for(
     page.tab.keyboard.press("Enter")
     expect(page.composer).to_have_value("Translate $& {{language}} into French, only $& {{language}}")
     expect(page.composer).to_be_focused()
+    expect_gone_after_a_late_reply(page, "Translation")
+
+
+def expect_gone_after_a_late_reply(page: Page, name: str) -> None:
+    """Delete a prompt in a dialog that is closed before the reply. The commands no longer offer it."""
+    open_library(page)
+    held: list[Route] = []
+    page.tab.route("**/api/prompts/*/delete", lambda route: held.append(route))  # noqa: PLW0108  a bound method of a list has no attributes
+    with page.tab.expect_request("**/api/prompts/*/delete"):
+        prompts(page).filter(has_text=name).get_by_role("button", name="Delete").click()
+    page.dialog.get_by_role("button", name="Close").click()
+    expect(page.tab.locator(".modal")).to_have_count(0)
+    with page.tab.expect_response("**/api/prompts/*/delete"):
+        held[0].continue_()
+    page.composer.fill("/")
+    expect(page.tab.get_by_role("option", name="Insert a prompt")).to_be_disabled()
 
 
 @pytest.mark.slow

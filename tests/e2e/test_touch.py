@@ -80,15 +80,17 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
     compare.tap()
     expect(page.dialog).to_contain_text("2 messages in common")
     expect(page.dialog).to_contain_text("Blue it is.")
-    sides = page.dialog.locator(".compare-side")  # one at a time: there is no room for both
-    expect(sides.first).to_be_visible()
-    expect(sides.last).to_be_hidden()
+    expect_one_side(page, "one", "Green it is.")  # there is no room for both
     page.dialog.locator(".compare-tab").last.tap()
-    expect(sides.first).to_be_hidden()
-    expect(sides.last).to_be_visible()
-    page.dialog.get_by_role("button", name="Close").tap()
-    expect(page.tab.locator(".modal")).to_have_count(0)
+    expect_one_side(page, "other", "Blue it is.")
+    close_dialog(page)
 
+    page.checkpoint("Begin").get_by_role("button").first.tap()
+    page.tab.locator(".place-card").get_by_test_id("compare").tap()
+    expect_one_side(page, "other", "Blue it is.")  # the first has no other messages
+    close_dialog(page)
+
+    page.branch("main").get_by_role("button").tap()
     page.tab.locator(".place-card").get_by_role("button", name="More for main").tap()
     page.tab.get_by_role("menuitem", name="Bring home").tap()
     page.dialog.get_by_label("Conclusion").fill("Green is better.")
@@ -96,6 +98,18 @@ def test_one_saves_restores_undoes_branches_and_compares(page: Page) -> None:
     expect_sheet_closed(page)
     expect_in_view(page.notice)
     expect(page.tab.locator(":focus")).to_be_visible()
+
+
+def expect_one_side(page: Page, name: str, text: str) -> None:
+    """Only this side of a comparison is seen, with the messages of its one turn."""
+    expect(page.dialog.locator(f".compare-cell[data-side={name}]")).to_contain_text(text)
+    expect(page.dialog.locator("[data-side]:visible")).to_have_count(2)  # a head and a cell
+    expect(page.dialog.locator(f"[data-side={name}]:visible")).to_have_count(2)
+
+
+def close_dialog(page: Page) -> None:
+    page.dialog.get_by_role("button", name="Close").tap()
+    expect(page.tab.locator(".modal")).to_have_count(0)
 
 
 def tap(part: Page | Locator, name: str) -> None:

@@ -1,7 +1,7 @@
 /** The audit log: who did what beside the conversations, the newest first, in portions. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
-import { useReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
@@ -71,7 +71,7 @@ function usePortions(filter) {
     read([]);
     return () => void (wanted.current = null);
   }, [filter]);
-  useReturn(lost !== null, () => read(lost));
+  useNetworkReturn(lost !== null, () => read(lost));
   return { found, problem, readMore: () => read(found.entries) };
 }
 

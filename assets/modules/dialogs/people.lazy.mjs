@@ -2,7 +2,7 @@
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { formatDateTime } from "../lib/format.mjs";
 import { LinkField } from "../lib/link-field.lazy.mjs";
-import { useReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -65,7 +65,7 @@ export function PeopleDialog({ onClose }) {
 
 /** Read the people, and change something about them. `change` returns whether it is done, and says why it is not. */
 function usePeople() {
-  const { found, problem, change: send } = useServerList(ADDRESS, UNREADABLE_TEXT, { reading: { body: {} } });
+  const { found, problem, change: send } = useServerList(ADDRESS, UNREADABLE_TEXT, { readOptions: { body: {} } });
   const [link, setLink] = useState(null);
   const change = async (path, fields, headers) => {
     const outcome = await send(path, fields, headers);
@@ -189,7 +189,7 @@ function useCount(name) {
     setCounted({ things: counted.reply?.things ?? null, isLost: counted.status === null });
   };
   useEffect(() => void count(), []);
-  useReturn(isLost, count);
+  useNetworkReturn(isLost, count);
   return { things, problem, setProblem };
 }
 

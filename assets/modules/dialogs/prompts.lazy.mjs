@@ -66,7 +66,11 @@ function useLibrary(text) {
   const items = found?.prompts ?? null;
   useEffect(() => void (items && keepPrompts(items)), [items]);
   const once = useOnce();
-  const isDone = async (path, fields) => Boolean((await change(path, fields))?.reply);
+  const isDone = async (path, fields) => {
+    const reply = (await change(path, fields))?.reply;
+    if (reply?.prompts) keepPrompts(reply.prompts); // the dialog may have closed before the reply
+    return Boolean(reply);
+  };
   const save = once(async (prompt) => (await isDone("", prompt)) && setEdited(null));
   const remove = once(async (item) => {
     const prompt = await fetchPrompt(item); // whole, so that Undo can save it again

@@ -36,20 +36,18 @@ loadStyle(new URL("./compare.lazy.css", import.meta.url));
 export function Compare({ data, place, act, onBring, onClose }) {
   const [one, setOne] = useState(place);
   const [other, setOther] = useState(CURRENT_POSITION);
-  const [shown, show] = useState("one"); // on a narrow screen, which has room for one side
+  const [chosenSide, setShownSide] = useState(null);
   const { content, status } = useFetch(
     `/api/threads/${encodeURIComponent(data.thread)}/comparison?${new URLSearchParams({ one, other })}`,
     GONE_TEXT,
     data.version,
   );
+  const shownSide = chosenSide ?? findFirstSide(content); // on a narrow screen, which has room for one side
   const go = (type, target) => {
     onClose();
     act(type, target);
   };
-  const bring = (place) => {
-    onClose();
-    onBring(place);
-  };
+  const bring = (place) => (onClose(), onBring(place));
   const head = (name, place, onChoose) =>
     h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
   const names = { one: namePlace(data, one), other: namePlace(data, other) };
@@ -58,8 +56,11 @@ export function Compare({ data, place, act, onBring, onClose }) {
       h("p", { role: "status" }, status ?? describeShared(content)),
       content?.common && h("blockquote", null, h(Prose, { html: content.common })),
     ),
-    h(SideTabs, { names, shown, show }),
-    h("div", { className: "compare-sides", "data-shown": shown }, head("one", one, setOne), head("other", other, setOther)),
+    h(SideTabs, { names, shownSide, setShownSide }),
+    h("div", { className: "compare-sides", "data-shown": shownSide },
+      head("one", one, setOne),
+      head("other", other, setOther),
+    ),
     content &&
       data.has_states &&
       h("section", { className: "compare-channels" },
@@ -67,11 +68,14 @@ export function Compare({ data, place, act, onBring, onClose }) {
         h(Channels, { data, one, other, isBrief: true }),
       ),
     content &&
-      h("div", { "data-shown": shown, onClick: (event) => runProseTool(event, showToast) },
+      h("div", { "data-shown": shownSide, onClick: (event) => runProseTool(event, showToast) },
         h(ComparedTurns, { names, comparison: content }),
       ),
   );
 }
+
+/** Return the first side with messages of its own. */
+const findFirstSide = (content) => (content?.one.length === 0 && content.other.length > 0 ? "other" : "one");
 
 /** "12 messages in common, the last of them:" */
 function describeShared({ shared, common, one, other }) {
@@ -92,13 +96,10 @@ function describeShared({ shared, common, one, other }) {
 }
 
 /** The names of both sides, of which a narrow screen shows one. */
-function SideTabs({ names, shown, show }) {
+function SideTabs({ names, shownSide, setShownSide }) {
   const tab = (side) =>
-    h(
-      "button",
-      { key: side, type: "button", className: "compare-tab", "aria-pressed": side === shown, onClick: () => show(side) },
-      names[side],
-    );
+    h("button", { key: side, type: "button", className: "compare-tab", "aria-pressed": side === shownSide,
+      onClick: () => setShownSide(side) }, names[side]);
   return h("div", { className: "compare-tabs", role: "group", "aria-label": _("Show") }, Object.keys(names).map(tab));
 }
 

@@ -31,7 +31,7 @@ export function ComparedTurns({ names, comparison }) {
   const rest = sides.map((side) =>
     h(
       "p",
-      { key: side, className: "quiet" },
+      { key: side, className: "quiet", "data-side": side },
       comparison[side].more > 0 && _("… and {messages} more.", { messages: formatCount(comparison[side].more, "message") }),
     ),
   );

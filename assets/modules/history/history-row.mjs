@@ -4,7 +4,7 @@ import { formatCount, formatDateTime, formatNumber, formatShortTime } from "../l
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, memo } = window.React;
+const { Fragment, createElement: h, memo } = window.React;
 
 const MAX_BAR_WIDTH = 40;
 const TEST_IDS = { checkpoint: "checkpoint", branch: "branch" };
@@ -23,6 +23,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
   const classes = ["place", `place-${kind}`, `line-${line}`, item?.isMarked && "here", isMilestone(row) && "milestone",
     isSelected && "selected"];
   const name = nameRow(row, hasBranches);
+  const fullName = kind === "move" && value.kind === "summary" ? nameSummary(value) : name;
   return h(
     "li",
     {
@@ -38,7 +39,8 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
       "aria-posinset": number + 1,
     },
     h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected,
-      title: name, onClick: () => onPress(row) }, h("span", { className: "place-name" }, name)),
+      title: fullName, "aria-label": fullName, onClick: () => onPress(row) },
+      h("span", { className: "place-name" }, name)),
     value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"),
       h("span", { className: "visually-hidden" }, _("Pinned"))),
     h(Note, { row, isHere, hasBranches }),
@@ -54,6 +56,9 @@ const isSameRow = ({ row, onPress: _, ...one }, { row: otherRow, onPress: __, ..
   (row === otherRow || JSON.stringify(row) === JSON.stringify(otherRow));
 
 export const HistoryRow = memo(Row, isSameRow);
+
+/** "Summary of 12 messages": a row has no room for the noun, which its title and its name for screen readers have. */
+const nameSummary = ({ removed }) => _("Summary of {messages}", { messages: formatCount(removed, "message") });
 
 /** @param {import("./layout.mjs").HistoryRow} row @returns {string} */
 export function nameRow({ kind, item, count, messages }, hasBranches) {
@@ -79,7 +84,7 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
     return h(
       "span",
       { className: "place-note", title: [describeRemoval(value), describeSaving(value)].filter(Boolean).join(" · ") },
-      shortenSaving(value) || describeRemoval(value),
+      countSaved(value) === 0 ? describeRemoval(value) : h(Saving, { move: value }),
     );
   if (kind !== "checkpoint") return null;
   const author = { judge: _("Judge"), agent: _("Agent") }[value.created_by];
@@ -95,7 +100,7 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
   ];
 }
 
-/** "−4 messages": what left with a move, counted as everywhere. The name of a summary has its messages already. */
+/** "−4 messages": what left with a move, counted as everywhere. The name of a summary has their number already. */
 const describeRemoval = ({ kind, removed }) => (kind !== "summary" && removed ? `−${formatCount(removed, "message")}` : "");
 
 const countSaved = ({ before, after }) => (before === null || after === null ? 0 : before - after);
@@ -106,10 +111,13 @@ function describeSaving(move) {
   return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatCount(Math.abs(saved), "token")}`;
 }
 
-/** "−9.4k": a row has no room for the unit, which its title has. */
-function shortenSaving(move) {
+/** "−9.4k": a row has no room for the unit. Screen readers find it. */
+function Saving({ move }) {
   const saved = countSaved(move);
-  return saved === 0 ? "" : `${saved > 0 ? "−" : "+"}${formatNumber(Math.abs(saved))}`;
+  return h(Fragment, null,
+    h("span", { "aria-hidden": true }, `${saved > 0 ? "−" : "+"}${formatNumber(Math.abs(saved))}`),
+    h("span", { className: "visually-hidden" }, describeSaving(move)),
+  );
 }
 
 /** Describe where a branch diverges from the current one, and how long it is. */

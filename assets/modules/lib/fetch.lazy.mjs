@@ -1,5 +1,5 @@
 /** Fetch content that is shown on request. */
-import { useReturn } from "./online.lazy.mjs";
+import { useNetworkReturn } from "./online.lazy.mjs";
 import { _ } from "./words.mjs";
 
 const { useEffect, useState } = window.React;
@@ -17,7 +17,7 @@ const UNREADABLE_TEXT = _("This cannot be read right now.");
 export function useFetch(address, goneText, revision) {
   const [result, setResult] = useState(LOADING);
   const [attempt, setAttempt] = useState(0);
-  useReturn(result.status === UNREADABLE_TEXT, () => setAttempt((number) => number + 1));
+  useNetworkReturn(result.status === UNREADABLE_TEXT, () => setAttempt((number) => number + 1));
   useEffect(() => {
     const controller = new AbortController();
     const fail = (status) => setResult({ address, content: null, status });

@@ -6,7 +6,7 @@ const { useEffect, useRef } = window.React;
  * @param {boolean} isLost whether a request had no reply
  * @param {() => void} act
  */
-export function useReturn(isLost, act) {
+export function useNetworkReturn(isLost, act) {
   const newest = useRef(act);
   newest.current = act;
   useEffect(() => {

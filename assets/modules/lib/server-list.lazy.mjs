@@ -1,5 +1,5 @@
 /** A list of the server that a dialog reads and changes. */
-import { useReturn } from "./online.lazy.mjs";
+import { useNetworkReturn } from "./online.lazy.mjs";
 import { send } from "./send.mjs";
 
 const { useEffect, useRef, useState } = window.React;
@@ -9,13 +9,13 @@ const { useEffect, useRef, useState } = window.React;
  * the reply to a change: that is newer.
  * @param {string} address of the list; a change has a path below it
  * @param {string} failureText
- * @param {{lostText?: string, reading?: object}} [options] `lostText` is shown for a change without a reply; `reading`:
- *   options of the request that reads
+ * @param {{lostText?: string, readOptions?: object}} [options] `lostText` is shown for a change without a reply;
+ *   `readOptions`: of the request that reads
  * @returns {{found: any, problem: string|null, change: (path: string, fields: object,
  *   headers?: Record<string, string>) => Promise<import("./send.mjs").Outcome|null>}} `found` has the newest values of the
  *   replies; `change` resolves to null for a press during another change, which is no second change
  */
-export function useServerList(address, failureText, { lostText, reading: how } = {}) {
+export function useServerList(address, failureText, { lostText, readOptions } = {}) {
   const [found, setFound] = useState(null);
   const [{ problem, isLost }, setFailure] = useState({ problem: null, isLost: false });
   const reading = useRef(new AbortController());
@@ -31,7 +31,7 @@ export function useServerList(address, failureText, { lostText, reading: how } =
   const read = () => {
     if (isChanging.current) return;
     reading.current = new AbortController();
-    request("", { ...how, signal: reading.current.signal });
+    request("", { ...readOptions, signal: reading.current.signal });
   };
   const change = async (path, fields, headers) => {
     if (isChanging.current) return null;
@@ -44,6 +44,6 @@ export function useServerList(address, failureText, { lostText, reading: how } =
     read();
     return () => reading.current.abort();
   }, []);
-  useReturn(isLost, read);
+  useNetworkReturn(isLost, read);
   return { found, problem, change };
 }

@@ -96,8 +96,9 @@
  *   max_tokens?: string, reasoning_effort?: string, extra_body?: string, graph?: string}} Choice  settings of a
  *   conversation; empty: not chosen
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
- * @typedef {{name: string, demo: string|null, graph: string, problem: string|null}} ModelItem  `demo`: the hint of the demo
- *   model; `graph`: of a guest, its name; `problem`: the reason why it cannot be chosen
+ * @typedef {{name: string, provider: string, demo: string|null, graph: string, problem: string|null}} ModelItem
+ *   `provider`: the place its requests go to, as "OpenAI"; `demo`: the hint of the demo model; `graph`: of a guest,
+ *   its name; `problem`: the reason why it cannot be chosen
  * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
  *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice,

@@ -3,7 +3,7 @@
  * anything.
  */
 import { FormDialog } from "../lib/dialog.lazy.mjs";
-import { useReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.lazy.mjs";
 import { send } from "../lib/send.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -130,7 +130,7 @@ function useProviders(onRead, onProblem) {
     else onRead(reply.providers[0]);
   };
   useEffect(() => void read(), []);
-  useReturn(isLost, read);
+  useNetworkReturn(isLost, read);
   return providers;
 }
 

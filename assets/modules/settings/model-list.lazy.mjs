@@ -1,6 +1,5 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
 import { icon } from "../lib/icons.mjs";
-import { nameProvider } from "../lib/model-names.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { MAX_MODELS } from "./several-models.mjs";
@@ -154,10 +153,11 @@ function Group({ group, lines, selected, id, current, usual, checked, onChoose }
       ),
       line.model.problem && h("span", { className: "model-problem" }, line.model.problem),
     );
+  const label = (group !== RECENT && lines.find((line) => line.group === group).model.provider) || group;
   return h(
     "div",
-    { role: "group", "aria-label": nameProvider(group) },
-    h("div", { className: "model-group", "aria-hidden": true }, nameProvider(group)),
+    { role: "group", "aria-label": label },
+    h("div", { className: "model-group", "aria-hidden": true }, label),
     lines.map(option),
   );
 }

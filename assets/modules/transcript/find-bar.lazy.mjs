@@ -1,7 +1,7 @@
 /** The bar that finds in the whole conversation: the server finds the messages, and the page marks their words. */
 import { formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { useReturn } from "../lib/online.lazy.mjs";
+import { useNetworkReturn } from "../lib/online.lazy.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
@@ -100,7 +100,7 @@ function usePathHits(thread, text, version) {
     return () => (clearTimeout(timer), clearTimeout(slow), controller.abort());
   }, [thread, text, version, attempt]);
   const searchAgain = () => setAttempt((number) => number + 1);
-  useReturn(Boolean(found.failed), searchAgain);
+  useNetworkReturn(Boolean(found.failed), searchAgain);
   return { found, isSlow, searchAgain };
 }
 

@@ -22,6 +22,7 @@ from agent.demo.model import DemoChatModel
 from agent.models.catalog import ConfiguredModels, choose_default_spec, load_chat_model
 from agent.models.errors import ModelConfigurationError, describe_model_error, retry_after
 from agent.models.keys import ProviderKeys
+from agent.models.providers import COMPATIBLE_SERVER, PROVIDER_LABELS, PROVIDERS, label_provider
 from agent.tools.calculator import calculator
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -132,6 +133,14 @@ def test_a_compatible_server_needs_no_key() -> None:
         keys = ProviderKeys(openai_api_key=SecretStr(""), openai_base_url=fake.base_url)
         whole = asyncio.run(_streamed(load_chat_model("openai:local", keys)))
     assert "hello" in whole.text
+
+
+def test_a_compatible_server_is_not_called_openai() -> None:
+    theirs, own = ProviderKeys(), ProviderKeys(openai_base_url="http://127.0.0.1:11434/v1")
+    specs = ("openai:a", "openai-responses:a", "bedrock:a", "together:a", "demo:brief")
+    assert [label_provider(spec, theirs) for spec in specs] == ["OpenAI", "OpenAI", "Amazon Bedrock", "Together AI", ""]
+    assert [label_provider(spec, own) for spec in specs[:3]] == [COMPATIBLE_SERVER, COMPATIBLE_SERVER, "Amazon Bedrock"]
+    assert PROVIDERS.keys() < PROVIDER_LABELS.keys()
 
 
 def test_models_that_prefer_responses_are_still_spoken_to_with_chat_completions() -> None:
