@@ -157,7 +157,7 @@ def _prepare_parts(
     workers = join_workers(store, settings, role)
     store.meter.limits = factory.build_person_limits(settings)
     if has_people:
-        store.database.separate_owners()
+        store.database.separate_owners(has_accounts=settings.auth != "proxy")
     return Parts(settings, store, catalog, tracer, loader, agents, guests, connector, workers, on_time_travel)
 
 

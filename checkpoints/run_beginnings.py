@@ -13,12 +13,13 @@ from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller
 from .changes.repeated_requests import choose_thread_id, find_begun_run
-from .rows import operation_rows, person_rows, rerun_rows, run_rows, thread_rows
+from .rows import operation_rows, rerun_rows, run_rows, thread_rows
 from .run_handovers import RunHandovers
 from .storage.database import retry_contended
+from .storage.person_locks import hold_acting_person
 from .values.errors import NothingToRetryError
 from .values.model import NewMessage
-from .values.operation import USER, Caller, OperationKind
+from .values.operation import USER, Caller, OperationKind, name_request_lock
 from .values.run import CandidateKey, Handover, Rerun, RerunStep, Run, RunState
 
 
@@ -148,8 +149,8 @@ class RunBeginnings(RunHandovers):
     @contextmanager
     def _begin(self, request_id: str) -> Iterator[sa.Connection]:
         """Open the transaction in which a run begins: the person who asks is not erased meanwhile."""
-        with self._store.database.begin_write(request_id) as connection:
-            person_rows.hold_person(connection)  # before a role of theirs is read
+        with self._store.database.begin_write(name_request_lock(request_id)) as connection:
+            hold_acting_person(connection)  # before a role of theirs is read
             yield connection
 
     def _check_limits(self, connection: sa.Connection, owner: str) -> None:

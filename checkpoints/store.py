@@ -25,7 +25,7 @@ from .storage.database import Database, retry_contended
 from .storage.ownership import EVERYBODY, act_for, get_acting_owner, sees_thread
 from .values.model import UNTITLED, Json, NewId, NewMessage, Thread
 from .values.names import clean_name
-from .values.operation import USER, Caller, Operation, OperationKind, Receipt
+from .values.operation import USER, Caller, Operation, OperationKind, Receipt, name_request_lock
 from .values.operation_detail import OperationDetail
 
 _ALWAYS_ALLOW = ("time_travel", "allow")  # permitted in one conversation only
@@ -406,7 +406,7 @@ class Store(Reader):
         sent: NewMessage | None = None,
     ) -> Receipt:
         """Run a change, once for each request. `sent` is the message whose id is the result."""
-        with self.database.begin_write(caller.request_id or "") as connection:
+        with self.database.begin_write(name_request_lock(caller.request_id)) as connection:
             if done := find_repeated(connection, thread_id, caller, kind, sent):
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)

@@ -17,7 +17,7 @@ from checkpoints import Caller, StateError
 from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
-from components.shapes import Count, MalformedRequestError, check_shape
+from components.shapes import Count, MalformedRequestError, RequestId, check_shape
 from words import say
 
 _NULL_FIELDS = ("version", "good", "choice", "files")  # in which null has a meaning, or means nothing
@@ -34,7 +34,7 @@ class _Fields(TypedDict, total=False):
     """The fields of all actions."""
 
     type: str | None
-    request_id: str | None
+    request_id: RequestId | None
     version: Count | None
     text: str | None
     message: str | None

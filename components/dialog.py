@@ -14,7 +14,7 @@ from components import page_state
 from components.actions import ActionFields
 from components.properties import set_properties
 from components.services import read_caller
-from components.shapes import Count, check_arguments, check_shape
+from components.shapes import Count, RequestId, check_arguments, check_shape
 from words import _
 
 
@@ -50,7 +50,7 @@ class Subject:
 
 class _SubjectValues(TypedDict):
     thread_id: str
-    request_id: str
+    request_id: RequestId
     version: Count | None
     fields: dict[str, Any]
 

@@ -14,6 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from checkpoints.values.limits import MAX_TOKENS
 
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]  # the page sends UUIDs
 T = TypeVar("T")
 _UNUSED_NAMES = ("_", "__")  # of parameters
 

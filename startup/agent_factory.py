@@ -124,10 +124,12 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
     from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
 
     try:
-        catalog = GuestCatalog.load_graphs(definitions, default=definitions[0].name if settings.graph else "")
+        usual = definitions[0].name if settings.graph else ""
+        has_people = settings.auth in ("proxy", "password", "oidc")  # a reason can have paths and addresses of the server
+        catalog = GuestCatalog.load_graphs(definitions, usual, hides_reasons=has_people)
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error
-    for problem in catalog.offer.problems.values():
+    for problem in catalog.problems.values():
         _log.warning("%s The other graphs can be used.", problem)
     return catalog
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from langgraph.store.base import BaseStore
+
 from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.guests.opening import GuestGraph, load_guest
 from agent.guests.surroundings import make_store
@@ -25,29 +27,32 @@ class GraphUnavailableError(StateError):
 
 @dataclass(frozen=True, slots=True)
 class GuestCatalog:
-    """The graphs whose files are imported. The offer names those that cannot be loaded, each with the reason."""
+    """The graphs whose files are imported, and why others cannot be loaded. The offer has what people may read."""
 
     graphs: Mapping[str, GuestGraph]
     offer: GraphOffer
+    problems: Mapping[str, str]  # for the log: with paths, and with the texts of foreign errors
 
     @classmethod
-    def load_graphs(cls, definitions: Sequence[GraphDefinition], default: str = "") -> Self:
+    def load_graphs(cls, definitions: Sequence[GraphDefinition], default: str = "", *, hides_reasons: bool = False) -> Self:
         """Import the file of each graph. Raises `GraphLoadError`, whose text names the graph, where none can be loaded.
 
-        Where the usual one cannot, the first of the others takes its place.
+        With `hides_reasons`, people are told that the log has the reason of one that cannot.
+        The usual one stays it where it cannot: no other gets questions that were meant for it.
         """
         graphs: dict[str, GuestGraph] = {}
         problems: dict[str, str] = {}
-        store = make_store(definitions)
+        store: BaseStore | None = None
         for each in definitions:
             try:
+                store = store or make_store(definitions)
                 graphs[each.name] = load_guest(each, store)
             except GraphLoadError as error:
                 problems[each.name] = f"The graph {each.name} cannot be loaded. {error}"
                 if len(problems) == len(definitions):
                     raise GraphLoadError(next(iter(problems.values()))) from error
-        usual = default if default in graphs or not default else next(iter(graphs))
-        return cls(graphs, GraphOffer(tuple(graphs), usual, problems))
+        shown = {name: f"The graph {name} cannot be loaded. The log has the reason." for name in problems}
+        return cls(graphs, GraphOffer(tuple(graphs), default, shown if hides_reasons else problems), problems)
 
     def find_graph(self, name: str) -> GuestGraph:
         """Return a graph by its name. Raises `GraphUnavailableError`, or `GraphLoadError` with the reason that is known."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from ..rows.thread_rows import from_time
-from ..storage import schema
+from ..storage import person_locks, schema
 from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store
@@ -28,6 +28,7 @@ class KeptUploads:
         owner, now = self._store.database.name_owner(), from_time(self._store.now())
         row = {"id": upload_id, "owner": owner, "size": len(data), "bytes": bytes(data), "created_at": now}
         with act_for(EVERYBODY), self._store.database.begin_write("uploads") as connection:
+            person_locks.hold_person(connection, owner, has_account=self._store.database.has_accounts)
             self._make_room(connection, len(data))
             connection.execute(sa.insert(schema.upload).values(row))
 

@@ -7,12 +7,12 @@ import sqlalchemy as sa
 
 from ..rows import audit_rows, member_rows, thread_rows
 from ..rows.member_rows import Member
-from ..storage import schema
+from ..storage import person_locks, schema
 from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for, find_role, pass_checks, require_owner
 from ..store import Store
 from ..values.audit_entry import AuditKind
-from ..values.errors import InvalidMemberError
+from ..values.errors import InvalidMemberError, PersonErasedError
 from ..values.limits import MAX_MEMBER_NAME_CHARS, MAX_MEMBERS_OF_THREAD, MAX_SHARED_THREADS
 from ..values.model import Thread, ThreadRole
 from ..values.names import clean_name, fold_person_name
@@ -73,6 +73,7 @@ class Members:
                 raise InvalidMemberError(sentence("{name} is in this conversation already.", name=person))
             if len(members) >= MAX_MEMBERS_OF_THREAD:
                 raise InvalidMemberError(sentence("A conversation has at most {limit} people.", limit=MAX_MEMBERS_OF_THREAD))
+            self._hold(connection, person)
             self._check_room_for(connection, person)
             member_rows.insert_member(connection, thread_id, made)
             self._record(connection, AuditKind.MEMBER, {"thread": thread_id, "role": role}, person)
@@ -131,6 +132,12 @@ class Members:
             if has_accounts and known is None:
                 raise InvalidMemberError(sentence("Nobody here is called {name}.", name=cleaned))
         return known or cleaned
+
+    def _hold(self, connection: sa.Connection, person: str) -> None:
+        try:
+            person_locks.hold_person(connection, person, has_account=self._store.database.has_accounts)
+        except PersonErasedError:
+            raise InvalidMemberError(sentence("Nobody here is called {name}.", name=person)) from None
 
     def _check_room_for(self, connection: sa.Connection, person: str) -> None:
         """Refuse a person who is in too many conversations of others, in the transaction that lets them in."""

@@ -3,9 +3,6 @@
 import sqlalchemy as sa
 
 from ..storage import schema
-from ..storage.access import find_access
-from ..storage.postgresql import ADVISORY_LOCK, TRY_SHARED_ADVISORY_LOCK
-from ..values.errors import BeingErasedError
 from ..values.run import RunState
 
 _person, _invitation, _member = schema.person.c, schema.invitation.c, schema.thread_member.c
@@ -17,24 +14,6 @@ def owns_things(connection: sa.Connection, name: str) -> bool:
     owners = [sa.select(table.c.owner).where(table.c.owner == name) for table in schema.OWNED_TABLES]
     owners.append(sa.select(_member.person).where(_member.person == name))
     return connection.execute(sa.union_all(*owners).limit(1)).first() is not None
-
-
-def hold_person(connection: sa.Connection) -> None:
-    """Keep the person who acts from being erased until the transaction ends. Others who act for them are not held up.
-
-    Raises `BeingErasedError` while the person is erased. SQLite has one transaction that writes at a time.
-    """
-    access = find_access(connection)
-    if access is None or connection.dialect.name != "postgresql":
-        return
-    if not connection.execute(TRY_SHARED_ADVISORY_LOCK, {"key": f"erasure of {access.owner}"}).scalar_one():
-        raise BeingErasedError
-
-
-def lock_person(connection: sa.Connection, name: str) -> None:
-    """Let nothing begin for a person until the transaction ends. What begins at this moment is waited for."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(ADVISORY_LOCK, {"key": f"erasure of {name}"})
 
 
 def delete_links_of(connection: sa.Connection, name: str) -> None:

@@ -205,8 +205,11 @@ def make_running_count() -> sa.ScalarSelect[int]:
 
 
 def find_asker(connection: sa.Connection, run_id: str) -> str | None:
-    """Return the person who asked for a run, where the server itself ends it: they may have been let out meanwhile."""
-    if find_access(connection) is not None:  # they act themselves
+    """Return the person who asked for a run that the server itself ends: a removed member is charged as well.
+
+    None where a person acts, who is charged then, and where people are not told apart.
+    """
+    if find_access(connection) is not None:
         return None
     found: str | None = connection.scalar(sa.select(_run.person).where(_run.id == run_id))
     return found

@@ -14,12 +14,17 @@ Q = TypeVar("Q", bound=sa.Executable)
 
 @dataclass(slots=True)
 class Access:
-    """An owner, their roles in the conversations that a connection has named, and whether any has named a thing."""
+    """An owner, their roles in the conversations that a connection has named, and whether any has named a thing.
+
+    `is_held`: the owner is not erased before the transaction ends.
+    """
 
     owner: str
     roles: dict[str, ThreadRole] = field(default_factory=dict)  # by the id of the conversation
     owners: dict[str, str] = field(default_factory=dict)  # of those conversations
     is_open: bool = False
+    has_account: bool = False  # people have accounts here: see person_locks
+    is_held: bool = False
 
 
 def find_access(connection: sa.Connection) -> Access | None:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from ..values.errors import OwnerOnlyError, ReadOnlyError, ThreadNotFoundError
 from ..values.model import ThreadRole
-from . import row_security, schema
+from . import person_locks, row_security, schema
 from .access import ACCESS, UNCHECKED, Access, exempt_query, find_access
 
 LOCAL_OWNER: Final = "local"  # where nobody signs in
@@ -92,10 +92,14 @@ class OwnedDatabase:
 
     engine: sa.Engine
     separates_owners = False
+    has_accounts = False
 
-    def separate_owners(self) -> None:
-        """Let every connection touch the rows of the owner who acts, and no others."""
-        self.separates_owners = True
+    def separate_owners(self, *, has_accounts: bool = False) -> None:
+        """Let every connection touch the rows of the owner who acts, and no others.
+
+        With `has_accounts`, every owner has an account, and nothing begins for one without.
+        """
+        self.separates_owners, self.has_accounts = True, has_accounts
         sa.event.listen(self.engine, "before_cursor_execute", lambda *of: check_owner(of[0], of[4]))
         if self.engine.dialect.name == "postgresql":
             row_security.separate_owners(self.engine)
@@ -109,7 +113,7 @@ class OwnedDatabase:
         owner = get_acting_owner() if self.separates_owners else EVERYBODY
         if owner == NOBODY:
             raise UnownedStatementError("nobody acts")
-        return {ACCESS: None if owner is EVERYBODY else Access(owner)}
+        return {ACCESS: None if owner is EVERYBODY else Access(owner, has_account=self.has_accounts)}
 
     def check_enclosing(self, connection: sa.Connection) -> None:
         """Refuse a reading within one that another, or everybody, began: its statements would be checked for them.
@@ -184,6 +188,8 @@ def check_owner(connection: sa.Connection, context: Any) -> None:
     access = find_access(connection)
     if access is None or context.compiled is None or context.execution_options.get(UNCHECKED):
         return  # a statement without parameters of its own, such as BEGIN, is no compiled one
+    if context.isinsert and context.compiled.statement.table in person_locks.BEGUN_TABLES:
+        person_locks.hold_acting_person(connection)
     every = context.compiled_parameters
     for name, kind in [(name, kind) for name in every[0] if (kind := _find_kind(name))]:
         values = {each[name] if isinstance(each[name], str) else tuple(each[name]) for each in every}

@@ -25,10 +25,10 @@ POOL_SIZE = 5  # kept open; twice as many when all of them are busy
 READ_OPTIONS = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 ACT_FOR_EVERYBODY = "SET waymark.everybody = 'on'"  # of a session, for the policies: see row_security
 ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))"))
-TRY_SHARED_ADVISORY_LOCK = exempt_query(sa.text("SELECT pg_try_advisory_xact_lock_shared(hashtextextended(:key, 0))"))
 # "Waym" in ASCII. Two numbers, so that the hash of no key can equal it.
 CLAIM_KEY = "1466005869, 1"
 WORKER_KEY = 1466005870  # with the worker's id
+PERSON_KEY = 1466005871  # with the hash of a name: see person_locks
 # Between two statements of a transaction: a frozen process gives its locks back before it counts as dead, see worker_rows.
 MAX_PAUSE_SECONDS = 5.0
 MAX_LONG_PAUSE_SECONDS = 600.0  # see allow_long_pauses

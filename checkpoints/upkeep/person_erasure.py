@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from ..people.account_rows import Account, InvalidAccountError, require_other_admin, select_account
 from ..rows import audit_rows, person_rows
-from ..storage import schema, sqlite
+from ..storage import person_locks, schema, sqlite
 from ..storage.database import Database
 from ..storage.ownership import EVERYBODY, act_for
 from ..storage.postgresql import allow_long_pauses
@@ -54,7 +54,7 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
         if account is not None:
             require_other_admin(connection, account)
         owner = account.name if account else name
-        person_rows.lock_person(connection, owner)
+        person_locks.lock_person(connection, owner)
         if asked := person_rows.find_asked_run(connection, owner):
             raise RunActiveError(*asked)
         names = _count_names(connection, owner)

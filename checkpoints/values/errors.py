@@ -227,11 +227,11 @@ class NothingToRetryError(StateError):
         )
 
 
-class BeingErasedError(StateError):
-    """Everything of the person who acts is being erased: nothing begins for them."""
+class PersonErasedError(StateError):
+    """The person who acts is being erased, or was: nothing begins for them."""
 
     def __init__(self) -> None:
-        super().__init__(sentence("Everything of yours is being erased. Nothing was sent."))
+        super().__init__(sentence("Everything of yours was erased, or is being erased. Nothing was changed."))
 
 
 class ReadOnlyError(StateError):

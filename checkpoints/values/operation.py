@@ -54,6 +54,11 @@ class Caller:
 USER = Caller()
 
 
+def name_request_lock(request_id: str | None) -> str:
+    """Return the key that a request locks, empty without one. A request id, which is any text, names no other key."""
+    return f"request {request_id}" if request_id else ""
+
+
 @dataclass(frozen=True, slots=True)
 class RowChange:
     """The change of one mutable row by an operation: the named columns before and after."""

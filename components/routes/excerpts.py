@@ -20,7 +20,7 @@ from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import MAX_COUNTED_MESSAGES, find_place_end, name_place
 from components.routes.search import describe_message_place
 from components.services import Services
-from components.shapes import Count, MalformedRequestError, parse_body
+from components.shapes import Count, MalformedRequestError, RequestId, parse_body
 from components.views.comparison_view import read_cost
 from components.views.places import describe_place_name
 
@@ -30,7 +30,7 @@ MAX_BEGINNING_CHARS = 160
 
 class _Body(TypedDict, total=False):
     place: Required[str]
-    request_id: str
+    request_id: RequestId
     version: Count | None
     text: str
     messages: Annotated[list[str], Field(max_length=MAX_EXCERPT_MESSAGES)]

@@ -14,7 +14,7 @@ from checkpoints.values.limits import MAX_INSTRUCTIONS_CHARS
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.routes.comparison import find_place_end
 from components.services import Services
-from components.shapes import MalformedRequestError, parse_body
+from components.shapes import RequestId, parse_body
 from words import N_, _
 
 MAX_BEGINNING_CHARS = 80  # of a question in the list
@@ -24,7 +24,7 @@ UNREADABLE_TEXT = N_("(damaged)")
 
 class _Body(TypedDict, total=False):
     place: Required[str]
-    request_id: Required[str]
+    request_id: Required[RequestId]
     first: Required[str]
     model: Required[str]
     instructions: Required[str]
@@ -51,10 +51,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 async def _read_body(request: Request) -> _Body:
     """Raises `MalformedRequestError`."""
-    body = parse_body(_Body, await request.body())
-    if not body["request_id"]:
-        raise MalformedRequestError("request_id")
-    return body
+    return parse_body(_Body, await request.body())
 
 
 def describe_choice(services: Services, thread_id: str, place: str) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ ROOMS = {  # of the modules that report the actions of a list
 SENT = re.compile(r'\b(?:act|open|go)\("([a-z-]+)"|\bbutton\("\w+", "(?!btn-)([a-z-]+)"|\btype: "(send|stop)"')
 LISTS = page.LISTS
 SERVICES: Any = None
-FIELDS = {"type": "move", "request_id": "an operation", "version": 3}
+FIELDS = {"type": "move", "request_id": "an-operation", "version": 3}
 
 
 def read_modules(list_id: str) -> str:
@@ -54,7 +54,7 @@ def test_a_handler_gets_the_caller_that_the_action_names() -> None:
     async def answer(_: object, action: Action) -> Answer:
         return Answer(reply=(action.thread_id, action.caller.request_id, action.caller.expected_version))
 
-    assert run({"move": answer}).reply == ("thread", "an operation", 3)
+    assert run({"move": answer}).reply == ("thread", "an-operation", 3)
 
 
 def test_a_refusal_becomes_a_toast() -> None:

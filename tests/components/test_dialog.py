@@ -12,7 +12,7 @@ from components import dialog, page
 from tests.checkpoints.conversations import new
 from tests.test_app import opened, post_callback
 
-FIELDS = {"type": "delete", "request_id": "an operation", "version": 1, "thread": "t"}
+FIELDS = {"type": "delete", "request_id": "an-operation", "version": 1, "thread": "t"}
 
 
 def test_no_dialog_fades() -> None:
@@ -24,7 +24,7 @@ def test_no_dialog_fades() -> None:
 
 def test_a_subject_keeps_the_version_that_the_user_saw() -> None:
     subject = dialog.Subject.of(FIELDS, "t")
-    assert (subject.caller.request_id, subject.caller.expected_version) == ("an operation", 1)
+    assert (subject.caller.request_id, subject.caller.expected_version) == ("an-operation", 1)
     assert subject.unversioned_caller.expected_version is None
 
 
@@ -52,7 +52,7 @@ def save_one(app: App) -> str:
 
 
 def test_a_confirmation_is_about_its_subject_wherever_the_page_is_by_now(tmp_path: Path) -> None:
-    left, answer = confirm(tmp_path / "data", {"request_id": "an operation", "version": None, "fields": {}})
+    left, answer = confirm(tmp_path / "data", {"request_id": "an-operation", "version": None, "fields": {}})
     assert (left, answer.json()["response"]["delete-checkpoint"]["is_open"]) == (0, False)
 
 
@@ -63,6 +63,6 @@ def test_a_confirmation_without_a_subject_only_closes(tmp_path: Path) -> None:
 
 def test_a_confirmation_that_is_refused_closes_with_a_toast(tmp_path: Path) -> None:
     fields = {"checkpoint": "none"}
-    left, answer = confirm(tmp_path / "data", {"request_id": "an operation", "version": None, "fields": fields})
+    left, answer = confirm(tmp_path / "data", {"request_id": "an-operation", "version": None, "fields": fields})
     assert left == 1
     assert "no checkpoint 'none'" in answer.json()["response"]["head"]["data"]["toast"]["text"]

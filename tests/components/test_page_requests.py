@@ -15,10 +15,21 @@ from tests.server.test_dash_requests import spoil
 from tests.test_app import JSON, opened, post_action, post_json, request_panels
 
 SAVE = {"type": "save", "request_id": "1", "version": 1, "name": "a place", "description": ""}
+SEND = {"type": "send", "version": 0, "text": "hello"}
+FOREIGN_IDS = [{**SEND, "request_id": each} for each in ("erasure of bob", "", "x" * 65)]  # as no page makes them
 
 
 @pytest.mark.parametrize(
-    "action", [None, 1, {}, {"type": "send"}, {"type": "send", "request_id": "1"}, {"type": 1, "request_id": "1"}]
+    "action",
+    [
+        None,
+        1,
+        {},
+        {"type": "send"},
+        {"type": "send", "request_id": "1"},
+        {"type": 1, "request_id": "1"},
+        *FOREIGN_IDS,
+    ],
 )
 def test_an_action_without_its_fields_is_a_bad_request(
     tmp_path: Path, action: Any, caplog: pytest.LogCaptureFixture
@@ -104,10 +115,10 @@ def test_a_field_that_no_action_has_is_not_sent_back(tmp_path: Path, value: str)
 def test_the_reply_to_the_first_message_has_the_address_at_its_end(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
-            action = {"type": "send", "request_id": "an operation", "version": 0, "text": "hello"}
+            action = {"type": "send", "request_id": "an-operation", "version": 0, "text": "hello"}
             reply = (await post_action(browser, "composer-panel", action)).json()
         assert list(reply) == ["composer-panel", "head"]
-        assert reply["composer-panel"]["reply"] == {"request_id": "an operation", "ok": True, "text": None}
+        assert reply["composer-panel"]["reply"] == {"request_id": "an-operation", "ok": True, "text": None}
         assert reply["head"]["data"]["go"].startswith("/t/")
 
     asyncio.run(story())
@@ -117,7 +128,7 @@ def test_a_later_message_makes_no_panel_read(tmp_path: Path) -> None:
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             thread = app.services.store.create_thread()
-            action = {"type": "send", "request_id": "an operation", "version": thread.version, "text": "hello"}
+            action = {"type": "send", "request_id": "an-operation", "version": thread.version, "text": "hello"}
             reply = (await post_action(browser, "composer-panel", action, f"/t/{thread.id}")).json()
         assert list(reply) == ["composer-panel"]
 

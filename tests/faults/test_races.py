@@ -97,11 +97,11 @@ def test_when_one_restores_while_the_other_sends_nothing_is_lost(mine: PageClien
 
 def test_one_wish_posted_many_times_has_one_effect(mine: PageClient) -> None:
     mine.look()
-    replies = together(*(lambda: mine.send("once", request_id="the same wish") for _ in range(4)))
+    replies = together(*(lambda: mine.send("once", request_id="the-same-wish") for _ in range(4)))
     assert [reply["ok"] for reply in replies] == [True] * 4
     assert asked(mine).count("once") == 1
     mine.look()
-    together(*(lambda: mine.save("kept", request_id="the same checkpoint") for _ in range(4)))
+    together(*(lambda: mine.save("kept", request_id="the-same-checkpoint") for _ in range(4)))
     assert [each["name"] for each in mine.checkpoints()].count("kept") == 1
 
 
@@ -111,7 +111,7 @@ def test_a_first_message_posted_twice_begins_one_conversation(browser: PageClien
     first.look()
     tabs = [first, first.tab(), first.tab()]
     answers = together(
-        *(partial(tab.act, "composer-panel", "send", request_id="a first wish", text="hello") for tab in tabs)
+        *(partial(tab.act, "composer-panel", "send", request_id="a-first-wish", text="hello") for tab in tabs)
     )
     assert len({answer["head"]["data"]["go"] for answer in answers}) == 1
     assert asked(first) == ["hello"]
@@ -121,12 +121,12 @@ def test_a_first_message_posted_twice_begins_one_conversation(browser: PageClien
 
 def test_a_wish_of_one_conversation_cannot_be_used_to_see_another(mine: PageClient, browser: PageClient) -> None:
     mine.look()
-    assert mine.send("private", request_id="known to somebody")["ok"]
+    assert mine.send("private", request_id="known-to-somebody")["ok"]
     other = browser.tab()
     other.thread = None
     other.say("elsewhere")
     other.look()
-    assert other.send("what is this?", request_id="known to somebody")["ok"] is False
+    assert other.send("what is this?", request_id="known-to-somebody")["ok"] is False
     assert asked(other) == ["elsewhere"]
     other.close()
 

@@ -9,7 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from agent.guests.definitions import GraphLoadError
+from agent.guests.catalog import GuestCatalog
+from agent.guests.definitions import GraphDefinition, GraphLoadError
 from agent.settings import InvalidSettingsError, ThreadSettings
 from config import Settings, SettingsError, load_settings
 from startup.agent_factory import load_guests
@@ -159,7 +160,7 @@ def test_graphs_that_cannot_be_loaded_leave_the_others_and_the_log_names_them(
     catalog = load_guests(settings)
     assert catalog is not None
     offer = catalog.offer
-    assert (offer.names, offer.default) == (("right",), "right")
+    assert (offer.names, offer.default) == (("right",), "wrong")  # no other gets its questions
     sentence = f"The graph wrong cannot be loaded. {tmp_path}/wrong.py, line 3: KeyError: 'THEIR_KEY'."
     assert offer.problems["wrong"] == sentence
     assert "The module some_agent.graph of" in offer.problems["gone"]
@@ -169,6 +170,25 @@ def test_graphs_that_cannot_be_loaded_leave_the_others_and_the_log_names_them(
     assert ThreadSettings().with_changes({"graph": "right"}, Mock(specs=()), offer).graph == "right"
     with pytest.raises(InvalidSettingsError, match="line 3: KeyError"):
         ThreadSettings().with_changes({"graph": "wrong"}, Mock(specs=()), offer)
+
+
+def test_people_who_are_told_apart_read_no_reason(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "right.py").write_text(AGENT)
+    (tmp_path / "wrong.py").write_text("raise OSError('postgresql://user:secret@host')\n")
+    path = write_project(tmp_path, graphs={"wrong": "./wrong.py:graph", "right": "./right.py:graph"})
+    catalog = load_guests(Settings.model_construct(**{**dict(Settings()), "graph": str(path), "auth": "password"}))
+    assert catalog is not None
+    assert dict(catalog.offer.problems) == {"wrong": "The graph wrong cannot be loaded. The log has the reason."}
+    with pytest.raises(GraphLoadError, match="The log has the reason"):
+        catalog.find_graph("wrong")
+    assert "secret" in caplog.text
+
+
+def test_an_index_that_cannot_be_made_ends_the_start_with_the_name_of_the_graph(tmp_path: Path) -> None:
+    (tmp_path / "right.py").write_text(AGENT)
+    definition = GraphDefinition("right", tmp_path / "right.py", "graph", store_index={"embed": "./none.py:embed"})
+    with pytest.raises(GraphLoadError, match=r"The graph right cannot be loaded\. The store of the langgraph\.json"):
+        GuestCatalog.load_graphs([definition])
 
 
 def test_where_no_graph_can_be_loaded_the_start_ends_with_the_first_reason(tmp_path: Path) -> None:

@@ -1,49 +1,44 @@
 """A person is erased in the moment in which a request of theirs begins an answer, in a conversation of somebody else."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
-from checkpoints import EVERYBODY, NewMessage, Run, Runs, RunState, Store, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, RunState, Store, act_for
+from checkpoints.changes import thread_edits
+from checkpoints.people.account_rows import Role
+from checkpoints.people.accounts import Accounts
+from checkpoints.people.kept_uploads import KeptUploads
 from checkpoints.people.members import Members
+from checkpoints.person_limits import PersonLimits
 from checkpoints.rows import run_rows, usage_rows
 from checkpoints.rows.thread_rows import from_time
+from checkpoints.saved_prompts import SavedPrompts
+from checkpoints.storage.ownership import make_context
 from checkpoints.upkeep import erasure
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person
 from checkpoints.values import serde
-from checkpoints.values.errors import BeingErasedError, RunActiveError, ThreadNotFoundError
+from checkpoints.values.errors import InvalidMemberError, PersonErasedError, RunActiveError, ThreadNotFoundError
 from checkpoints.values.model import ThreadRole
-from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
+from tests.checkpoints.people.houses import House, wait_for_lock_or_end
 
 PATIENCE = 60.0
 
 
-class House:
+class SharedHouse(House):
     """Ann's conversations, with Bob as an editor of each."""
 
     def __init__(self, store: Store, count: int = 2) -> None:
-        store.database.separate_owners()
-        self.store, self.runs, self.members = store, Runs(store), Members(store)
+        super().__init__(store)
         with act_for("ann"):
             self.threads = [store.create_thread(title=f"heron {number}").id for number in range(count)]
             for each in self.threads:
                 self.members.add_member(each, "bob", ThreadRole.EDITOR)
-
-    def ask(self, person: str, thread_id: str | None) -> Run:
-        with act_for(person):
-            return self.runs.begin_run(thread_id, new(f"a question of {person}")[0])
-
-    def find_rows_of(self, person: str) -> list[Any]:
-        with act_for(EVERYBODY):
-            rows = [
-                row for name, found in tables.read(self.store).items() if name != "audit_entry" for row in found.values()
-            ]
-        return [row for row in rows if person in (row.get("person"), row.get("owner"), row.get("name"))]
 
 
 @contextmanager
@@ -64,24 +59,18 @@ def pause_at(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Iterato
         released.set()
 
 
-def _wait_for_lock_or_end(store: Store, other: Future[Any]) -> None:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    with act_for(EVERYBODY), store.database.begin_read() as connection:
-        while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
-            connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
-
-
 @pytest.mark.slow
 def test_an_erasure_waits_for_an_answer_that_begins_and_is_refused(
     ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = House(ordinary_store)
+    house = SharedHouse(ordinary_store)
     with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, run_rows, "insert_run") as (arrived, released):
         asked = pool.submit(house.ask, "bob", house.threads[0])
         assert arrived.wait(PATIENCE)
         beside = house.ask("bob", house.threads[1])  # another answer of his is not held up
         erased = pool.submit(erase_person, house.store.database, "bob")
-        _wait_for_lock_or_end(house.store, erased)
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, erased)
         assert not erased.done()
         released.set()
         with pytest.raises(RunActiveError):
@@ -96,12 +85,12 @@ def test_an_erasure_waits_for_an_answer_that_begins_and_is_refused(
 
 @pytest.mark.slow
 def test_no_answer_begins_while_its_person_is_erased(ordinary_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    house = House(ordinary_store)
+    house = SharedHouse(ordinary_store)
     with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, erasure, "erase_owner") as (arrived, released):
         erased: Future[PersonErasure] = pool.submit(erase_person, house.store.database, "bob")
         assert arrived.wait(PATIENCE)
         for thread_id in (house.threads[0], None):
-            with pytest.raises(BeingErasedError):
+            with pytest.raises(PersonErasedError):
                 house.ask("bob", thread_id)
         assert house.ask("ann", house.threads[0])  # others are not held up
         released.set()
@@ -111,9 +100,75 @@ def test_no_answer_begins_while_its_person_is_erased(ordinary_store: Store, monk
     assert house.find_rows_of("bob") == []
 
 
+BEGINNINGS: dict[str, Callable[[House, str, str], object]] = {
+    "a question": lambda house, person, _: house.ask(person, None),
+    "a question elsewhere": lambda house, person, shared: house.ask(person, shared),
+    "a conversation": lambda house, *_: house.store.create_thread(),
+    "a prompt": lambda house, person, _: SavedPrompts(house.store).save_prompt(f"of {person}", "name", "text"),
+    "an import": lambda house, person, _: house.store.import_thread("title", person, lambda _: "made"),
+    "a file": lambda house, person, _: KeptUploads(house.store, max_bytes=9, max_count=9, max_seconds=9).keep(person, b"x"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["erasure of bob", "person"])
+def test_no_request_of_another_locks_what_a_person_needs(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    house = SharedHouse(ordinary_store)
+    house.store.meter.limits = PersonLimits(runs=9)
+    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, thread_edits, "archive_thread") as (arrived, released):
+        with act_for("ann"):
+            context = make_context()
+        archived = pool.submit(context.run, _archive, house, key)
+        assert arrived.wait(PATIENCE)
+        asked = pool.submit(house.ask, "bob", house.threads[1])
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, asked)
+        assert asked.done()
+        made = pool.submit(Accounts(house.store).invite, "token", Role.MEMBER, made_by="ann", days=1)
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, made)
+        assert made.done()
+        released.set()
+        archived.result()
+        asked.result()
+
+
+def _archive(house: SharedHouse, request_id: str) -> None:
+    house.store.archive_thread(house.threads[0], archived=True, caller=Caller(request_id=request_id))
+
+
+@pytest.mark.parametrize("store", ["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
+def test_a_request_on_its_way_begins_nothing_after_the_erasure(
+    store: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It passed the door with the session of then, and waited for its turn to write."""
+    house = House(request.getfixturevalue(store), has_accounts=True)
+    accounts = Accounts(house.store)
+    for name in ("ann", "bob"):
+        accounts.invite(f"token of {name}", Role.ADMIN, made_by="x", days=1)
+        accounts.accept_invitation(f"token of {name}", name, "hash")
+    with act_for("ann"):
+        shared = house.store.create_thread().id
+        house.members.add_member(shared, "bob", ThreadRole.EDITOR)
+    erase_person(house.store.database, "bob")
+    for begin in BEGINNINGS.values():
+        with act_for("ann"):
+            begin(house, "ann", shared)
+        with act_for("bob"), pytest.raises(PersonErasedError):
+            begin(house, "bob", shared)
+    monkeypatch.setattr(Members, "_find_person", lambda _, name: name)  # as if before the erasure
+    with act_for("ann"), pytest.raises(InvalidMemberError):
+        house.members.add_member(shared, "bob", ThreadRole.READER)
+    assert house.find_rows_of("bob") == []
+    accounts.invite("another", Role.MEMBER, made_by="ann", days=1)
+    assert accounts.accept_invitation("another", "bob", "hash").name == "bob"
+
+
 @pytest.mark.parametrize("store", ["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
 def test_the_end_of_an_answer_counts_for_its_person_who_was_let_out(store: str, request: pytest.FixtureRequest) -> None:
-    house = House(request.getfixturevalue(store))
+    house = SharedHouse(request.getfixturevalue(store))
     run = house.ask("bob", house.threads[0])
     with act_for("ann"):
         house.members.remove_member(house.threads[0], "bob")

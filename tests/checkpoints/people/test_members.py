@@ -30,6 +30,7 @@ from checkpoints.values.model import ListPlace, ThreadRole
 from server import trusted_proxy
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
+from tests.checkpoints.people.houses import House, wait_for_lock_or_end
 from tests.checkpoints.test_ownership import LAST, METHODS, call
 from tests.people import NOTHING, fill
 
@@ -39,12 +40,11 @@ CALLS: list[tuple[type, str]] = [each.values for each in METHODS]  # type: ignor
 OWNERS_TABLES = ("thread_member", "share", "thread_tag")
 
 
-class House:
+class SharedHouse(House):
     """Ann's conversation, with Bob as an editor and Carol as a reader of it; Dora has her own, and was let out of Ann's."""
 
     def __init__(self, store: Store) -> None:
-        store.database.separate_owners()
-        self.store, self.members, self.runs = store, Members(store), Runs(store)
+        super().__init__(store)
         self.ann, self.dora = fill(store, "ann"), fill(store, "dora")
         with act_for("ann"):
             self.members.add_member(self.thread, "bob", ThreadRole.EDITOR)
@@ -77,11 +77,11 @@ class House:
 
 
 @pytest.fixture(params=["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
-def house(request: pytest.FixtureRequest) -> House:
-    return House(request.getfixturevalue(request.param))
+def house(request: pytest.FixtureRequest) -> SharedHouse:
+    return SharedHouse(request.getfixturevalue(request.param))
 
 
-def test_a_reader_reads_all_and_changes_nothing(house: House) -> None:
+def test_a_reader_reads_all_and_changes_nothing(house: SharedHouse) -> None:
     before = house.read_rows()
     methods = [(kind, name) for kind, name in CALLS if name != "leave"]
     with act_for("ann"):
@@ -112,12 +112,12 @@ def _reads(name: str) -> bool:
         lambda house: house.members.add_member(house.thread, "eve", ThreadRole.READER),
     ],
 )
-def test_a_reader_is_told_that_they_only_read(house: House, change: Any) -> None:
+def test_a_reader_is_told_that_they_only_read(house: SharedHouse, change: Any) -> None:
     with act_for("carol"), pytest.raises(ReadOnlyError):
         change(house)
 
 
-def test_an_editor_changes_all_but_what_is_the_owners_alone(house: House) -> None:
+def test_an_editor_changes_all_but_what_is_the_owners_alone(house: SharedHouse) -> None:
     before, count = house.read_own_rows(), len(house.read_rows()["operation"])
     with act_for("bob"):
         for kind, name in CALLS:
@@ -139,7 +139,7 @@ def test_an_editor_changes_all_but_what_is_the_owners_alone(house: House) -> Non
         lambda house: house.members.remove_member(house.thread, "carol"),
     ],
 )
-def test_an_editor_is_told_what_only_the_owner_may(house: House, change: Any) -> None:
+def test_an_editor_is_told_what_only_the_owner_may(house: SharedHouse, change: Any) -> None:
     with act_for("bob"), pytest.raises(OwnerOnlyError):
         change(house)
 
@@ -149,7 +149,7 @@ def test_an_editor_is_told_what_only_the_owner_may(house: House, change: Any) ->
     [("MAX_MEMBERS_OF_THREAD", "at most {} people"), ("MAX_SHARED_THREADS", "is in {} conversations of others already")],
 )
 def test_members_have_limits_that_hold_at_their_edges(
-    house: House, limit: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+    house: SharedHouse, limit: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with act_for("dora"):
         house.members.add_member(house.dora.thread, "eve", ThreadRole.READER)
@@ -162,7 +162,7 @@ def test_members_have_limits_that_hold_at_their_edges(
         assert house.members.add_member(house.thread, "eve", ThreadRole.READER).person == "eve"
 
 
-def test_an_undo_of_a_member_does_not_reach_into_the_owners_list(house: House) -> None:
+def test_an_undo_of_a_member_does_not_reach_into_the_owners_list(house: SharedHouse) -> None:
     with act_for("ann"):
         house.store.pin_thread(house.thread, pinned=True)
     with act_for("bob"), pytest.raises(OwnerOnlyError):
@@ -171,7 +171,7 @@ def test_an_undo_of_a_member_does_not_reach_into_the_owners_list(house: House) -
         assert house.store.get_thread(house.thread).pinned
 
 
-def test_who_was_let_out_is_answered_as_if_it_never_was(house: House) -> None:
+def test_who_was_let_out_is_answered_as_if_it_never_was(house: SharedHouse) -> None:
     before = house.read_rows()
     with act_for("dora"):
         for kind, name in CALLS:
@@ -185,7 +185,7 @@ def test_who_was_let_out_is_answered_as_if_it_never_was(house: House) -> None:
             assert after[name] == before[name]
 
 
-def test_a_shared_conversation_is_in_the_list_without_the_owners_order(house: House) -> None:
+def test_a_shared_conversation_is_in_the_list_without_the_owners_order(house: SharedHouse) -> None:
     with act_for("ann"):
         house.store.pin_thread(house.thread, pinned=True)
     later = house.store.now() + timedelta(hours=1)
@@ -212,7 +212,7 @@ def test_a_shared_conversation_is_in_the_list_without_the_owners_order(house: Ho
         }
 
 
-def test_a_new_member_is_told_of_an_old_conversation(house: House) -> None:
+def test_a_new_member_is_told_of_an_old_conversation(house: SharedHouse) -> None:
     later = house.store.now() + timedelta(hours=1)
     house.store.now = lambda: later
     with act_for("ann"):
@@ -223,13 +223,13 @@ def test_a_new_member_is_told_of_an_old_conversation(house: House) -> None:
 
 
 @pytest.mark.parametrize("query", ["heron", 'heron in:"heron of ann"', "heron after:2020-01-01"])
-def test_the_search_finds_what_is_shared(house: House, query: str) -> None:
+def test_the_search_finds_what_is_shared(house: SharedHouse, query: str) -> None:
     for person, threads in (("bob", {house.thread}), ("carol", {house.thread}), ("eve", set())):
         with act_for(person):
             assert {hit.thread_id for hit in house.store.search(query, datetime.now(UTC)).hits} == threads
 
 
-def test_who_did_it_stands_at_each_change_and_message(house: House) -> None:
+def test_who_did_it_stands_at_each_change_and_message(house: SharedHouse) -> None:
     with act_for("bob"):
         receipt = house.store.append(house.thread, new("from bob"))
         run = house.runs.begin_run(house.thread, new("a question of bob")[0])
@@ -255,7 +255,7 @@ def _answer() -> NewMessage:
     return NewMessage(serde.to_body(serde.to_message(body)))
 
 
-def test_the_tokens_of_a_run_are_of_who_asked(house: House) -> None:
+def test_the_tokens_of_a_run_are_of_who_asked(house: SharedHouse) -> None:
     with act_for("bob"):
         run = house.runs.begin_run(house.thread, new("a question of bob")[0])
         now = from_time(house.store.now())
@@ -267,7 +267,7 @@ def test_the_tokens_of_a_run_are_of_who_asked(house: House) -> None:
             assert usage_rows.count_use(connection, person, now) == used
 
 
-def test_an_answer_takes_room_of_the_owner_whoever_asks(house: House) -> None:
+def test_an_answer_takes_room_of_the_owner_whoever_asks(house: SharedHouse) -> None:
     rerun = Rerun(house.store.new_id(), house.thread, "", {}, (house.ann.message,))
 
     def ask(person: str) -> None:
@@ -291,7 +291,7 @@ def test_an_answer_takes_room_of_the_owner_whoever_asks(house: House) -> None:
         house.runs.begin_run(None, new("a question")[0])  # in a conversation of his own
 
 
-def test_a_fork_of_a_member_is_theirs(house: House) -> None:
+def test_a_fork_of_a_member_is_theirs(house: SharedHouse) -> None:
     with act_for("bob"):
         forked = house.store.fork_thread(house.thread, house.ann.message, caller=Caller(request_id="x")).result
         assert house.store.get_thread(forked).owner == "bob"
@@ -301,7 +301,7 @@ def test_a_fork_of_a_member_is_theirs(house: House) -> None:
         house.store.get_thread(forked)
 
 
-def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: House) -> None:
+def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: SharedHouse) -> None:
     with act_for("bob"), house.store.database.begin_write() as connection:
         connection.execute(schema.run.select().where(schema.run.c.thread_id == house.thread))
         [number] = insert_values(connection, [Value.of("json", b'"of bob"')], house.thread)
@@ -311,7 +311,7 @@ def test_values_of_a_graph_are_seen_by_all_who_see_the_conversation(house: House
             assert select_values(connection, [number], house.thread) == {number: ("json", b'"of bob"')}
 
 
-def test_it_is_known_to_belong_to_another_whatever_the_database_shows(house: House) -> None:
+def test_it_is_known_to_belong_to_another_whatever_the_database_shows(house: SharedHouse) -> None:
     """On PostgreSQL, the policies show nobody that it exists: a follower of it would wait for its beginning."""
     for person, is_closed in (("ann", False), ("bob", False), ("carol", False), ("dora", True)):
         with act_for(person):
@@ -321,7 +321,7 @@ def test_it_is_known_to_belong_to_another_whatever_the_database_shows(house: Hou
         house.store.belongs_to_another(house.thread, to_change=True)
 
 
-def test_who_leaves_sees_it_no_more(house: House) -> None:
+def test_who_leaves_sees_it_no_more(house: SharedHouse) -> None:
     with act_for("carol", only_reads=True):
         house.members.leave(house.thread)
         with pytest.raises(ThreadNotFoundError):
@@ -330,7 +330,7 @@ def test_who_leaves_sees_it_no_more(house: House) -> None:
         house.members.leave(house.thread)
 
 
-def test_a_deleted_conversation_is_gone_for_its_members(house: House) -> None:
+def test_a_deleted_conversation_is_gone_for_its_members(house: SharedHouse) -> None:
     with act_for("ann"):
         house.store.delete_thread(house.thread)
     with act_for("bob"):
@@ -343,7 +343,7 @@ def test_a_deleted_conversation_is_gone_for_its_members(house: House) -> None:
         assert member_rows.count_shared(connection, "bob") == 0
 
 
-def test_nobody_but_a_member_is_removed(house: House) -> None:
+def test_nobody_but_a_member_is_removed(house: SharedHouse) -> None:
     """Before anything is done: a removal ends the answer of the person."""
     with act_for("ann"):
         house.members.require_member(house.thread, "bob")
@@ -354,7 +354,7 @@ def test_nobody_but_a_member_is_removed(house: House) -> None:
         house.members.require_member(house.thread, "bob")
 
 
-def test_members_are_named_once_and_are_people(house: House) -> None:
+def test_members_are_named_once_and_are_people(house: SharedHouse) -> None:
     with act_for("ann"):
         for name in ("bob", "ann", "  ", "erased,01234567", "x" * 1_000):
             with pytest.raises(InvalidMemberError):
@@ -370,7 +370,7 @@ def test_members_are_named_once_and_are_people(house: House) -> None:
     assert kinds == ["member-role", "member-removed", "member", "member", "member"]
 
 
-def test_two_who_let_somebody_in_at_once_pass_no_bound(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_who_let_somebody_in_at_once_pass_no_bound(house: SharedHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one comes when the first has looked the name up."""
     monkeypatch.setattr("checkpoints.people.members.MAX_SHARED_THREADS", 1)
     find_person = Members._find_person
@@ -393,14 +393,14 @@ def test_two_who_let_somebody_in_at_once_pass_no_bound(house: House, monkeypatch
 def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
     ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = House(ordinary_store)
+    house = SharedHouse(ordinary_store)
     insert_member = member_rows.insert_member
     others: list[Future[Member]] = []
 
     def insert_beside(connection: sa.Connection, thread_id: str, member: Member) -> None:
         if not others:
             others.append(pool.submit(let_in, "fay"))
-            _wait_for_lock_or_end(connection, others[0])
+            wait_for_lock_or_end(connection, others[0])
         insert_member(connection, thread_id, member)
 
     def let_in(name: str) -> Member:
@@ -419,7 +419,7 @@ def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
 
 @pytest.mark.slow
 def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordinary_store: Store) -> None:
-    house = House(ordinary_store)
+    house = SharedHouse(ordinary_store)
 
     def ask() -> Run:
         with act_for("bob"):
@@ -430,7 +430,7 @@ def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordi
             thread_rows.load_thread(connection, house.thread)
             member_rows.delete_member(connection, house.thread, "bob")
             asked = pool.submit(ask)
-            _wait_for_lock_or_end(connection, asked)
+            wait_for_lock_or_end(connection, asked)
         with pytest.raises(ThreadNotFoundError):
             asked.result()
         assert house.runs.list_running_threads() == set()
@@ -439,7 +439,7 @@ def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordi
 @pytest.mark.slow
 def test_who_leaves_waits_for_who_changes_the_conversation(ordinary_store: Store) -> None:
     """So no answer of theirs begins between the end of their running one and their leaving."""
-    house = House(ordinary_store)
+    house = SharedHouse(ordinary_store)
 
     def leave() -> None:
         with act_for("bob"):
@@ -449,18 +449,12 @@ def test_who_leaves_waits_for_who_changes_the_conversation(ordinary_store: Store
         with house.store.database.begin_write() as connection:
             thread_rows.load_thread(connection, house.thread)
             leaving = pool.submit(leave)
-            _wait_for_lock_or_end(connection, leaving)
+            wait_for_lock_or_end(connection, leaving)
             assert not leaving.done()
             people = [each.person for each in member_rows.select_members(connection, house.thread)]
             assert people == ["bob", "carol"]
         leaving.result()
         assert [each.person for each in house.members.list_members(house.thread)] == ["carol"]
-
-
-def _wait_for_lock_or_end(connection: sa.Connection, other: Future[Any]) -> None:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    while not other.done() and connection.exec_driver_sql(query).scalar_one() == 0:
-        connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")
 
 
 def test_one_person_has_no_members(memory_store: Store) -> None:

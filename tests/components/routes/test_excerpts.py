@@ -96,7 +96,7 @@ def test_a_note_is_named_in_the_language_of_its_reader(german: None) -> None:
         elsewhere = next(branch.head_id for branch, _ in store.list_branches(thread_id) if place.endswith(branch.id))
         other = f"message:{elsewhere}"
         for each, words in ((place, "Zweig „main“"), (other, "andere Stelle")):
-            reply = await ask("excerpts", {"place": each, "request_id": each, "text": "Red."})
+            reply = await ask("excerpts", {"place": each, "request_id": each.replace(":", "-"), "text": "Red."})
             assert (reply.status_code, words) == (200, words)
             view = describe_messages(store.list_messages(thread_id))[-1]
             assert view["label"] == f"Notiz aus {words}"
