@@ -22,6 +22,7 @@ class RunJob:
     scope: SummaryScope | None = None  # the passage to summarise
     continues_rerun: bool = False  # the next question of its rerun is asked afterwards
     usage: str | None = None  # of the run that waited for this one, as its agent wrote it
+    deaths: int = 0  # of processes that drove it
 
     @classmethod
     def of(cls, request: RunRequest, waiting: Run | None) -> "RunJob":

@@ -32,7 +32,7 @@ from checkpoints.people.members import Members
 from checkpoints.values.model import ThreadRole
 
 NO_TEXT = Draft()
-MAX_ATTEMPTS = 6  # a run that ends every process which drives it must not end all
+MAX_DEATHS = 5  # of processes that drove a run: one that ends each of them must not end all
 _log = logging.getLogger(__name__)
 
 
@@ -90,11 +90,13 @@ class RunTaker:
         return (person if may_go_on else owner), may_go_on
 
     def _take(self, run_id: str, may_go_on: bool) -> _TakenRun | None:
-        run = self.runs.take_run(run_id)
-        if run is None:
+        before, run = self.runs.get_run(run_id), self.runs.take_run(run_id)
+        if before is None or run is None:
             return None
         if not may_go_on:
             return _TakenRun(run)
+        if before.worker is not None:  # it was not given back
+            run = self._count_death(run)
         if run.attempt == 1:
             return _TakenRun(run, prepared=self._prepare(run, RunJob.parse(run.job or "")))
         _log.warning("run %s is taken from another process, as attempt %s", run.id, run.attempt)
@@ -113,9 +115,16 @@ class RunTaker:
 
     def _can_go_on(self, run: Run, job: RunJob) -> bool:
         """Return whether a run goes on by itself: no tool may have been at work, whose effect nobody knows."""
-        if run.attempt > MAX_ATTEMPTS or self.inputs.load_settings(run).graph:
+        if job.deaths > MAX_DEATHS or self.inputs.load_settings(run).graph:
             return False
         return job.scope is not None or bool(run.candidates) or not self._has_open_calls(run)
+
+    def _count_death(self, run: Run) -> Run:
+        """Count that a process died which drove a run. Those that give it back, as in a deployment, do not count."""
+        job = RunJob.parse(run.job or "")
+        written = replace(job, deaths=job.deaths + 1).write()
+        self.runs.change_job(run, written)
+        return replace(run, job=written)
 
     def _settle_candidates(self, run: Run) -> None:
         """End the answers of several models that were complete, and those in a tool. The others go on."""

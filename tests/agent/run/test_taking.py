@@ -1,11 +1,13 @@
-"""For whom a run goes on that another process has begun."""
+"""For whom a run goes on that another process has begun, and how often."""
 
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from agent.run.taking import RunTaker
-from checkpoints import EVERYBODY, Runs, Store, act_for
+from agent.run.taking import MAX_DEATHS, RunTaker
+from checkpoints import EVERYBODY, Run, Runs, Store, act_for
 from checkpoints.people.members import Members
 from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
@@ -45,3 +47,40 @@ def test_one_person_is_who_it_was(memory_store: Store) -> None:
     thread = memory_store.create_thread().id
     run = Runs(memory_store).begin_run(thread, new("Where?")[0])
     assert find_actor(memory_store, run.id, thread) == ("local", True)
+
+
+@dataclass
+class OneRun:
+    """The runs of a store that has one, which processes take from one another."""
+
+    run: Run
+
+    def get_run(self, _run_id: str) -> Run:
+        return self.run
+
+    def take_run(self, _run_id: str) -> Run:
+        self.run = replace(self.run, worker=1, attempt=self.run.attempt + 1)
+        return self.run
+
+    def change_job(self, run: Run, job: str) -> None:
+        self.run = replace(run, job=job)
+
+
+@pytest.mark.parametrize("is_given_back", [True, False], ids=["a deployment", "a death"])
+def test_a_run_goes_on_after_any_deployment_and_five_deaths(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch, is_given_back: bool
+) -> None:
+    for name, result in {"_settle_candidates": None, "_has_open_calls": False, "_prepare": "prepared"}.items():
+        monkeypatch.setattr(RunTaker, name, lambda *_, result=result: result)
+    thread = memory_store.create_thread().id
+    runs = OneRun(replace(Runs(memory_store).begin_run(thread, new("Where?")[0]), attempt=1, worker=1))
+    inputs = SimpleNamespace(load_settings=lambda _: SimpleNamespace(graph=""))
+    given = dict.fromkeys(UNUSED, NONE) | {"store": memory_store, "runs": cast("Any", runs), "inputs": cast("Any", inputs)}
+    taker, goes_on = RunTaker(**given), []
+    for _ in range(MAX_DEATHS + 1):
+        if is_given_back:
+            runs.run = replace(runs.run, worker=None, attempt=runs.run.attempt + 1)
+        taken = taker._take(runs.run.id, may_go_on=True)
+        assert taken is not None
+        goes_on.append(taken.prepared is not None)
+    assert goes_on == [True] * MAX_DEATHS + [is_given_back]
