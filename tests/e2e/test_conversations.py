@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.rows import thread_rows
@@ -52,6 +52,23 @@ def choose(page: Page, title: str, action: str) -> None:
     row(page, title).hover()
     page.tab.get_by_role("button", name=f"More for {title}", exact=True).click()
     page.tab.get_by_role("menuitem", name=action, exact=True).click()
+
+
+def test_a_new_conversation_opens_while_the_one_before_is_still_read(start: Start, visit: Visit) -> None:
+    page = visit(start(demo_seconds_per_token="0.2"))
+
+    def hold_reading(route: Route) -> None:
+        if not str(json.loads(route.request.post_data or "{}")["pathname"]).startswith("/t/"):
+            route.continue_()
+
+    page.tab.route("**/api/panels", hold_reading)
+    page.send("a long answer, please")
+    expect(page.live).to_be_visible()
+    page.new_conversation()
+    expect(page.live).to_have_count(0)
+    page.tab.unroute("**/api/panels")  # what is held goes on
+    page.say("And the weather?")
+    expect(page.threads).to_have_count(2)
 
 
 def test_the_first_answer_gives_a_title_that_can_be_undone(start: Start, visit: Visit) -> None:

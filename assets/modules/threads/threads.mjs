@@ -2,6 +2,7 @@
 import { useActions } from "../lib/actions.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { useCommands } from "../lib/commands.mjs";
+import { expectThread } from "../lib/expected-thread.mjs";
 import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -62,6 +63,7 @@ export function Threads(props) {
   const shown = useShownThreads(data, view, text, names.get(tag));
   const selection = useSelection(shown.threads, shown.query, shown.query.view === "listed" ? data : undefined);
   const open = (thread) => {
+    expectThread(null); // the one that a message just began may have no data yet
     if (thread === null) refreshPanels("/");
     else showMessage(thread, null);
     closeSheets({ restoreFocus: false });
