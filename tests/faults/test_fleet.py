@@ -44,9 +44,11 @@ def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fleet]:
 
 
 @contextmanager
-def at_work(fleet: Fleet, chance: random.Random, *allowed: RunState) -> Iterator[tuple[People, Readers]]:
+def at_work(
+    fleet: Fleet, chance: random.Random, *allowed: RunState, only_asks: bool = False
+) -> Iterator[tuple[People, Readers]]:
     """Let people ask and pages read; afterwards, everything is whole and every page was told what is stored."""
-    people = People(fleet, chance)
+    people = People(fleet, chance, only_asks)
     with Readers(fleet, people, chance) as readers, people:
         yield people, readers
     states = expect_whole(fleet, people, {RunState.DONE, *allowed})
@@ -167,7 +169,7 @@ def test_a_restart_of_postgresql_loses_nothing_and_is_told(fleet: Fleet, rounds:
 @pytest.mark.long
 def test_a_deployment_cuts_no_run(fleet: Fleet, rounds: Rounds) -> None:
     chance = random.Random(4)
-    with at_work(fleet, chance) as (people, readers):
+    with at_work(fleet, chance, only_asks=True) as (people, readers):
         for _ in range(rounds(20)):
             for process in fleet.processes:
                 readers.open(READERS_AT_ONCE)
@@ -183,7 +185,7 @@ def test_a_deployment_cuts_no_long_tool_and_no_long_answer(fleet: Fleet, rounds:
     """Tools of 15 seconds, and answers of 25: these are handed over after 10, and written on."""
     fleet.model.token_delay, fleet.search.first_byte_delay = 0.6, 15.0
     chance = random.Random(15)
-    with at_work(fleet, chance) as (people, _):
+    with at_work(fleet, chance, only_asks=True) as (people, _):
         for _ in range(rounds(6)):
             for process in fleet.workers:
                 wait_until(partial(fleet.list_driven, process))
