@@ -94,12 +94,13 @@ def test_the_form_of_a_graph(start: Start, visit: Visit, tmp_path: Path) -> None
     look_at(page, "the inputs of a graph")
 
 
-def test_a_long_result_of_a_tool(
+def test_a_long_call_that_a_tool_refuses(
     start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
     page = visit(start(**openai_settings))
     expression = "+".join(["1"] * 3000)
-    fake_openai.script(Call("calculate", {"expression": expression}, text="Let me see."), Say("Many."))
+    fake_openai.script(Call("calculator", {"expression": expression}, text="Let me see."), Say("Many."))
     page.say("How many?")
     page.tab.locator("details.tool summary").click()
+    expect(page.tab.locator("details.tool")).to_contain_text("At most 200 characters.")
     look_at(page, "a long tool call")

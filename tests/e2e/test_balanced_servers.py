@@ -93,12 +93,18 @@ def test_a_page_works_when_each_request_goes_to_another_server(new_page: NewPage
     expect(bob.threads).to_have_count(2)
 
 
-def test_a_session_that_is_ended_elsewhere_leaves_the_page(new_page: NewPage) -> None:
+def sign_in_twice(new_page: NewPage) -> tuple[Page, Page]:
+    """Return two pages of Ann, each signed in by itself."""
     ann, again = new_page(), new_page()
     join(ann, ann.server.links[-1], "Ann")
     again.tab.goto(again.server.origin + "/sign-in")
     sign_in(again.tab, "Ann", PASSWORD)
     again.composer.wait_for()
+    return ann, again
+
+
+def test_a_session_that_is_ended_elsewhere_leaves_the_page(new_page: NewPage) -> None:
+    ann, again = sign_in_twice(new_page)
     ann.press_in_menu("Sessions")
     ann.dialog.get_by_role("button", name="Sign all others out").click()
     expect(again.tab.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -145,11 +151,7 @@ def test_a_queued_message_is_seen_edited_and_deleted_at_the_other_server(new_pag
     "new_page", [{"demo_seconds_per_token": "2", "worker_runs": "1", "shutdown_seconds": "1"}], indirect=True
 )
 def test_the_place_of_an_answer_that_waits_is_shown_and_goes_down(new_page: NewPage) -> None:
-    ann, again = new_page(), new_page()
-    join(ann, ann.server.links[-1], "Ann")
-    again.tab.goto(again.server.origin + "/sign-in")
-    sign_in(again.tab, "Ann", PASSWORD)
-    again.composer.wait_for()
+    ann, again = sign_in_twice(new_page)
     addresses: list[str] = []
     for number in range(5):  # two begin, one at each server, and three wait
         if number:
