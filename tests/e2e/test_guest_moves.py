@@ -54,7 +54,7 @@ def test_a_move_of_a_graph_is_allowed_undone_and_denied(asked: Page, visit: Visi
     asked.expect_checkpoints(("Space", 4))
     assert read_channels(asked) == waiting
     asked.approval.get_by_role("button", name="Deny", exact=True).click()
-    expect(asked.log.get_by_text("4: ")).to_be_visible()
+    expect(asked.message("4: ")).to_be_visible()
     asked.wait_for_answer()
 
 
