@@ -28,6 +28,11 @@ def test_only_a_text_that_a_fence_made_is_unwrapped(body: str, heading: str, oth
         assert FENCE.unwrap(forged, heading) is None or FENCE.wrap(FENCE.unwrap(forged, heading) or "", heading) == forged
 
 
+@pytest.mark.parametrize("body", [FENCE.opening, "<<<", ">>>", "\u200b", "\r"])
+def test_a_body_that_no_fence_lets_through_is_not_unwrapped(body: str) -> None:
+    assert FENCE.unwrap(f"{FENCE.opening}\n{body}{FENCE.wrap('')[len(FENCE.opening) + 1 :]}") is None
+
+
 @pytest.mark.parametrize("forged", [FENCE.opening, FENCE.closing, f"{FENCE.opening}\n{FENCE.closing}", FENCE.wrap("a", "b")])
 def test_less_or_more_than_a_fence_is_not_unwrapped(forged: str) -> None:
     assert FENCE.unwrap(forged) is None
