@@ -51,6 +51,15 @@ class Process:
                 f"UPDATE worker SET heartbeat = heartbeat - {seconds * 1_000_000} WHERE id = {self.workers.id}"
             )
 
+    def lose_session(self) -> None:
+        """End the session that shows that this process lives. PostgreSQL takes a moment to end it."""
+        query = "SELECT count(*) FROM pg_stat_activity WHERE pid = "
+        pid = self.workers._claim.run(lambda connection: connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one())
+        self.workers._claim.close()
+        with self.store.database.engine.connect() as connection:
+            while connection.exec_driver_sql(f"{query}{pid}").scalar_one():
+                connection.rollback()
+
     def close(self) -> None:
         self.workers.leave()
         self.store.database.close()
@@ -95,7 +104,7 @@ def test_a_process_is_dead_without_a_heartbeat_or_soon_without_its_session(
 ) -> None:
     run = begin(one)
     if not has_session:
-        one.workers._claim.close()
+        one.lose_session()
     one.freeze(seconds)
     assert [each.id for each in other.runs.interrupt_orphans(run.thread_id)] == [run.id] * is_dead
 
