@@ -25,6 +25,7 @@ _SETTINGS = {
     "full_page_writes": "off",
     "autovacuum": "off",
 }
+_ORDINARY_ROLE = "ordinary"
 _NOBODY = 65534  # PostgreSQL refuses to run as root
 
 
@@ -35,7 +36,7 @@ class Postgres:
         self._settings = _SETTINGS | settings
         self._folder = Path(tempfile.mkdtemp(prefix="waymark-postgres-"))  # short: a socket's path has 107 characters
         self._numbers = count(1)
-        self._template = ""
+        self._template = self._ordinary_template = ""
         self._returned: list[str] = []
         self._user: dict[str, Any] = {}
         self._binaries = _installed() / "bin"
@@ -95,14 +96,12 @@ class Postgres:
 
     def ordinary(self) -> str:
         """The address of a new database with the tables, all of which are of a role that is no superuser."""
-        role = "ordinary"
-        if not self.execute(f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
-            self.execute(f"CREATE ROLE {role} LOGIN")
-        address = self.bare()
-        self.execute(f"ALTER DATABASE {name_of(address)} OWNER TO {role}")
-        address = address.replace("//postgres@", f"//{role}@")
-        Database.open_url(address).close()
-        return address
+        if not self._ordinary_template:
+            self.execute(f"CREATE ROLE {_ORDINARY_ROLE} LOGIN")
+            address = self._give_away(self.bare())
+            Database.open_url(address).close()
+            self._ordinary_template = address
+        return self.copy(self._ordinary_template)
 
     def lend(self) -> str:
         """The address of a database with the tables, empty: one that was given back, where there is one."""
@@ -115,8 +114,9 @@ class Postgres:
         self._returned.append(address)
 
     def copy(self, address: str) -> str:
-        """The address of a copy of a database. Nobody may be connected to it."""
-        return self._create(name_of(address))
+        """The address of a copy of a database, for the same role. Nobody may be connected to it."""
+        copy = self._create(name_of(address))
+        return self._give_away(copy) if f"//{_ORDINARY_ROLE}@" in address else copy
 
     def drop(self, address: str) -> None:
         """Give a database up, whoever is still connected."""
@@ -127,6 +127,11 @@ class Postgres:
         with psycopg.connect(self._conninfo(database), autocommit=True) as connection:
             done = connection.execute(statement)  # type: ignore[call-overload]  # psycopg wants a literal
             return done.fetchall() if done.description else []
+
+    def _give_away(self, address: str) -> str:
+        """Make the role that is no superuser the owner of a database."""
+        self.execute(f"ALTER DATABASE {name_of(address)} OWNER TO {_ORDINARY_ROLE}")
+        return address.replace("//postgres@", f"//{_ORDINARY_ROLE}@")
 
     def _create(self, template: str) -> str:
         name = f"waymark_{next(self._numbers)}"
