@@ -233,11 +233,11 @@ def ordinary_url(postgres: Postgres) -> Iterator[str]:
 @pytest.fixture
 def ordinary_store(postgres: Postgres, clock: Clock) -> Iterator[Store]:
     """A store on PostgreSQL for a role that is no superuser: row-level security binds it."""
-    address = postgres.ordinary()
+    address = postgres.lend(is_ordinary=True)
     database = Database.open_url(address)
     yield Store(database, now=clock)
     database.close()
-    postgres.drop(address)
+    postgres.take_back(address)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """One owner never sees or moves another's things, whichever method is called with whichever id."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -35,6 +35,7 @@ from checkpoints.tags import Tags
 from checkpoints.values.model import ThreadRole
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
+from tests.filled_stores import FilledStore, fill_store
 from tests.people import NOTHING, UNKNOWN, Things, fill
 
 OF_THE_SERVER = ("index_portion", "interrupt_orphans", "save_drafts")  # they act for everybody, and tell nothing
@@ -129,19 +130,31 @@ class Town:
 
 
 @pytest.fixture(
+    scope="module",
     params=[
         "memory_store",
         pytest.param("postgres_store", marks=pytest.mark.slow),
         pytest.param("ordinary_store", marks=pytest.mark.slow),
-    ]
+    ],
 )
-def town(request: pytest.FixtureRequest) -> Town:
-    store: Store = request.getfixturevalue(request.param)
+def filled_town(request: pytest.FixtureRequest) -> Iterator[FilledStore[list[Things]]]:
+    with fill_store(request, _fill_town) as filled:
+        yield filled
+
+
+def _fill_town(store: Store) -> list[Things]:
     store.database.separate_owners()
-    town = Town(store, fill(store, "ann"), fill(store, "bob"))
-    with act_for("bob"):
-        LAST[:] = [store.get_message(town.bob.thread, town.bob.message)]
-    return town
+    return [fill(store, "ann"), fill(store, "bob")]
+
+
+@pytest.fixture
+def town(filled_town: FilledStore[list[Things]]) -> Iterator[Town]:
+    with filled_town.copy() as store:
+        store.database.separate_owners()
+        town = Town(store, *filled_town.content)
+        with act_for("bob"):
+            LAST[:] = [store.get_message(town.bob.thread, town.bob.message)]
+        yield town
 
 
 @pytest.mark.parametrize(("kind", "name"), METHODS)

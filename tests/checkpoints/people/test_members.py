@@ -1,5 +1,6 @@
 """Members of a conversation: an editor works in it, a reader follows it, and nobody else learns that it exists."""
 
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,8 @@ from tests.checkpoints import tables
 from tests.checkpoints.conversations import new
 from tests.checkpoints.people.houses import House, wait_for_lock_or_end
 from tests.checkpoints.test_ownership import LAST, METHODS, call
-from tests.people import NOTHING, fill
+from tests.filled_stores import FilledStore, fill_store
+from tests.people import NOTHING, Things, fill
 
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 OWNERS_COLUMNS = ("owner", "pinned", "archived", "tags", "deleted_at")
@@ -43,20 +45,25 @@ OWNERS_TABLES = ("thread_member", "share", "thread_tag")
 class SharedHouse(House):
     """Ann's conversation, with Bob as an editor and Carol as a reader of it; Dora has her own, and was let out of Ann's."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, ann: Things, dora: Things) -> None:
         super().__init__(store)
-        self.ann, self.dora = fill(store, "ann"), fill(store, "dora")
-        with act_for("ann"):
-            self.members.add_member(self.thread, "bob", ThreadRole.EDITOR)
-            self.members.add_member(self.thread, "carol", ThreadRole.READER)
-            self.members.add_member(self.thread, "dora", ThreadRole.EDITOR)
-            self.members.remove_member(self.thread, "dora")
-            run = self.runs.get_run(self.ann.run)
-            assert run
-            self.runs.end_run(run, RunState.DONE)
-
+        self.ann, self.dora = ann, dora
         with act_for("dora"):
             LAST[:] = [store.get_message(self.dora.thread, self.dora.message)]
+
+    @classmethod
+    def build(cls, store: Store) -> "SharedHouse":
+        store.database.separate_owners()
+        house = cls(store, fill(store, "ann"), fill(store, "dora"))
+        with act_for("ann"):
+            house.members.add_member(house.thread, "bob", ThreadRole.EDITOR)
+            house.members.add_member(house.thread, "carol", ThreadRole.READER)
+            house.members.add_member(house.thread, "dora", ThreadRole.EDITOR)
+            house.members.remove_member(house.thread, "dora")
+            run = house.runs.get_run(house.ann.run)
+            assert run
+            house.runs.end_run(run, RunState.DONE)
+        return house
 
     @property
     def thread(self) -> str:
@@ -76,9 +83,16 @@ class SharedHouse(House):
         return {name: thread[name] for name in OWNERS_COLUMNS}, own
 
 
-@pytest.fixture(params=["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
-def house(request: pytest.FixtureRequest) -> SharedHouse:
-    return SharedHouse(request.getfixturevalue(request.param))
+@pytest.fixture(scope="module", params=["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
+def filled_house(request: pytest.FixtureRequest) -> Iterator[FilledStore[SharedHouse]]:
+    with fill_store(request, SharedHouse.build) as filled:
+        yield filled
+
+
+@pytest.fixture
+def house(filled_house: FilledStore[SharedHouse]) -> Iterator[SharedHouse]:
+    with filled_house.copy() as store:
+        yield SharedHouse(store, filled_house.content.ann, filled_house.content.dora)
 
 
 def test_a_reader_reads_all_and_changes_nothing(house: SharedHouse) -> None:
@@ -393,7 +407,7 @@ def test_two_who_let_somebody_in_at_once_pass_no_bound(house: SharedHouse, monke
 def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
     ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house = SharedHouse(ordinary_store)
+    house = SharedHouse.build(ordinary_store)
     insert_member = member_rows.insert_member
     others: list[Future[Member]] = []
 
@@ -419,7 +433,7 @@ def test_two_people_who_are_let_in_at_once_are_counted_one_after_the_other(
 
 @pytest.mark.slow
 def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordinary_store: Store) -> None:
-    house = SharedHouse(ordinary_store)
+    house = SharedHouse.build(ordinary_store)
 
     def ask() -> Run:
         with act_for("bob"):
@@ -439,7 +453,7 @@ def test_who_is_let_out_while_they_wait_for_the_conversation_begins_nothing(ordi
 @pytest.mark.slow
 def test_who_leaves_waits_for_who_changes_the_conversation(ordinary_store: Store) -> None:
     """So no answer of theirs begins between the end of their running one and their leaving."""
-    house = SharedHouse(ordinary_store)
+    house = SharedHouse.build(ordinary_store)
 
     def leave() -> None:
         with act_for("bob"):
