@@ -121,11 +121,12 @@ class Postgres:
         copies = [f"CREATE TABLE kept.{name} AS TABLE {name}" for name in _TABLES]
         self.execute("; ".join(["CREATE SCHEMA kept", *copies]), name_of(address))
 
-    def put_rows_back(self, address: str) -> None:
-        """Make the rows those that were kept: in a tenth of the time of copying the database."""
+    def put_rows_back(self, address: str) -> str:
+        """Make the rows those that were kept, in a tenth of the time of copying the database. Return its address."""
         rows = [f"INSERT INTO {name} OVERRIDING SYSTEM VALUE TABLE kept.{name}" for name in _TABLES]
         unchecked = "SET session_replication_role = replica"  # tables name one another's rows
         self.execute("; ".join([*_EMPTYING, unchecked, *rows]), name_of(address))
+        return address
 
     def forget_rows(self, address: str) -> None:
         """Drop the rows that were kept."""

@@ -122,30 +122,33 @@ def _branch(world: World) -> str:
 
 @dataclass(frozen=True)
 class Original:
-    """A database with a world in it that no test changes: each test gets a copy."""
+    """A database with a world in it. Each test gets one as it was then."""
 
     world: World
-    copy: Callable[[Path], str]  # returns the address of a new copy; a file is made in that folder
-    drop: Callable[[str], None]  # ends a copy: a server that stops writes all that are left
+    copy: Callable[[Path], str]  # returns its address; a file is made in that folder
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
-def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Original:
+def original(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Original]:
     """A world, built once: that takes longer than a test."""
-    copy: Callable[[Path], str]
-    drop: Callable[[str], None]
     if request.param == "sqlite":
         path = tmp_path_factory.mktemp("original") / "waymark.db"
-        address = f"sqlite:///{path}"
-        copy, drop = (lambda folder: f"sqlite:///{shutil.copy(path, folder)}"), (lambda _: None)
+        yield Original(_build_world(f"sqlite:///{path}"), lambda folder: f"sqlite:///{shutil.copy(path, folder)}")
     else:
         server: Postgres = request.getfixturevalue("postgres")
-        address = server.empty()
-        copy, drop = (lambda _: server.copy(address)), server.drop
+        address = server.lend()
+        world = _build_world(address)
+        server.keep_rows(address)
+        yield Original(world, lambda _: server.put_rows_back(address))
+        server.forget_rows(address)
+        server.take_back(address)
+
+
+def _build_world(address: str) -> World:
     database = Database.open_url(address)
     world = World.build(Store(database, now=Clock()))
     database.close()
-    return Original(world, copy, drop)
+    return world
 
 
 @pytest.fixture
@@ -154,7 +157,6 @@ def world(original: Original, tmp_path: Path) -> Iterator[World]:
     database = Database.open_url(address)
     yield replace(original.world, store=Store(database, now=Clock()))
     database.close()
-    original.drop(address)
 
 
 class Failure:
