@@ -217,17 +217,15 @@ def postgres() -> Iterator[Postgres]:
 @pytest.fixture
 def postgres_url(postgres: Postgres) -> Iterator[str]:
     """The address of an empty database of the test's own."""
-    address = postgres.empty()
-    yield address
-    postgres.drop(address)
+    with postgres.lend_to_anybody() as address:
+        yield address
 
 
 @pytest.fixture
 def ordinary_url(postgres: Postgres) -> Iterator[str]:
     """The address of a test's own empty database, for a role that is no superuser: row-level security binds it."""
-    address = postgres.ordinary()
-    yield address
-    postgres.drop(address)
+    with postgres.lend_to_anybody(is_ordinary=True) as address:
+        yield address
 
 
 @pytest.fixture

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,15 @@ _SETTINGS = {
 }
 _ORDINARY_ROLE = "ordinary"
 _TABLES = [table.name for table in schema.metadata.sorted_tables]
-_EMPTYING = ["SET lock_timeout = '5s'", *(f"DELETE FROM {name}" for name in reversed(_TABLES))]
+_EMPTYING = [
+    *("SET lock_timeout = '5s'", "SET session_replication_role = replica"),  # tables name one another's rows
+    *(f"DELETE FROM {name}" for name in reversed(_TABLES)),
+]
+_SHAPE = """
+    SELECT relname, relkind, relnatts, relchecks, relhastriggers, relrowsecurity, relowner
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace ORDER BY relname
+"""
+_RESTART = "SELECT setval(oid, 1, false) FROM pg_class WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace"
 _NOBODY = 65534  # PostgreSQL refuses to run as root
 
 
@@ -116,6 +126,18 @@ class Postgres:
         self.execute("; ".join(_EMPTYING), name_of(address))
         self._returned[_is_ordinary(address)].append(address)
 
+    @contextmanager
+    def lend_to_anybody(self, *, is_ordinary: bool = False) -> Iterator[str]:
+        """Lend a database for anything, and give it up if its tables are others then, or somebody is still connected."""
+        address = self.lend(is_ordinary=is_ordinary)
+        tables = self._read_tables(address)
+        yield address
+        if self._is_left(address) and self._read_tables(address) == tables:
+            self.execute(_RESTART, name_of(address))
+            self.take_back(address)
+        else:
+            self.drop(address)
+
     def keep_rows(self, address: str) -> None:
         """Copy all rows of a database to a schema beside its tables, for `put_rows_back`."""
         copies = [f"CREATE TABLE kept.{name} AS TABLE {name}" for name in _TABLES]
@@ -124,8 +146,7 @@ class Postgres:
     def put_rows_back(self, address: str) -> str:
         """Make the rows those that were kept, in a tenth of the time of copying the database. Return its address."""
         rows = [f"INSERT INTO {name} OVERRIDING SYSTEM VALUE TABLE kept.{name}" for name in _TABLES]
-        unchecked = "SET session_replication_role = replica"  # tables name one another's rows
-        self.execute("; ".join([*_EMPTYING, unchecked, *rows]), name_of(address))
+        self.execute("; ".join([*_EMPTYING, *rows]), name_of(address))
         return address
 
     def forget_rows(self, address: str) -> None:
@@ -146,6 +167,18 @@ class Postgres:
         with psycopg.connect(self._conninfo(database), autocommit=True) as connection:
             done = connection.execute(statement)  # type: ignore[call-overload]  # psycopg wants a literal
             return done.fetchall() if done.description else []
+
+    def _read_tables(self, address: str) -> list[tuple[Any, ...]]:
+        return self.execute(_SHAPE, name_of(address)) + self.execute("TABLE alembic_version", name_of(address))
+
+    def _is_left(self, address: str) -> bool:
+        """Return whether nobody is connected to a database, after a moment for those who have just gone."""
+        query = f"SELECT 1 FROM pg_stat_activity WHERE datname = '{name_of(address)}'"
+        for _ in range(20):
+            if not self.execute(query):
+                return True
+            time.sleep(0.01)
+        return False
 
     def _give_away(self, address: str) -> str:
         """Make the role that is no superuser the owner of a database."""
