@@ -24,7 +24,6 @@ _READING = sentence("Reading")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _SIZE_COLUMNS = ("depth", "agent", "body")
 _STATE_COLUMNS = ("agent", "status", "body", "hash")
-_hash_query = sa.select(schema.message.c.hash).where(schema.message.c.id == sa.bindparam("message_id"))
 _parent = schema.message.alias("parent")
 _with_parent = sa.select(schema.message, _parent.c.hash.label("parent_hash")).outerjoin(
     _parent, _parent.c.id == schema.message.c.parent_id
@@ -168,10 +167,6 @@ def select_tail(connection: sa.Connection, node: Node) -> Tail:
     """Return the message that another one is to follow: its hash, and whether it is the last of its segment."""
     row = connection.execute(_tail_query, {"message_id": node.id, "segment": node.segment, "depth": node.depth + 1}).first()
     return Tail(*row) if row else EMPTY_TAIL
-
-
-def select_message_hash(connection: sa.Connection, message_id: str | None) -> str | None:
-    return None if message_id is None else connection.scalar(_hash_query, {"message_id": message_id})
 
 
 def _row_to_message(row: Sequence[Any], parent_hash: str | None) -> Message:

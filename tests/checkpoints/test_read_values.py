@@ -8,7 +8,6 @@ from checkpoints.rows import message_rows
 from checkpoints.values import serde
 
 ROWS = [0, 30, 10, 50, 20]  # values in the further fields of each message
-MESSAGE_VALUES = 6  # of a message beside them
 
 
 @pytest.fixture

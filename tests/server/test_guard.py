@@ -264,9 +264,6 @@ def test_startup_and_shutdown_pass_untouched() -> None:
     assert seen[0][0] is scope
 
 
-HEADERS = ["host", "cookie", "x-waymark-page-key", "sec-websocket-protocol", "origin", "content-length", "accept"]
-
-
 @given(
     path=st.text(max_size=20),
     query=st.binary(max_size=20),
