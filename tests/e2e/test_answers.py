@@ -244,6 +244,7 @@ def test_what_is_sent_while_an_answer_is_written_follows_it(talking: Page, fake_
     expect(talking.composer).to_have_value("")
 
 
+@pytest.mark.slow
 def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -261,6 +262,7 @@ def test_what_is_sent_before_the_panels_have_read_the_end_follows_it(
     assert [message.text for message in page.messages()][4:] == ["Third", "Third it is."]
 
 
+@pytest.mark.slow
 def test_the_first_answer_of_a_conversation_does_not_wait_for_the_panels(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -276,6 +278,7 @@ def test_the_first_answer_of_a_conversation_does_not_wait_for_the_panels(
     assert [message.text for message in page.messages()] == ["First", "First it is.", "Second", "Second it is."]
 
 
+@pytest.mark.slow
 def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -293,6 +296,7 @@ def test_a_click_before_the_panels_have_read_the_end_counts_with_what_is_seen(
     assert [message.text for message in page.messages()] == ["First", "Again it is."]
 
 
+@pytest.mark.slow
 def test_what_is_sent_when_stop_has_gone_is_sent_although_the_panels_are_behind(
     talking: Page, fake_openai: FakeOpenAI
 ) -> None:
@@ -372,6 +376,7 @@ def test_what_waited_is_sent_once_when_the_page_comes_back_after_the_answer(talk
     expect(talking.queued).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_what_waits_is_sent_although_the_page_was_left_before_it_knew_its_conversation(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

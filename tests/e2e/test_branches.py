@@ -77,6 +77,7 @@ def test_an_edited_message_and_what_followed_the_old_one_are_both_within_reach(
     assert talked.messages() == after
 
 
+@pytest.mark.slow
 def test_undo_brings_back_what_an_edit_set_aside(talked: Page, fake_openai: FakeOpenAI) -> None:
     before = _edited(talked, fake_openai)
     talked.reload()

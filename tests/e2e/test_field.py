@@ -43,6 +43,7 @@ def test_escape_stops_and_the_up_arrow_edits_the_last_question(
     expect(page.tab.get_by_role("textbox", name="Text of the message")).to_have_value("Count, please")
 
 
+@pytest.mark.slow
 def test_a_key_begins_no_animation(shared_openai_server: Server, visit: Visit) -> None:
     page = visit(shared_openai_server, reduced_motion="no-preference")
     page.composer.click()
@@ -121,6 +122,7 @@ def test_the_field_fits_its_text(shared_server: Server, visit: Visit) -> None:
     assert read_height(page) == one_line
 
 
+@pytest.mark.slow
 def test_a_key_lays_out_the_page_once(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.composer.fill("some")

@@ -120,6 +120,7 @@ def test_a_message_that_is_sent_before_the_scripts_waits_for_them_over_a_reload(
     assert page.messages()[2].text == "Thank you"
 
 
+@pytest.mark.slow
 def test_a_message_to_a_conversation_that_is_gone_returns_to_its_field(page: Page) -> None:
     with holding(page, ALL_SCRIPTS, "/t/gone"):
         page.tab.keyboard.type("Is anybody there?")
@@ -142,6 +143,7 @@ def test_messages_are_painted_and_one_can_talk_while_dash_is_not_there(page: Pag
     page.expect_messages(8)
 
 
+@pytest.mark.slow
 def test_messages_are_painted_without_the_browsers_own_formats(page: Page) -> None:
     """The first use of one takes 30 ms."""
     page.tab.add_init_script(RECORD_FORMATS)

@@ -254,6 +254,7 @@ def test_the_page_follows_the_browser_and_then_the_choice(shared_server: Server,
     expect(page.tab.get_by_role("button", name="Neuer Chat")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_english_loads_no_catalogue(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     assert page.tab.locator("script[src*='/words/']").count() == 0

@@ -106,6 +106,7 @@ def test_the_demo_goes_back_when_it_is_told_to(start: Start, visit: Visit) -> No
     assert "I went back in time" in page.answer()
 
 
+@pytest.mark.slow
 def test_the_place_of_a_move_is_restored_by_its_key(asked: Page, fake_openai: FakeOpenAI) -> None:
     decide(asked, "Allow")
     asked.wait_for_answer()

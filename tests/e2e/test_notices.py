@@ -44,6 +44,7 @@ def page(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) ->
     return page
 
 
+@pytest.mark.slow
 def test_an_answer_that_ends_in_a_hidden_page_is_marked_and_notified(page: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("Secret words one two three"), Say("More secret words"))
     page.say("Red please")

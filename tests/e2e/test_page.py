@@ -160,6 +160,7 @@ def test_the_theme_can_be_light_dark_or_as_the_system(shared_server: Server, vis
     expect(root).to_have_attribute("data-bs-theme", "light")
 
 
+@pytest.mark.slow
 def test_the_demos_hint_takes_one_line_beside_the_meter(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, viewport={"width": 1440, "height": 900})
     page.say("Hello")
@@ -167,6 +168,7 @@ def test_the_demos_hint_takes_one_line_beside_the_meter(shared_server: Server, v
     assert page.tab.locator(".composer-foot").evaluate(LINES_OF_TEXT) == 1
 
 
+@pytest.mark.slow
 def test_the_message_field_fits_its_text_after_a_resize(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, viewport={"width": 1440, "height": 900})
     field = page.tab.get_by_test_id("composer")

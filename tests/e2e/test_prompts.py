@@ -33,6 +33,7 @@ def save_prompt(page: Page, name: str, text: str = "") -> None:
     expect(page.dialog.locator(":focus")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_message_becomes_a_prompt_and_its_variables_are_asked_for(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:

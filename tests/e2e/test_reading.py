@@ -68,6 +68,7 @@ def test_a_formula_is_drawn_while_it_streams_and_copied_as_tex(page: Page, fake_
     assert re.sub(r"\s+", " ", prose.evaluate(COPY)) == r"So $x^2$ and \[\frac{a}{b}\] costs $5 or $6."
 
 
+@pytest.mark.slow
 def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -134,6 +135,7 @@ def test_text_from_right_to_left_is_aligned_right(page: Page, fake_openai: FakeO
     assert prose.locator("li").evaluate(read) > left + 300
 
 
+@pytest.mark.slow
 def test_a_long_question_is_folded_until_it_is_wanted(page: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("Read."))
     page.say("\n".join(f"line {number}" for number in range(200)))

@@ -85,6 +85,7 @@ def _expect_asked(page: Page, *texts: str) -> None:
     assert _asked(page) == list(texts)
 
 
+@pytest.mark.slow
 def test_a_first_message_whose_reply_is_lost_has_its_conversation_and_its_address(page: Page) -> None:
     def lose_reply(route: Route) -> None:
         if SEND.search(route.request.post_data or ""):
@@ -102,7 +103,7 @@ def test_a_first_message_whose_reply_is_lost_has_its_conversation_and_its_addres
     assert _asked(page) == ["Hello"]
 
 
-@pytest.mark.parametrize("press", ["Enter twice", "a double click"])
+@pytest.mark.parametrize("press", ["Enter twice", pytest.param("a double click", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("is_begun", sample([False, True], 1), ids=["first message", "later message"])
 def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, is_begun: bool) -> None:
     before = ["Tell me of harbours"] if is_begun else []
@@ -122,6 +123,7 @@ def test_two_presses_on_a_slow_network_are_one_message(page: Page, press: str, i
     _expect_asked(page, *before, "Tell me of bridges")
 
 
+@pytest.mark.slow
 def test_a_double_click_on_a_quick_network_does_not_stop_the_answer(page: Page) -> None:
     page.composer.fill("Tell me of lighthouses")
     page.tab.evaluate(SECOND_CLICK)
@@ -145,6 +147,7 @@ def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) 
     _expect_asked(page, "First", "Second")
 
 
+@pytest.mark.slow
 def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page) -> None:
     page.tab.route(
         ACTIONS,
@@ -262,6 +265,7 @@ def test_a_text_that_is_too_long_is_not_sent_and_stays_in_the_field(shared_serve
     expect(page.composer).to_have_value("")
 
 
+@pytest.mark.slow
 def test_a_request_that_is_too_large_for_the_server_says_so_and_the_text_comes_back(page: Page) -> None:
     page.expected.append("413")
     page.tab.route(ACTIONS, lambda route: route.fulfill(status=413) if is_send(route) else route.continue_())

@@ -132,6 +132,7 @@ def test_a_value_for_a_new_conversation_is_checked_when_it_is_saved(shared_opena
     page.confirm("Save")
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_focus_stays_on_the_page_when_the_dialog_is_closed(
     shared_openai_server: Server, visit: Visit
 ) -> None:

@@ -20,10 +20,10 @@ TESTS = {
 }
 
 
-def test_the_saver_passes_langgraphs_conformance_suite(store_on_both: Store) -> None:
+def test_the_saver_passes_langgraphs_conformance_suite(store: Store) -> None:
     @checkpointer_test(name="WaymarkSaver")
     async def make_saver() -> AsyncIterator[WaymarkSaver]:
-        yield WaymarkSaver(store_on_both)
+        yield WaymarkSaver(store)
 
     report = asyncio.run(validate(make_saver))
     failures = [failure for result in report.results.values() for failure in result.failures]

@@ -81,6 +81,7 @@ def test_a_redaction_that_takes_too_much_memory_is_refused_in_a_sentence(store: 
     exports.close()
 
 
+@pytest.mark.slow
 def test_words_that_stand_everywhere_are_refused_by_the_process_as_well(store: Store, exports: RedactedExports) -> None:
     with pytest.raises(ExportTooLargeError, match="stand in over 1,000,000 places") as refusal:
         redact(exports, Redaction(patterns=("a",)), build_document(store, "a " * (MAX_REDACTED_PLACES + 1), "b"))

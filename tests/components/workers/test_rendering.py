@@ -205,7 +205,7 @@ def test_every_view_formats_code_and_the_app_ends_the_process_that_does(tmp_path
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("end", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_the_process_ends_with_the_server_and_says_nothing(end: signal.Signals) -> None:
     """SIGINT goes to the whole group, as Ctrl+C in a terminal does."""
     code = (
