@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from tests.quick_databases import copy_empty_database, share_statements
 from tests.rounds import Rounds, Turn, find_left_cells, find_waiting
 from words import SOURCE_LANGUAGE, set_language
 
+QUICK = "not long and not slow"
+ALL_ARE_SLOW = re.compile(r"^pytestmark = (\[.*)?pytest\.mark\.(slow|long)\b", re.MULTILINE)
 TURN = pytest.StashKey[str]()
 
 settings.register_profile("waymark", deadline=None)  # speed is measured in benchmarks/, never asserted
@@ -37,7 +40,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Leave slow tests to `make test-slow` where everything would run. A file or a test that is named runs whole."""
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and config.option.markexpr == "not long":
-        config.option.markexpr = "not long and not slow"
+        config.option.markexpr = QUICK
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Spare the quick run the import of files in which all tests are slow: a tenth of what each process collects."""
+    is_left = config.option.markexpr == QUICK and collection_path.suffix == ".py"
+    return True if is_left and ALL_ARE_SLOW.search(collection_path.read_text()) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
