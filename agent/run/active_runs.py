@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent.graph.budgets import write_usage
 from agent.preparation.preparation import PreparedRun
@@ -33,31 +34,38 @@ class ActiveRun:
     end: asyncio.Task[None]
     recorder: RunRecorder
     is_of_guest: bool  # a guest graph answers: only this process can bring it to its end
-    stopping: asyncio.Future[None]  # done when the run's end was requested
+    stopping: asyncio.Future[RunState]  # done when the run's end was requested: with the state that it is to have
     tried: asyncio.Future[None]  # done when the database did not take the end at the first try
     handing_over: asyncio.Event  # set when another process is to drive it on
 
     async def stop(self, max_seconds: float | None = None) -> None:
-        """Cancel the work, and wait until the end is written, or is known to be delayed by the database."""
+        """Cancel the work for a person, and wait until the end is written, or is known to be delayed by the database."""
+        await self._cancel(RunState.STOPPED, max_seconds)
+
+    async def interrupt(self) -> None:
+        """Cancel the work because this process ends, and wait as `stop`."""
+        await self._cancel(RunState.INTERRUPTED)
+
+    async def _cancel(self, state: RunState, max_seconds: float | None = None) -> None:
         if not self.stopping.done():  # once: a second time would cut short how the work comes to rest
             self.work.cancel()
-            self.stopping.set_result(None)
+            self.stopping.set_result(state)
             if self.work.done():  # its end is being written, and nothing more may come of it for a while
-                self.recorder.end_work(RunState.STOPPED)
+                self.recorder.end_work(state)
         await asyncio.wait({self.end, self.tried}, timeout=max_seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def hand_over(self) -> None:
         """Cancel the work, and let another process drive the run on."""
         if not self.stopping.done():
             self.handing_over.set()
-        await self.stop()
+        await self.interrupt()
 
     def let_go(self) -> None:
         """Cancel the work, and write and publish nothing more: another process has taken the run."""
         self.recorder.let_go()
         self.work.cancel()
         if not self.stopping.done():
-            self.stopping.set_result(None)
+            self.stopping.set_result(RunState.INTERRUPTED)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +119,7 @@ class ActiveRuns:
         recorder: RunRecorder,
         prepared: PreparedRun,
         work: asyncio.Task[None],
-        stopping: asyncio.Future[None],
+        stopping: asyncio.Future[RunState],
         tried: asyncio.Future[None],
         handing_over: asyncio.Event,
     ) -> None:
@@ -120,11 +128,12 @@ class ActiveRuns:
         A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
         """
         run, trace = recorder.run, prepared.trace
-        await asyncio.wait({work, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        awaited: set[asyncio.Future[Any]] = {work, stopping}
+        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait({work}, timeout=self.stop_seconds)
         if not work.done():
             self._abandon_work(run, work)
-        outcome = read_outcome(run, work, is_stopped=stopping.done(), is_closing=self.closing.is_set())
+        outcome = read_outcome(run, work, stopping.result() if stopping.done() else None)
         is_taken = False
         try:
             is_given_back = handing_over.is_set() and await self._give_back(recorder, outcome)
@@ -156,7 +165,7 @@ class ActiveRuns:
             await self.blocking.run(self.runs.give_back, recorder.run, draft, candidates)
         return True
 
-    async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[None]) -> bool:
+    async def _give_back_after_outage(self, recorder: RunRecorder, stopping: asyncio.Future[RunState]) -> bool:
         """Let any process drive on a run that an outage of the database has cut off. Return whether that can be.
 
         It goes on from the messages on disk: one whose commit got no reply may be there.

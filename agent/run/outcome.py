@@ -39,11 +39,12 @@ class RunOutcome:
     details: str | None = None
 
 
-def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_closing: bool) -> RunOutcome:
+def read_outcome(run: Run, work: asyncio.Task[None], requested: RunState | None) -> RunOutcome:
     """Read how the work of a run ended. A run that was stopped has not failed.
 
-    `is_stopped`: its end was requested. Work that goes on all the same counts as cancelled.
+    `requested`: the state that its end was requested with. Work that goes on all the same counts as cancelled.
     """
+    is_stopped = requested is not None
     if work.done() and not work.cancelled():
         error = work.exception()
         if error is None:
@@ -57,7 +58,7 @@ def read_outcome(run: Run, work: asyncio.Task[None], *, is_stopped: bool, is_clo
             return RunOutcome(RunState.FAILED, reason, _read_safely(read_provider_words, error))
     elif not is_stopped:
         _log.warning("run %s was cut off: its work was cancelled, and nobody had stopped it", run.id)
-    return RunOutcome(RunState.STOPPED if is_stopped and not is_closing else RunState.INTERRUPTED)
+    return RunOutcome(requested or RunState.INTERRUPTED)
 
 
 def is_cut_by_outage(work: asyncio.Task[None]) -> bool:

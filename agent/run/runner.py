@@ -255,7 +255,10 @@ class Runner:
             await self.worker.hand_over()
         await self.watchdog.close()
         active = dict(self.active_runs.by_thread)
-        await asyncio.gather(*map(self.stop, active))
+        for thread_id in active:
+            self.reruns.forget(thread_id)
+        # These runs, not those of their conversations: by now another process may drive the next one.
+        await asyncio.gather(*(each.interrupt() for each in active.values()))
         if active:  # the last try to write each end
             await asyncio.wait({each.end for each in active.values()})
         for follower in self.followers:

@@ -169,7 +169,7 @@ def test_a_restart_of_postgresql_loses_nothing_and_is_told(fleet: Fleet, rounds:
 @pytest.mark.long
 def test_a_deployment_cuts_no_run(fleet: Fleet, rounds: Rounds) -> None:
     chance = random.Random(4)
-    with at_work(fleet, chance, only_asks=True) as (people, readers):
+    with at_work(fleet, chance) as (people, readers):
         for _ in range(rounds(20)):
             for process in fleet.processes:
                 readers.open(READERS_AT_ONCE)
@@ -185,7 +185,7 @@ def test_a_deployment_cuts_no_long_tool_and_no_long_answer(fleet: Fleet, rounds:
     """Tools of 15 seconds, and answers of 25: these are handed over after 10, and written on."""
     fleet.model.token_delay, fleet.search.first_byte_delay = 0.6, 15.0
     chance = random.Random(15)
-    with at_work(fleet, chance, only_asks=True) as (people, _):
+    with at_work(fleet, chance) as (people, _):
         for _ in range(rounds(6)):
             for process in fleet.workers:
                 wait_until(partial(fleet.list_driven, process))

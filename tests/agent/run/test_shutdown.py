@@ -67,6 +67,22 @@ def test_a_process_that_ends_waits_for_its_tool_and_hands_the_answer_over(postgr
     play(story, postgres_url, Call("look", {}), Say("done"), Say("done"), tools=[gate.tool])
 
 
+@pytest.mark.parametrize("loses", [True, False])
+def test_a_run_that_a_person_stops_at_a_process_that_ends_was_stopped(postgres_url: str, loses: bool) -> None:
+    gate = Gate()
+
+    async def story(one: Running, other: Running) -> None:
+        await one.send("please")
+        await one.until(lambda: gate.begun)
+        closing = asyncio.create_task(one.runner.close())
+        await one.until(one.runner.active_runs.closing.is_set)
+        assert await other.runner.stop(other.thread_id)
+        await closing
+        assert state_of(other) is RunState.STOPPED
+
+    play(story, postgres_url, Call("look", {}), tools=[gate.tool], loses=loses)
+
+
 def test_a_tool_that_takes_longer_than_the_process_has_is_cut_off_and_told(
     postgres_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
