@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
+from agent.models.providers import SPEC_PREFIXES
 from checkpoints import StoreUnavailableError, TakesTooLongError
 from components import first_html, page_requests, page_state
 from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
@@ -136,14 +137,10 @@ def build_index(frame: str, files: str) -> str:
     """Fill the page's frame (assets/index.html). `files` is the start of the addresses of the page's own files."""
     language = get_language()
     words = "" if language == SOURCE_LANGUAGE else f'<script defer src="{files}/words/{language}.js"></script>'
-    filled = {
-        "topbar": first_html.render_html(_build_topbar(), files),
-        "assets": files,
-        "language": language,
-        "words": words,
-    }
+    filled = {"assets": files, "language": language, "words": words, "providers": " ".join(SPEC_PREFIXES)}
+    filled["topbar"] = first_html.render_html(_build_topbar(), files)
     frame = MARKED_TEXT.sub(lambda found: escape(_(found[1])), frame)
-    return re.sub(r"\{%(topbar|words|assets|language)%\}", lambda found: filled[found[1]], frame)
+    return re.sub(r"\{%(topbar|words|assets|language|providers)%\}", lambda found: filled[found[1]], frame)
 
 
 def layout() -> Component:

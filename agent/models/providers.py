@@ -41,6 +41,7 @@ PROVIDER_LABELS = {  # their own spellings
     "together": "Together AI",
     "xai": "xAI",
 }
+SPEC_PREFIXES = tuple(sorted({*PROVIDER_LABELS, "openai-responses", "azure-responses"}))
 COMPATIBLE_SERVER = sentence("OpenAI-compatible server")
 
 
@@ -51,6 +52,12 @@ def label_provider(spec: str, keys: ProviderKeys) -> str:
     if provider == "openai" and keys.openai_base_url:
         return COMPATIBLE_SERVER
     return PROVIDER_LABELS.get(provider, "") if separator else ""
+
+
+def shorten_spec(spec: str) -> str:
+    """Return the name of a model without its provider: the same rule as assets/modules/lib/model-names.mjs."""
+    provider, _, name = spec.partition(":")
+    return name if name and provider in SPEC_PREFIXES else spec
 
 
 def load_provider_model(provider: str, name: str, keys: ProviderKeys) -> BaseChatModel:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from agent.context.path_ends import is_question
 from agent.events import HeadMoved, RerunEnded
 from agent.marks import ExcerptMark, MoveMark, SummaryMark
+from agent.models.providers import shorten_spec
 from agent.preparation.inputs import RunInputs
 from agent.preparation.jobs import RunJob, continues_rerun
 from agent.preparation.requests import NewRerun, RerunActiveError, RunRequest, replace_text
@@ -231,7 +232,7 @@ class Reruns:
         place = request.place or f"branch:{thread.branch_id}"
         ids = tuple(each.id for each in chosen)
         rerun = Rerun(self.store.new_id(), thread_id, place, settings.changes_since(current), ids)
-        name = shorten(f"Again on {spec}", MAX_BRANCH_NAME_CHARS)
+        name = shorten(f"Again on {shorten_spec(spec)}", MAX_BRANCH_NAME_CHARS)
         new = NewRerun(rerun, chosen[0].parent_id, name)
         return RunRequest(thread_id, caller, _copy_question(chosen[0]), rerun=new)
 

@@ -53,7 +53,7 @@ def test_two_models_answer_side_by_side_and_the_conversation_goes_on_from_one(
         expect_states(each, "running", "done")
         expect(candidate(each, 1)).to_contain_text("A long")
         expect(candidate(each, 2)).to_contain_text("I am the demo model")
-    candidate(page, 1).get_by_role("button", name="Stop openai:fake-model").click()
+    candidate(page, 1).get_by_role("button", name="Stop fake-model").click()
     for each in (page, other):
         expect_states(each, "stopped", "done")
         expect(each.stop_button).to_have_count(0)

@@ -91,7 +91,8 @@ def test_the_model_is_chosen_below_the_field(start: Start, visit: Visit, openai_
     names = page.tab.locator(".message-foot .foot-model")
     expect(names).to_have_count(0)  # while one model wrote all answers
     page.say("Hello again")
-    expect(names).to_have_text(["Model: openai:other-model", "Model: openai:fake-model"])
+    expect(names).to_have_text(["Model: other-model", "Model: fake-model"])
+    expect(names.first).to_have_attribute("title", "openai:other-model")
     page.toast.get_by_role("button", name="Close").click()
     page.tab.get_by_role("button", name="Undo last change").click()
     expect(names).to_have_count(0)

@@ -20,7 +20,7 @@ def banner(page: Page) -> Locator:
 def begin(page: Page) -> None:
     page.press_in_menu("Run again…")
     expect(page.dialog).to_contain_text("3 questions are asked once more on a new branch, one after the other.")
-    page.dialog.get_by_label("Model").select_option("openai:other-model")
+    page.dialog.get_by_label("Model").select_option(label="other-model")
     page.dialog.get_by_label("Instructions").fill("Be brief.")
     expect(page.dialog.get_by_label("From question").locator("option")).to_have_text(
         [f"{number}. {text}" for number, text in enumerate(QUESTIONS, 1)]
@@ -39,7 +39,7 @@ def test_the_questions_are_asked_again_and_the_answers_compared(
         page.say(text)
     fake_openai.hold(2)
     begin(page)
-    expect(banner(page)).to_contain_text("Asking again on openai:other-model: question 2 of 3")
+    expect(banner(page)).to_contain_text("Asking again on other-model: question 2 of 3")
     other = visit(server, page.tab.url.removeprefix(server.origin), beside=page)
     page.reload()
     for each in (page, other):  # the same after a reload, and in another tab
@@ -50,12 +50,12 @@ def test_the_questions_are_asked_again_and_the_answers_compared(
     server.kill()
     fake_openai.release()
     server.restart()
-    expect(banner(page)).to_contain_text("2 of 3 questions were asked again on openai:other-model. The last one was not.")
+    expect(banner(page)).to_contain_text("2 of 3 questions were asked again on other-model. The last one was not.")
     fake_openai.script(Fault("status", status=401), Say("Gruen."), Say("Blau."))
     banner(page).get_by_role("button", name="Go on").click()
     expect(page.log).to_contain_text("refused the API key")
     banner(page).get_by_role("button", name="Go on").click()
-    expect(banner(page)).to_contain_text("All 3 questions were asked again on openai:other-model.")
+    expect(banner(page)).to_contain_text("All 3 questions were asked again on other-model.")
     assert [each.text for each in page.messages()] == ["Red?", "Rot.", "Green?", "Gruen.", "Blue?", "Blau."]
     assert {request["model"] for request in fake_openai.requests[3:]} == {"other-model"}
     banner(other).get_by_role("button", name="Compare").click()

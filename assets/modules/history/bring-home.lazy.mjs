@@ -3,6 +3,7 @@ import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatUsage } from "../lib/format.mjs";
+import { nameModel } from "../lib/model-names.mjs";
 import { send } from "../lib/send.mjs";
 import { findSeenVersion } from "../lib/socket.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -132,10 +133,10 @@ function useDraft(thread, place, setText) {
   return { ...state, start };
 }
 
-/** "openai:gpt-5 · 1.2k tokens in, 80 tokens out · $0.0012" */
+/** "gpt-5 · 1.2k tokens in, 80 tokens out · $0.0012" */
 function describeDraft({ model, usage }) {
   const tokens = usage.input + usage.output > 0 && formatUsage(usage);
-  return [model, tokens, usage.cost !== null && formatDollars(usage.cost)].filter(Boolean).join(" · ");
+  return [nameModel(model), tokens, usage.cost !== null && formatDollars(usage.cost)].filter(Boolean).join(" · ");
 }
 
 /** Add the note. The same note again has the same request id, so that it is added once. */

@@ -1,5 +1,6 @@
 /** The figures of some messages in one line: tokens, cost, tools, answers, time, and each model where there are several. */
 import { formatCount, formatDollars, formatDuration, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { nameModel } from "../lib/model-names.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h } = window.React;
@@ -27,7 +28,7 @@ function listFigures(figures) {
           })
         : formatDollars(cost),
     );
-  list.push(...(models.length === 1 ? models.map(({ spec }) => spec).filter(Boolean) : models.map(formatModelUsage)));
+  list.push(...models.map((model) => (models.length > 1 ? formatModelUsage(model) : nameModel(model.spec))).filter(Boolean));
   if (tools.length > 0) list.push(tools.map(({ name, count }) => (count > 1 ? `${name} ×${count}` : name)).join(", "));
   if (duration > 0) list.push(formatDuration(duration));
   return list;

@@ -32,6 +32,6 @@ function Usage({ thread, place }) {
       null,
       _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` }),
     ),
-    models.length > 1 && models.map((model) => h("span", { key: model.spec }, formatModelUsage(model))),
+    models.length > 1 && models.map((model) => h("span", { key: model.spec, title: model.spec }, formatModelUsage(model))),
   );
 }

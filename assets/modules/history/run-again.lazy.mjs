@@ -3,6 +3,7 @@ import { createRequestId } from "../lib/actions.mjs";
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatCount } from "../lib/format.mjs";
+import { nameModelAmong } from "../lib/model-names.mjs";
 import { send } from "../lib/send.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
@@ -76,7 +77,8 @@ function describe({ questions, max }, { first }) {
 function Fields({ content, chosen, change }) {
   const id = useId();
   const option = (value, text) => h("option", { key: value, value }, text);
-  const others = [...new Set([...content.models, content.model])].filter((name) => name !== "" && name !== content.default);
+  const others = [...new Set([...content.models, content.model])].filter((spec) => spec !== "" && spec !== content.default);
+  const name = (spec) => nameModelAmong(spec, [content.default, ...others]);
   const label = (name, text) => h("label", { className: "form-label", htmlFor: `${id}-${name}` }, text);
   const field = (name, more) => ({ id: `${id}-${name}`, value: chosen[name], onChange: change(name), ...more });
   return [
@@ -84,8 +86,8 @@ function Fields({ content, chosen, change }) {
     h(
       "select",
       { key: "model", ...field("model", { className: "form-select", autoFocus: true }) },
-      option("", _("{value} (default)", { value: content.default })),
-      others.map((name) => option(name, name)),
+      option("", _("{value} (default)", { value: name(content.default) })),
+      others.map((spec) => option(spec, name(spec))),
     ),
     label("instructions", _("Instructions")),
     h("textarea", {

@@ -1,4 +1,5 @@
 /** Format times, durations and counts for people. Pure functions. */
+import { nameModel } from "./model-names.mjs";
 import { _, ngettext } from "./words.mjs";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -137,7 +138,9 @@ export function formatUsage({ input, cached, output, reasoning }) {
 
 /**
  * @param {{spec: string, answers: number, cost: number|null}} usage of one of several models
- * @returns {string} "openai:gpt-5: 3 answers, $0.01"
+ * @returns {string} "gpt-5: 3 answers, $0.01"
  */
-export const formatModelUsage = ({ spec, answers, cost }) =>
-  `${spec || _("Unknown model")}: ${formatCount(answers, "answer")}${cost === null ? "" : `, ${formatDollars(cost)}`}`;
+export const formatModelUsage = ({ spec, answers, cost }) => {
+  const price = cost === null ? "" : `, ${formatDollars(cost)}`;
+  return `${nameModel(spec) || _("Unknown model")}: ${formatCount(answers, "answer")}${price}`;
+};

@@ -37,7 +37,7 @@ export function ModelPicker({ data }) {
       offReason: models.length > 1 ? null : _("There is no other model."), run: () => setOpen("several") },
     ...(canConnect ? [{ group: _("Actions"), name: _("Connect a model"), word: "connect", run: connect }] : []),
   ]);
-  const name = h("span", { className: "composer-model", title: model }, nameModel(model, models));
+  const name = h("span", { className: "composer-model", title: model }, nameModel(model));
   if (models.length < 2) return data.demo ? (dialog || null) : name;
   const onChoose = (chosen) => (close(), choose(chosen));
   return h(
@@ -50,7 +50,7 @@ export function ModelPicker({ data }) {
         "aria-haspopup": "dialog", "aria-expanded": Boolean(isOpen), onClick: () => setOpen(!isOpen) },
       h("span", { className: "visually-hidden" }, _("Model: ")),
       h("span", { className: "composer-model" },
-        several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : nameModel(model, models)),
+        several.length > 0 ? ngettext("{count} model", "{count} models", several.length) : nameModel(model)),
       icon("chevron-right", "model-arrow"),
     ),
     dialog,

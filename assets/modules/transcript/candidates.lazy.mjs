@@ -1,6 +1,7 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
 import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { nameModel } from "../lib/model-names.mjs";
 import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
@@ -48,7 +49,8 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
     "article",
     {
       className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number,
-      "data-state": state, "aria-label": _("{model}, answer {number} of {total}", { model, number, total }),
+      "data-state": state,
+      "aria-label": _("{model}, answer {number} of {total}", { model: nameModel(model), number, total }),
       "aria-busy": isWriting,
     },
     h(Head, { answer, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
@@ -74,13 +76,14 @@ function Head({ answer: { number, model }, total, isWriting, onStop }) {
   return h(
     "header",
     { className: "candidate-head" },
-    h("h2", { title: model }, model),
+    h("h2", { title: model }, nameModel(model)),
     h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
     isWriting &&
       h(
         "button",
         {
-          type: "button", className: "quiet-button", "aria-label": _("Stop {model}, answer {number}", { model, number }),
+          type: "button", className: "quiet-button",
+          "aria-label": _("Stop {model}, answer {number}", { model: nameModel(model), number }),
           onClick: onStop,
         },
         icon("stop-circle"),
@@ -131,7 +134,7 @@ function Foot({ answer, run, isRunning, isChosen, act, announce }) {
   const goOn = () => {
     if (isChosen) return;
     act("choose", { message: head });
-    announce(_("Going on from the answer of {model}", { model }));
+    announce(_("Going on from the answer of {model}", { model: nameModel(model) }));
   };
   return h(
     "footer",
@@ -156,7 +159,7 @@ function TryAgain({ answer: { number, model }, run, act }) {
     "button",
     {
       type: "button", className: "quiet-button", "aria-disabled": isPending,
-      "aria-label": _("Try again: {model}, answer {number}", { model, number }),
+      "aria-label": _("Try again: {model}, answer {number}", { model: nameModel(model), number }),
       onClick: () => press(() => act("retry-candidate", { run, number })),
     },
     icon("arrow-repeat"),

@@ -5,6 +5,7 @@ import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsa
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { nameModel } from "../lib/model-names.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { LOST_EVENT } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
@@ -129,7 +130,9 @@ function Rating({ message, act }) {
 
 /** The model that wrote an answer. @param {{spec: string}} props */
 const ModelName = ({ spec }) =>
-  h("span", { className: "foot-model", title: spec }, h("span", { className: "visually-hidden" }, _("Model: ")), spec);
+  h("span", { className: "foot-model", title: spec },
+    h("span", { className: "visually-hidden" }, _("Model: ")),
+    nameModel(spec));
 
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;

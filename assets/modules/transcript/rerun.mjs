@@ -2,6 +2,7 @@
 import { createRequestId } from "../lib/actions.mjs";
 import { comparePlace } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
+import { nameModel } from "../lib/model-names.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
 const { createElement: h, useRef } = window.React;
@@ -30,8 +31,9 @@ export function RerunBanner({ rerun, act }) {
   );
 }
 
-/** "Asking again on openai:gpt-5: question 3 of 7" */
-function describeRerun({ number, total, asking, waiting, complete, model }) {
+/** "Asking again on gpt-5: question 3 of 7" */
+function describeRerun({ number, total, asking, waiting, complete, model: spec }) {
+  const model = nameModel(spec);
   const values = { number, total, model };
   if (asking) return describeAsking(values, waiting);
   const left = total - number;

@@ -22,7 +22,7 @@ from agent.demo.model import DemoChatModel
 from agent.models.catalog import ConfiguredModels, choose_default_spec, load_chat_model
 from agent.models.errors import ModelConfigurationError, describe_model_error, retry_after
 from agent.models.keys import ProviderKeys
-from agent.models.providers import COMPATIBLE_SERVER, PROVIDER_LABELS, PROVIDERS, label_provider
+from agent.models.providers import COMPATIBLE_SERVER, PROVIDER_LABELS, PROVIDERS, label_provider, shorten_spec
 from agent.tools.calculator import calculator
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -141,6 +141,11 @@ def test_a_compatible_server_is_not_called_openai() -> None:
     assert [label_provider(spec, theirs) for spec in specs] == ["OpenAI", "OpenAI", "Amazon Bedrock", "Together AI", ""]
     assert [label_provider(spec, own) for spec in specs[:3]] == [COMPATIBLE_SERVER, COMPATIBLE_SERVER, "Amazon Bedrock"]
     assert PROVIDERS.keys() < PROVIDER_LABELS.keys()
+
+
+def test_a_name_for_people_leaves_out_a_known_provider_alone() -> None:
+    specs = ("openai:a", "openai-responses:a", "together:org/a:free", "demo:brief", "openai:", "graph:openai", "a")
+    assert [shorten_spec(spec) for spec in specs] == ["a", "a", "org/a:free", "demo:brief", "openai:", "graph:openai", "a"]
 
 
 def test_models_that_prefer_responses_are_still_spoken_to_with_chat_completions() -> None:

@@ -80,7 +80,7 @@ def test_every_question_is_asked_on_a_branch_with_the_other_model_and_instructio
         assert all("Be brief." in request["messages"][0]["content"] for request in fake.requests[3:])
         assert [message["content"] for message in fake.requests[-1]["messages"][1:]] == ["one", "a", "two", "b", "three"]
         main, again = [branch for branch, _ in chat.store.list_branches(chat.thread_id)]
-        assert (main.name, again.name) == ("main", "Again on openai:other")
+        assert (main.name, again.name) == ("main", "Again on other")
         assert chat.store.get_thread(chat.thread_id).settings == {}
         await chat.say("four")
         assert fake.requests[-1]["model"] == "some"  # the conversation's own settings
