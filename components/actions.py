@@ -14,10 +14,10 @@ from typing_extensions import TypedDict
 
 from agent.run.candidates import MAX_MODELS
 from checkpoints import Caller, StateError
-from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
+from checkpoints.values.limits import MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
-from components.shapes import Count, MalformedRequestError, RequestId, check_shape
+from components.shapes import Count, MalformedRequestError, RequestId, check_selection, check_shape
 from words import say
 
 _NULL_FIELDS = ("version", "good", "choice", "files")  # in which null has a meaning, or means nothing
@@ -61,7 +61,7 @@ class _Fields(TypedDict, total=False):
     inputs: dict[str, Any] | None  # of a guest graph, beside a message
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
-    threads: Annotated[list[str], Field(max_length=MAX_SELECTED_THREADS)] | None
+    threads: list[str] | None
     archived: bool | None
     add: Annotated[list[str], Field(max_length=MAX_TAGS)] | None  # names of tags
     remove: Annotated[list[str], Field(max_length=MAX_TAGS)] | None
@@ -77,6 +77,7 @@ class ActionFields(dict[str, Any]):
     def check(cls, fields: Any) -> Self:
         """Return the fields that handlers know, in their shapes. Raises MalformedRequestError."""
         given = check_shape(_Fields, fields, "action")
+        check_selection(given.get("threads") or ())
         return cls({key: value for key, value in given.items() if value is not None or key in _NULL_FIELDS})
 
 

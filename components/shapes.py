@@ -11,7 +11,8 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from checkpoints.values.limits import MAX_TOKENS
+from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TOKENS
+from words import _
 
 Count = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 RequestId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]  # the page sends UUIDs
@@ -40,6 +41,12 @@ def parse_body(shape: type[T], body: bytes) -> T:
         raise MalformedRequestError("body") from None
     checked: T = check_shape(shape, given, "body")
     return checked
+
+
+def check_selection(thread_ids: Sequence[object]) -> None:
+    """Raises `MalformedRequestError` with a sentence where more conversations are named than one action takes."""
+    if len(thread_ids) > MAX_SELECTED_THREADS:
+        raise MalformedRequestError(_("At most {limit:,} conversations can be named at once.", limit=MAX_SELECTED_THREADS))
 
 
 def check_arguments(function: Callable[..., Any]) -> Callable[[Sequence[Any]], list[Any]]:

@@ -29,7 +29,7 @@ from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from agent.tracing import langfuse
 from checkpoints.interchange import document_redaction, readable, redaction
-from checkpoints.rows import path_search
+from checkpoints.rows import path_search, search_hits
 from checkpoints.search import snippet
 from checkpoints.values import limits, serde
 from commands.arguments import parse_arguments
@@ -344,7 +344,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"{export_several.MAX_ARCHIVE_CHARS // 10**6} million characters together, "
         f"and of all conversations {export_several.MAX_WHOLE_ARCHIVE_CHARS // 10**6} million",
         "A search": f"{limits.MAX_QUERY_CHARS} characters and {limits.MAX_QUERY_WORDS} words of a query, "
-        f"the newest {limits.MAX_SEARCH_HITS} matches; "
+        f"the newest {limits.MAX_SEARCH_HITS} matches, of notes and user messages among the newest "
+        f"{search_hits.SIFTED_PORTIONS * limits.MAX_SEARCH_HITS:,}; "
         f"the first {limits.MAX_INDEXED_WORDS:,} words of a message with its attached texts; marks in the first "
         f"{snippet.MAX_ASCII_CHARS:,} characters of a text, and of other scripts in "
         f"{snippet.MAX_SEARCH_WORDS:,} words together",

@@ -15,6 +15,7 @@ from agent.time_travel.scopes import load_scope
 from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import MOVE_NAMES
 from checkpoints import MAIN, Message, Removal, Store
+from checkpoints.values.limits import MAX_READ_VALUES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,13 @@ def find_waiting_moves(
 
 
 def _read_last_turn(store: Store, thread_id: str) -> list[Message]:
-    """Return the messages since the last question to the main agent: a question leaves no call of an earlier turn open."""
+    """Return the messages since the last question to the main agent: a question leaves no call of an earlier turn open.
+
+    Of a longer turn, it is the newest with MAX_READ_VALUES, of which the page shows some.
+    """
     length = store.count_messages(thread_id)
     question = store.find_question(thread_id, MAIN, before=length) or 0
-    return store.list_messages(thread_id, last=length - question)
+    return store.list_messages(thread_id, last=length - question, max_values=MAX_READ_VALUES)
 
 
 def _find_move_calls(turn: Sequence[Message]) -> dict[str, list[ToolCall]]:

@@ -74,7 +74,7 @@ class Shares:
         with self._store.database.begin_write("share") as connection:
             _require_own_thread(connection, link.thread_id)
             if link.checkpoint_id is not None:
-                _require_checkpoint(connection, link.thread_id, link.checkpoint_id)
+                checkpoint_rows.select_live_checkpoint(connection, link.thread_id, link.checkpoint_id)
             of_thread = _share.thread_id == link.thread_id
             connection.execute(sa.delete(schema.share).where(of_thread, _share.expires_at <= from_time(now)))
             count = connection.scalar(sa.select(sa.func.count()).select_from(schema.share).where(of_thread)) or 0
@@ -142,7 +142,9 @@ class Shares:
         if share is None:
             raise ShareNotFoundError("")
         try:
-            checkpoint = share.checkpoint_id and _require_checkpoint(connection, share.thread_id, share.checkpoint_id)
+            checkpoint = share.checkpoint_id and checkpoint_rows.select_live_checkpoint(
+                connection, share.thread_id, share.checkpoint_id
+            )
         except CheckpointNotFoundError:
             raise ShareNotFoundError("") from None
         return SharedThing(share, thread_rows.select_thread(connection, share.thread_id), checkpoint or None)
@@ -155,15 +157,6 @@ def _require_own_thread(connection: sa.Connection, thread_id: str) -> None:
     """Raises `ThreadNotFoundError`, and `OwnerOnlyError` for a member: a link lets strangers in."""
     thread_rows.select_thread(connection, thread_id)
     require_owner(connection, thread_id)
-
-
-def _require_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint:
-    """Return a checkpoint that is not deleted, on whatever branch. Raises `CheckpointNotFoundError`."""
-    every = checkpoint_rows.select_checkpoints(connection, thread_id)
-    found = next((each for each in every if each.id == checkpoint_id), None)
-    if found is None:
-        raise CheckpointNotFoundError(checkpoint_id)
-    return found
 
 
 def _to_row(share: Share) -> dict[str, object]:

@@ -138,6 +138,14 @@ def select_checkpoints_by_id(connection: sa.Connection, wanted: Collection[str],
     return [_row_to_checkpoint(row, database) for row in sorted(rows, key=attrgetter("position"))]
 
 
+def select_live_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint:
+    """One of the thread's checkpoints that are not deleted, on whatever branch. Raises `CheckpointNotFoundError`."""
+    row = connection.execute(_one_query, {"thread_id": thread_id, "checkpoint_id": checkpoint_id}).one_or_none()
+    if row is None:
+        raise CheckpointNotFoundError(checkpoint_id)
+    return _row_to_checkpoint(row)
+
+
 def select_checkpoint(
     connection: sa.Connection, thread: Thread, checkpoint_id: str, path: Path, database: Database | None = None
 ) -> Checkpoint:
@@ -233,12 +241,8 @@ def select_taken_names(connection: sa.Connection, thread_id: str, wanted: Iterab
 
 def had_checkpoint(connection: sa.Connection, thread_id: str, message_id: str) -> bool:
     """Whether a checkpoint stands on this message, or ever stood there."""
-    found = (
-        sa.select(_checkpoint_columns.id)
-        .where(_checkpoint_columns.thread_id == thread_id, _checkpoint_columns.message_id == message_id)
-        .limit(1)
-    )
-    return connection.execute(found).first() is not None
+    is_there = sa.and_(_checkpoint_columns.thread_id == thread_id, _checkpoint_columns.message_id == message_id)
+    return connection.execute(sa.select(_checkpoint_columns.id).where(is_there).limit(1)).first() is not None
 
 
 def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:

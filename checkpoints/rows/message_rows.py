@@ -1,7 +1,8 @@
 """Messages, read from rows with a check against their hashes."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,6 +21,7 @@ from . import path_rows, thread_rows
 
 _RowWithParent = tuple[Any, str | None]  # a row of a message, and the hash of the message before it
 _MAX_PROMPT_SEARCH_MESSAGES = 200
+_FIRST_PORTION_MESSAGES = 250  # of a reading that ends at so many values
 _READING = sentence("Reading")
 _MESSAGE_COLUMNS = tuple(schema.message.c.keys())
 _SIZE_COLUMNS = ("depth", "agent", "body")
@@ -73,18 +75,51 @@ def select_messages(
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
 
     With `agent`, those of other agents are left out. With `max_values`, the oldest of them are left out until the JSON of
-    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned.
+    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned. Rows are read
+    in portions then, from the end that is kept, and none beyond the portion that fills the values.
     """
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
     if lower >= upper:
         return []
+    if max_values is not None:
+        newest = _iterate_portions if agent is None else partial(_iterate_own, agent=agent)
+        iterate = _iterate_first_portions if keeps_first else newest
+        found = _read_values(iterate(connection, path, lower, upper), max_values)
+        return found if keeps_first else found[::-1]
     rows = (
         _select_all(connection, path, lower, upper) if agent is None else _select_own(connection, path, lower, upper, agent)
     )
-    if max_values is not None and sum(_count_separators(row.body) for row, _ in rows) > max_values:
-        return _read_values(rows, max_values, keeps_first=keeps_first)
     return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, _READING, "messages")]
+
+
+def _iterate_first_portions(connection: sa.Connection, path: Path, lower: int, upper: int) -> Iterator[_RowWithParent]:
+    """Yield what `_select_all` returns. Rows are read in portions, each twice as large as the one before."""
+    size = _FIRST_PORTION_MESSAGES
+    while lower < upper:
+        yield from _select_all(connection, path, lower, min(upper, lower + size))
+        lower, size = lower + size, 2 * size
+
+
+def _iterate_portions(connection: sa.Connection, path: Path, lower: int, upper: int) -> Iterator[_RowWithParent]:
+    """Yield the same, the newest first."""
+    size = _FIRST_PORTION_MESSAGES
+    while lower < upper:
+        yield from reversed(_select_all(connection, path, max(lower, upper - size), upper))
+        upper, size = upper - size, 2 * size
+
+
+def _iterate_own(connection: sa.Connection, path: Path, lower: int, upper: int, agent: str) -> Iterator[_RowWithParent]:
+    """Yield the same of one agent, the newest first: a portion is one of its own messages, and not of all."""
+    table, size = schema.message.c, _FIRST_PORTION_MESSAGES
+    ranges = path_rows.list_ranges(path, lower, upper)
+    for is_there, values in reversed([*iterate_conditions(connection, table.segment, table.depth, ranges)]):
+        own, before = _with_parent.where(is_there, table.agent == agent).order_by(table.depth.desc()), upper
+        while rows := connection.execute(own.where(table.depth < before).limit(size), values).all():
+            yield from ((row, row.parent_hash) for row in rows)
+            if len(rows) < size:
+                break
+            before, size = rows[-1].depth, 2 * size
 
 
 def _select_all(connection: sa.Connection, path: Path, lower: int, upper: int) -> list[_RowWithParent]:
@@ -112,16 +147,25 @@ def _count_separators(body: str) -> int:
     return 1 + body.count(",") + body.count("[") + body.count("{")
 
 
-def _read_values(rows: Sequence[_RowWithParent], max_values: int, *, keeps_first: bool) -> list[Message]:
-    """Return the messages of rows and their parents' hashes, from one end on, until they have `max_values`."""
+def _read_values(rows: Iterable[_RowWithParent], max_values: int) -> list[Message]:
+    """Return the messages of rows and their parents' hashes, until they have `max_values`.
+
+    Values are counted exactly only once their separators no longer show that there is room.
+    """
     found: list[Message] = []
-    for row, parent in rows if keeps_first else reversed(rows):
+    count, is_exact = 0, False
+    for row, parent in rows:
         message = _row_to_message(row, parent)
-        max_values -= limits.count_values(message.body, max_values)
-        if max_values < 0 and found:
+        if not is_exact:
+            count += _count_separators(row.body)
+            if is_exact := count > max_values:
+                count = sum(limits.count_values(each.body, max_values) for each in (*found, message))
+        else:
+            count += limits.count_values(message.body, max_values)
+        if count > max_values and found:
             break
         found.append(message)
-    return found if keeps_first else found[::-1]
+    return found
 
 
 def select_sizes(connection: sa.Connection, path: Path, *, last: int, before: int) -> list[MessageSize]:

@@ -30,6 +30,7 @@ _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
 _MAX_MARKED_THREADS = 100  # with a tag, whose marks are searched for
 _MAX_OWN_THREADS = 1_000  # of an owner among others, whose marks are searched for
+SIFTED_PORTIONS = 20  # of as many matches as are wanted, for queries that some of them may not fit
 _ANY_TIME = 2**62
 _IS_OWN, _IS_OWN_OR_SHARED = "t.owner = :owner", "(t.owner = :owner OR t.id IN :shared)"
 _COLUMNS = (
@@ -93,20 +94,33 @@ def search(
     match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids, notes.phrases)
     if query.is_empty or not match or thread_ids == []:
         return SearchResult((), False, is_pending)
+    candidates = _count_candidates(query, most)
     values = {
         "match": match,
         "owner": owner,
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
-        "most": most + 1,
+        "most": candidates + 1,
         **({"shared": shared} if shared else {}),
         **{f"tags{number}": group for number, group in enumerate(tags)},
     }
     has_dates = bool(query.before or query.after)
     with pass_policies(connection):  # the hits are built from rows that pass them
         found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
-    rows = [row for row in found[:most] if thread_ids is None or row.thread_id in thread_ids]
-    return SearchResult(tuple(_rank(_build_hits(connection, rows, query, notes))), len(found) > most, is_pending)
+    rows = [row for row in found[:candidates] if thread_ids is None or row.thread_id in thread_ids]
+    hits = list[SearchHit]()
+    for start in range(0, len(rows), most):
+        hits += _build_hits(connection, rows[start : start + most], query, notes)
+        if len(hits) >= most:
+            has_more = len(hits) > most or start + most < len(found)
+            return SearchResult(tuple(_rank(hits[:most])), has_more, is_pending)
+    return SearchResult(tuple(_rank(hits)), len(found) > candidates, is_pending)
+
+
+def _count_candidates(query: SearchQuery, most: int) -> int:
+    """Return how many matches are looked at: more where some of them may be another kind of message, told by its text."""
+    is_sifted = "note" in query.roles or "user" in query.roles or bool(NOTE_KINDS.keys() & set(query.features))
+    return most * SIFTED_PORTIONS if is_sifted else most
 
 
 def _select_matches(

@@ -19,13 +19,12 @@ from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.transfer import Export
 from checkpoints.values.audit_entry import AuditKind
 from checkpoints.values.errors import ExportTooLargeError
-from checkpoints.values.limits import MAX_SELECTED_THREADS
 from checkpoints.values.progress import Progress, Report, report_within
 from checkpoints.values.sentence import sentence
 from components import auditing
 from components.routes.export_download import WARNING_HEADER, check_stored_size
 from components.services import Services
-from components.shapes import MalformedRequestError
+from components.shapes import MalformedRequestError, check_selection
 from components.transfers.long_requests import RequestCancelledError, get_report
 from words import N_, _, ngettext, say
 
@@ -43,8 +42,9 @@ def add_route(server: FastAPI, services: Services) -> None:
         """Export the conversations that the form names, `thread=…&thread=…`, or all: `all=1`."""
         options = QueryParams(await request.body())
         is_whole, thread_ids = "all" in options, list(dict.fromkeys(options.getlist("thread")))
-        if not is_whole and not 0 < len(thread_ids) <= MAX_SELECTED_THREADS:
+        if not is_whole and not thread_ids:
             raise MalformedRequestError("thread")
+        check_selection(thread_ids)
         report = get_report()
         if is_whole:
             thread_ids = await services.read_snapshot(_list_thread_ids, services.store)

@@ -1,11 +1,15 @@
 """A reading of a path takes no more values than it is told, counted in JSON and not in the characters of texts."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from langchain_core.messages import HumanMessage
 
 from checkpoints import NewMessage, Store
-from checkpoints.rows import message_rows
+from checkpoints.rows import message_rows, path_rows
 from checkpoints.values import serde
+from tests.statements import record_statements
 
 ROWS = [0, 30, 10, 50, 20]  # values in the further fields of each message
 
@@ -43,6 +47,51 @@ def test_what_is_cut_off_is_not_parsed(store: Store, thread_id: str, monkeypatch
     monkeypatch.setattr(message_rows.serde, "parse_canonical", lambda text: parsed.append(text) or parse(text))  # type: ignore[attr-defined,func-returns-value]
     store.list_messages(thread_id, max_values=82)
     assert len(parsed) == 3  # the third one shows that it is one too many
+
+
+def write_wide_thread(store: Store, length: int, agent: str) -> str:
+    thread_id = store.create_thread().id
+    body = serde.to_body(HumanMessage("a", additional_kwargs={"row": [0] * 100}))
+    store.append(thread_id, [NewMessage(body, agent=agent) for _ in range(length)])
+    return thread_id
+
+
+def test_no_row_is_read_beyond_the_portion_that_fills_the_values(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ranges, select = list[int](), path_rows.select_path
+
+    def select_recorded(*given: Any) -> Iterator[Any]:
+        ranges.append(given[-1] - given[-2])
+        return select(*given)
+
+    monkeypatch.setattr(path_rows, "select_path", select_recorded)
+    for length in (600, 3_000):
+        found = store.list_messages(write_wide_thread(store, length, "main"), max_values=5_000)
+        assert (len(found), found[-1].depth) == (47, length - 1)
+    assert ranges == [message_rows._FIRST_PORTION_MESSAGES + 1] * 2
+
+
+def test_of_an_agent_the_database_returns_a_portion_of_its_own_messages(store: Store) -> None:
+    for length in (600, 3_000):
+        thread_id = write_wide_thread(store, length, "ben")
+        with record_statements(store.database) as sent:
+            found = store.list_messages(thread_id, agent="ben", max_values=5_000)
+        assert (len(found), found[-1].depth) == (47, length - 1)
+        assert sum("message.body" in statement for statement in sent) == 1
+        assert all("LIMIT" in statement for statement in sent if "message.body" in statement)
+
+
+def test_portions_join_without_a_gap(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id = store.create_thread().id
+    agents = ["main", "ben", "ben"] * 14
+    store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("a")), agent=agent) for agent in agents])
+    every = store.list_messages(thread_id)
+    monkeypatch.setattr(message_rows, "_FIRST_PORTION_MESSAGES", 3)
+    for last, before in ((42, 42), (7, 30), (1, 1), (42, 3)):
+        wanted = every[max(0, before - last) : before]
+        assert store.list_messages(thread_id, last=last, before=before, max_values=10**6) == wanted
+        own = store.list_messages(thread_id, last=last, before=before, agent="ben", max_values=10**6)
+        assert own == [message for message in wanted if message.agent == "ben"]
+    assert list(store.compare_paths(thread_id, None, every[-1].id, max_values=10**6).right) == every
 
 
 def test_a_comparison_reads_the_first_messages_of_each_side(store: Store, thread_id: str) -> None:

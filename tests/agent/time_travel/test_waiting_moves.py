@@ -13,7 +13,7 @@ from agent.context.numbering import NumberStyle
 from agent.context.path_tokens import sum_path_tokens
 from agent.context.tokens import sum_stored_tokens
 from agent.context.window import Window
-from agent.time_travel import move_paths, moves
+from agent.time_travel import move_paths, moves, waiting_moves
 from agent.time_travel.made_moves import complete_mark
 from agent.time_travel.move_paths import StoredPath
 from agent.time_travel.moves import MoveRefused
@@ -133,6 +133,21 @@ def test_a_move_that_waits_costs_the_same_in_a_conversation_of_any_length(
         statements.append(len(sent))
     assert rows[0] == rows[1] <= most
     assert statements[0] == statements[1]
+
+
+def test_of_a_long_turn_as_many_messages_are_read_as_a_view_reads(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting_moves, "MAX_READ_VALUES", 1_000)
+    rows = []
+    for messages in (1_000, 3_000):
+        thread_id = write_thread_with_work(memory_store, messages, ends=False, call=LOOK)
+        with counting_rows() as count:
+            assert find(memory_store, thread_id) == {}
+        rows.append(count[0] - messages // 100)  # sizes of messages, in which the question is looked for, are no reading
+    assert max(rows) < 1_000
+    thread_id = write_thread_with_work(memory_store, 1_000, ends=False, call=GO)
+    assert list(find(memory_store, thread_id)) == ["go"]
 
 
 def test_a_move_that_is_made_reads_the_same_in_a_conversation_of_any_length(memory_store: Store) -> None:

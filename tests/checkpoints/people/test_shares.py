@@ -1,16 +1,18 @@
 """Links under which strangers read: what each shows, until when, and what is written about them."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import CheckpointNotFoundError, Store, ThreadNotFoundError, act_for
+from checkpoints import Checkpoint, CheckpointNotFoundError, Store, ThreadNotFoundError, act_for
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.shares import NewShare, Shares
+from checkpoints.rows import checkpoint_rows
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure
 from checkpoints.values.audit_entry import AuditKind
@@ -87,6 +89,20 @@ def test_a_checkpoint_that_a_restore_removed_is_still_shown(store: Store, shares
     found = shares.open_link("x").checkpoint
     assert found
     assert found.id == first
+
+
+def test_a_link_to_a_checkpoint_reads_no_other_one(store: Store, shares: Shares, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread_id, read, build = talked(store, "a"), list[str](), checkpoint_rows._row_to_checkpoint
+    saved = [store.save(thread_id, name=f"Here {number}").result for number in range(20)]
+
+    def build_recorded(row: Any, *given: Any) -> Checkpoint:
+        read.append(row.id)
+        return build(row, *given)
+
+    monkeypatch.setattr(checkpoint_rows, "_row_to_checkpoint", build_recorded)
+    shares.make_link("x", NewShare(thread_id, saved[7]))
+    shares.open_link("x")
+    assert read == [saved[7]] * 2
 
 
 def test_links_are_limited(store: Store, shares: Shares) -> None:

@@ -103,7 +103,7 @@ def test_an_action_takes_as_many_conversations_as_the_page_selects() -> None:
     fields = {"type": "archive", "request_id": "a", "archived": True}
     taken = Action.parse({**fields, "threads": ["x"] * MAX_SELECTED_THREADS}, None)
     assert len(taken.fields["threads"]) == MAX_SELECTED_THREADS
-    with pytest.raises(MalformedRequestError):
+    with pytest.raises(MalformedRequestError, match=r"^At most 1,000 conversations can be named at once\.$"):
         Action.parse({**fields, "threads": ["x"] * (MAX_SELECTED_THREADS + 1)}, None)
     selection = (ROOT / "assets/modules/threads/selection.mjs").read_text()
     assert f"const MAX_SELECTED = {MAX_SELECTED_THREADS};" in selection  # which says the limit

@@ -13,7 +13,8 @@ import sqlalchemy as sa
 from checkpoints import Database, Store
 from checkpoints.interchange import import_limits, transfer
 from checkpoints.interchange.archive import Archive
-from components.routes import export_download, export_several
+from components import shapes
+from components.routes import export_download
 from components.routes.export_download import EXPORT_FORMATS, WARNING_HEADER
 from tests.checkpoints.conversations import talked
 from tests.test_app import opened
@@ -84,7 +85,7 @@ def test_all_conversations_are_in_one_archive_and_what_is_missing_is_named(tmp_p
 
 
 def test_an_export_takes_as_many_conversations_as_the_page_selects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_several, "MAX_SELECTED_THREADS", 2)
+    monkeypatch.setattr(shapes, "MAX_SELECTED_THREADS", 2)
 
     async def download() -> list[httpx.Response]:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
@@ -96,4 +97,4 @@ def test_an_export_takes_as_many_conversations_as_the_page_selects(tmp_path: Pat
     documents = list(Archive(io.BytesIO(taken.content)).iterate_documents())
     store = Store(Database.in_memory())
     assert [store.get_thread(transfer.import_thread(store, each).result).title for each in documents] == ["Talk", "Talk"]
-    assert refused.status_code == 400
+    assert (refused.status_code, refused.text) == (400, "At most 2 conversations can be named at once.")

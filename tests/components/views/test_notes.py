@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -13,6 +14,7 @@ from agent.time_travel.excerpts import ExcerptRequest, build_excerpt
 from agent.time_travel.notes import format_note
 from checkpoints import MAIN, Database, Message, MessageNotFoundError, MessageStatus, NewMessage, Run, RunState, Store
 from checkpoints.interchange import reading, transfer
+from checkpoints.rows import search_hits
 from checkpoints.values import serde
 from checkpoints.values.place_name import PlaceName
 from components.panels import import_preview
@@ -90,6 +92,35 @@ def test_notes_are_found_by_their_role_and_kind_alone(request: pytest.FixtureReq
     ]
     assert find("has:move brought") == find("has:move has:summary") == find("walrus role:user") == set()
     assert len(store.search("role:user", TIME, notes=notes.NOTE_RULES).hits) == 3
+
+
+@pytest.mark.parametrize("database", ["memory_store", "postgres_store"])
+def test_texts_that_quote_the_words_of_notes_crowd_none_out(request: pytest.FixtureRequest, database: str) -> None:
+    store: Store = request.getfixturevalue(database)
+    thread_id = store.create_thread().id
+    said = NewMessage(serde.to_body(HumanMessage(LONG)))
+    store.append(thread_id, [said] * 2)
+    path, kwargs = store.list_messages(thread_id), MoveMark("goto", 1, 1).to_kwargs()
+    quoting = NewMessage(serde.to_body(HumanMessage("A walrus asks: GOTO tool used?")))
+    move = NewMessage(serde.to_body(HumanMessage(format_note(path[1], 1, "Walrus moved"), additional_kwargs=kwargs)))
+    store.append(thread_id, [quoting, *[move] * 60, *[quoting] * 150])
+    while store.index_portion():
+        pass
+
+    def find(text: str, limit: int = 50) -> tuple[set[str], int, bool]:
+        found = store.search(text, TIME, notes=notes.NOTE_RULES, limit=limit)
+        return {hit.snippet.text.strip() for hit in found.hits}, len(found.hits), found.has_more
+
+    assert find("has:move") == find("walrus role:note") == ({"Walrus moved"}, 50, True)
+    assert find("has:move", 10) == ({"Walrus moved"}, 10, True)
+    assert find("role:note walrus has:move -asks") == ({"Walrus moved"}, 50, True)
+    assert find("has:excerpt") == (set(), 0, False)
+    built: list[int] = []
+    build = search_hits._build_hits
+    with patch.object(search_hits, "_build_hits", lambda c, rows, *rest: built.append(len(rows)) or build(c, rows, *rest)):
+        find("role:user walrus", 10)
+        find("has:move", 10)
+    assert built == [10, *[10] * 16]  # the first portion has enough; of moves, it is the first one behind those that quote
 
 
 @pytest.mark.parametrize("marks", ["x", {"removed": "many"}, {"removed": 1, "before": 2}, None, []])
