@@ -128,12 +128,7 @@ class ActiveRuns:
         A task of its own, because work that is cancelled before its first step never comes to its own `finally`.
         """
         run, trace = recorder.run, prepared.trace
-        awaited: set[asyncio.Future[Any]] = {work, stopping}
-        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({work}, timeout=self.stop_seconds)
-        if not work.done():
-            self._abandon_work(run, work)
-        outcome = read_outcome(run, work, stopping.result() if stopping.done() else None)
+        outcome = await self._wait_for_outcome(run, work, stopping)
         is_taken = False
         try:
             is_given_back = handing_over.is_set() and await self._give_back(recorder, outcome)
@@ -155,6 +150,15 @@ class ActiveRuns:
         if outcome.state is RunState.DONE and not is_taken:
             for follower in self.followers:
                 follower.consider(run)
+
+    async def _wait_for_outcome(self, run: Run, work: asyncio.Task[None], stopping: asyncio.Future[RunState]) -> RunOutcome:
+        """Return how the work ended. Work that does not end in time after it was asked to is abandoned."""
+        awaited: set[asyncio.Future[Any]] = {work, stopping}
+        await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({work}, timeout=self.stop_seconds)
+        if not work.done():
+            self._abandon_work(run, work)
+        return read_outcome(run, work, stopping.result() if stopping.done() else None)
 
     async def _give_back(self, recorder: RunRecorder, outcome: RunOutcome) -> bool:
         """Let another process drive a run on. Return whether that can be: its work may have ended by itself."""

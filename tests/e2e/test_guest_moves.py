@@ -63,6 +63,7 @@ def test_always_allowed_moves_and_checkpoints_of_a_graph_need_nobody(asked: Page
     asked.approval.get_by_role("button", name="Always allow", exact=True).click()
     expect(asked.log.get_by_text("2: Only tea.")).to_be_visible()
     asked.wait_for_answer()
+    asked.expect_messages(4)
     asked.say(ask(("save_checkpoint", {"name": "Tea"})))
     expect(asked.checkpoint("Tea")).to_have_count(1)
     asked.say("more")

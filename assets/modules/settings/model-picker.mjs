@@ -25,7 +25,7 @@ export function ModelPicker({ data }) {
   const choose = useModelChoice(data);
   const several = useSeveral(data.thread ?? null);
   const chooseSeveral = (names) => keepSeveral(data.thread ?? null, names);
-  const { models = [], model, can_connect: canConnect } = data;
+  const { models = [], model = "", can_connect: canConnect } = data;
   const [connect, dialog] = useConnecting();
   const choices = () =>
     models.filter(({ problem }) => !problem)
