@@ -40,6 +40,11 @@ READ_COLOUR = """name => {
   probe.remove();
   return color;
 }"""
+FAINT = {
+    "light": ":root[data-bs-theme='light'] #chat h2 { color: #ccc }",
+    "dark": ":root[data-bs-theme='dark'] #chat h2 { color: #333 }",
+    "forced": "@media (forced-colors: active) { #chat h2 { forced-color-adjust: none; color: #ccc; background: #fff } }",
+}
 MOVING = """() => [...document.querySelectorAll("*")].filter((each) =>
   ["", "::before", "::after"].some((part) => {
     const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(each, part);
@@ -74,6 +79,19 @@ def find_violations(page: Page, impacts: Sequence[str], rules: Sequence[str] = (
         page.tab.evaluate(AXE)
     found: list[str] = page.tab.evaluate(RUN, {"impacts": impacts, "rules": rules})
     return found
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_text_that_is_faint_in_one_scheme_is_found_there(scheme: str, shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    expect(page.tab.locator("#chat h2").first).to_be_visible()
+    expect_accessible_in_all_schemes(page, "as it is")
+    page.tab.evaluate(
+        "rule => { const sheet = new CSSStyleSheet(); sheet.replaceSync(rule); document.adoptedStyleSheets.push(sheet); }",
+        FAINT[scheme],
+    )
+    with pytest.raises(AssertionError, match=f"with a faint text, {scheme}"):
+        expect_accessible_in_all_schemes(page, "with a faint text")
 
 
 def test_nothing_moves_where_reduced_motion_is_asked_for(

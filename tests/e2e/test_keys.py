@@ -123,7 +123,8 @@ def test_keys_pressed_while_the_palette_comes_are_for_the_palette(talked: Page) 
 @pytest.mark.parametrize("last", ["Enter", "Escape"])
 def test_a_command_is_chosen_or_called_off_before_the_palette_is_there(talked: Page, last: str) -> None:
     talked.tab.route("**/palette.lazy.mjs*", lambda _: None)
-    talked.composer.press("Control+k")
+    with talked.tab.expect_request("**/palette.lazy.mjs*"):
+        talked.composer.press("Control+k")
     talked.tab.keyboard.type("keys")
     talked.tab.keyboard.press(last)
     with talked.tab.expect_response("**/palette.lazy.mjs*"):
