@@ -12,7 +12,7 @@ from tests.e2e.dialogs import run_command
 from tests.e2e.server import Server
 from tests.e2e.test_candidates import candidate, choose_models
 from tests.e2e.waymark import Page
-from tests.fakes.openai import FakeOpenAI, Say
+from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PRICES = '[prices]\n"openai:fake-model" = {input = 1000.0, output = 0.0}\n'
@@ -59,6 +59,25 @@ def test_code_is_copied_as_it_was_written(page: Page) -> None:
     page.tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.tab.get_by_role("button", name="Copy code").click()
     assert page.tab.evaluate("navigator.clipboard.readText()") == "print('red')"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "preview", "result"),
+    [
+        ({"expression": "6 *\n 7"}, "6 * 7", "42"),
+        ({"expression": '"6" * 7'}, '"6" * 7', ""),  # an error has no short result
+        ({"expression": "1 + " * 6_000 + "1"}, "1 + " * 30 + "…", ""),  # cut off in the page
+        ({"expression": "6 * 7", "other": "x"}, '"expression": "6 * 7", "other": "x"', "42"),
+    ],
+)
+def test_a_row_of_a_tool_says_what_was_asked_and_what_came(
+    arguments: dict[str, str], preview: str, result: str, page: Page, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.script(Call("calculator", arguments), Say("There."))
+    page.say("Calculate")
+    summary = page.tab.locator("details.tool > summary").last
+    expect(summary.locator(".tool-preview")).to_have_text(preview)
+    expect(summary.locator(".tool-result")).to_have_text(result)
 
 
 def test_many_models_are_grouped_and_those_chosen_last_are_first(

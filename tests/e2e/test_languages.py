@@ -22,7 +22,7 @@ pytestmark = pytest.mark.e2e
 # What people read, but for the text of messages, code and keys.
 READ_TEXTS = """() => {
   const found = new Set([document.title]);
-  const skip = ".prose, pre, code, kbd, script, style, textarea, .tool-name, .tool-preview, [lang]:not(html)";
+  const skip = ".prose, pre, code, kbd, script, style, textarea, .tool-name, .tool-preview, .tool-result, [lang]:not(html)";
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(skip)) found.add(walker.currentNode.data);
   for (const element of document.body.querySelectorAll("[aria-label], [title], [placeholder], [alt]"))

@@ -37,10 +37,32 @@ const Attempts = lazy(() => import("./attempts.lazy.mjs"), "Attempts");
 const AttemptsDone = lazy(() => import("./attempts.lazy.mjs"), "AttemptsDone");
 const SubagentSteps = lazy(() => import("./subagent.lazy.mjs"), "SubagentSteps");
 
-/** @returns {string} a tool's arguments on one line, without the outer braces */
+const MAX_RESULT_CHARS = 20;
+const ONE_TEXT = /^\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*)(?:"\s*\}|\\)?$/;
+
+/** @returns {string} a tool's arguments on one line: a single text alone, several values as JSON without the outer braces */
 function previewArguments(argumentsText) {
-  const line = argumentsText.replace(/\s+/g, " ").replace(/^\{ ?| ?\}$/g, "");
+  const text = readOneText(argumentsText.trim()) ?? argumentsText.replace(/^\s*\{|\}\s*$/g, "");
+  const line = text.replace(/\s+/g, " ").trim();
   return line.length > MAX_PREVIEW_CHARS ? `${line.slice(0, MAX_PREVIEW_CHARS)}…` : line;
+}
+
+/** @returns {string|null} the text of `{"name": "text"}`, which may be cut off; null for other arguments */
+function readOneText(argumentsText) {
+  const [, text] = ONE_TEXT.exec(argumentsText) ?? [];
+  if (text === undefined) return null;
+  try {
+    return JSON.parse(`${text}"`);
+  } catch {
+    return null;
+  }
+}
+
+/** @returns {string|null} a result that fits beside the sign of the call */
+function previewResult({ status, result }) {
+  const line = (result ?? "").trim();
+  const isShort = line !== "" && line.length <= MAX_RESULT_CHARS && !line.includes("\n");
+  return status === "done" && isShort ? line : null;
 }
 
 /** @param {{tool: import("../lib/types.mjs").ToolView, act: Function|null}} props without `act` the card is read-only */
@@ -74,6 +96,7 @@ function ToolSummary({ tool }) {
       tool.name === "fork" ? h(AttemptsDone, { tool }) : previewArguments(tool.arguments),
     ),
     h("span", { className: "tool-time" }, formatDuration(tool.duration_ms)),
+    h("span", { className: "tool-result" }, previewResult(tool)),
     h(
       "span",
       { className: "tool-sign" },
