@@ -58,7 +58,8 @@ class RunStarter:
                 if active.tried.done():
                     raise EndDelayedError(request.thread_id, active.recorder.run.id) from None
                 raise
-            await self.watchdog.interrupt_orphan(request.thread_id)  # it began, and then the database failed
+            # It began, and then the database failed. That of a process that died goes on at another one.
+            await self.watchdog.interrupt_orphan(request.thread_id, only_own=True)
             prepared = await self._prepare(request)
         run = prepared.run
         if run.state is RunState.RUNNING and self._needs_start(request, run):  # else: the same request again

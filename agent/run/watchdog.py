@@ -58,7 +58,7 @@ class RunWatchdog:
         orphans = await self._blocking.run(self._runs.interrupt_orphans, thread_id, only_own=only_own)
         for run in orphans:
             state = RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED
-            _log.warning("run %s was interrupted: it was at work on disk, and nobody drove it", run.id)
+            _log.warning("run %s was %s: it was at work on disk, and nobody drove it", run.id, state.value)
             version = 0
             try:  # the run has ended: this reads the version
                 version = await self._blocking.run(self._runs.end_run, run, state)

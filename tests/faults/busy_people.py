@@ -42,7 +42,6 @@ class People:
 
     fleet: Fleet
     chance: random.Random
-    only_asks: bool = False  # they neither stop nor save nor restore
     asked: list[Question] = field(default_factory=list)
     stopped: set[str] = field(default_factory=set)  # the runs that somebody has asked to stop
     conversations: list[Conversation] = field(default_factory=list)
@@ -108,15 +107,13 @@ class _Person:
             self._conversation = None
         yield (question := self._ask(text))
         chance = self._chance
-        if chance.random() < STOP_SHARE and not self._people.only_asks:
+        if chance.random() < STOP_SHARE:
             time.sleep(chance.uniform(0, MAX_SECONDS_BEFORE_STOP))
             self._stop(question)
         self._wait_for_end(question)
         if (run := self._fleet.find_run(question.run_id)) and run.state is RunState.WAITING:
             yield (decision := self._allow(question))
             self._wait_for_end(decision)
-        if self._people.only_asks:
-            return
         if chance.random() < SAVE_SHARE:
             self._save(f"after {text}")
         if chance.random() < RESTORE_SHARE and self._known.saved:

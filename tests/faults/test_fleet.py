@@ -44,11 +44,9 @@ def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Fleet]:
 
 
 @contextmanager
-def at_work(
-    fleet: Fleet, chance: random.Random, *allowed: RunState, only_asks: bool = False
-) -> Iterator[tuple[People, Readers]]:
+def at_work(fleet: Fleet, chance: random.Random, *allowed: RunState) -> Iterator[tuple[People, Readers]]:
     """Let people ask and pages read; afterwards, everything is whole and every page was told what is stored."""
-    people = People(fleet, chance, only_asks)
+    people = People(fleet, chance)
     with Readers(fleet, people, chance) as readers, people:
         yield people, readers
     states = expect_whole(fleet, people, {RunState.DONE, *allowed})

@@ -282,3 +282,19 @@ def test_stop_ends_a_run_whose_process_has_died(postgres_url: str) -> None:
         assert state_of(other) is RunState.STOPPED
 
     play(story, postgres_url, HANGING)
+
+
+def test_a_message_waits_for_the_run_of_a_dead_process_which_goes_on(postgres_url: str) -> None:
+    async def story(one: Running, other: Running) -> None:
+        run = await one.send("please")
+        await one.until(lambda: one.runs.get_run(run.id).draft.text)  # type: ignore[union-attr]
+        stop_beating(other)
+        freeze(one)
+        with pytest.raises(RunActiveError):
+            await other.send("and more")
+        assert state_of(other) is RunState.RUNNING
+        assert other.runner.worker is not None
+        other.runner.worker.start()
+        assert (await other.end(run)).state is RunState.DONE
+
+    play(story, postgres_url, HANGING, Say("two three"))
