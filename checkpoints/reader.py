@@ -96,20 +96,20 @@ class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
 
     def list_all_messages(self, thread_id: str) -> list[Message]:
         """Return the whole tree, with messages that no head reaches; parents before children."""
-        return self.load_tree(thread_id)[3]
+        with self.database.begin_read() as connection:
+            thread_rows.select_thread(connection, thread_id)
+            return message_rows.select_all_messages(connection, thread_id)
 
-    def load_tree(
-        self, thread_id: str, report: Report = ignore_progress
-    ) -> tuple[Thread, list[Branch], list[Checkpoint], list[Message]]:
-        """Return a thread, its branches, the checkpoints that any of them shows, and its whole tree, from one snapshot."""
+    def load_tree(self, thread_id: str) -> tuple[Thread, list[Branch], list[Checkpoint], Sequence[message_rows.TreeRow]]:
+        """Return a thread, its branches, the checkpoints that any of them shows, and its rows, from one snapshot."""
         with self.database.begin_read() as connection:
             thread, with_heads = (
                 thread_rows.select_thread(connection, thread_id),
                 thread_rows.select_branch_heads(connection, thread_id),
             )
             thread_branches = [branch for branch, _ in with_heads]
-            messages = message_rows.select_all_messages(connection, thread_id, report)
-            return thread, thread_branches, self.list_all_checkpoints(thread_id), messages
+            rows = message_rows.select_tree(connection, thread_id)
+            return thread, thread_branches, self.list_all_checkpoints(thread_id), rows
 
     def list_checkpoints(self, thread_id: str) -> list[Checkpoint]:
         """Return the checkpoints that the current branch shows, oldest first."""

@@ -42,12 +42,15 @@ def _check_limits(document: Json, written: WrittenDocument) -> None:
     check_part_count(sum(len(content) for content in contents if isinstance(content, list)))
     check_branch_and_checkpoint_count(len(document["branches"]), len(document["checkpoints"]))
     check_alternatives([message["parent_id"] for message in document["messages"]])
-    for index, message in enumerate(document["messages"]):
-        check_calls(message["message"], f"messages[{index}].message")
-        check_content(message["message"], f"messages[{index}].message")
+    for index, (message, content) in enumerate(zip(document["messages"], contents, strict=True)):
+        if excess := describe_call_excess(message["message"]["data"]):
+            raise InvalidDocumentError(excess, f"messages[{index}].message")
+        if isinstance(content, list):
+            check_content(message["message"], f"messages[{index}].message")
     raw = written.text.encode()
     check_byte_count(len(raw))
-    strict_json.check_value_count(raw)
+    if strict_json.may_have_many_values(raw):
+        strict_json.check_value_count(raw)
     strict_json.check_part(document["thread"], "thread")
     for name in ("messages", "checkpoints", "states"):
         strict_json.check_parts(document.get(name, ()), written.list_texts(name), name)

@@ -78,6 +78,12 @@ def check_value_count(raw: bytes) -> None:
         raise _make_part_refusal()
 
 
+def may_have_many_values(raw: bytes) -> bool:
+    """Return whether JSON whose rows are known may have too many values or objects, from separators in it and its texts."""
+    objects = raw.count(b"[") + raw.count(b"{")
+    return objects > MAX_DOCUMENT_OBJECTS or objects + raw.count(b",") > MAX_DOCUMENT_VALUES
+
+
 def check_part(value: Any, field: str) -> None:
     """Raise `InvalidDocumentError` for a part of too many values, before anything converts it in one call."""
     if has_more_values(value, MAX_PART_VALUES):

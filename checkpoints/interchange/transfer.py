@@ -24,6 +24,7 @@ from .import_limits import describe_exceeded_limit
 from .import_plan import NothingNewError
 from .import_warnings import find_offered_graph, list_warnings
 from .importing import make_merge, make_new_thread, make_replacement
+from .message_export import MessageExport, export_messages
 from .redaction import Redaction
 from .state_export import StateExport, leave_out_states
 from .waymark import Document
@@ -81,29 +82,36 @@ def export(store: Store, thread_id: str, redaction: Redaction | None = None, rep
 
 def write_export(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Export:
     """Export a conversation as `export` does, and tell whether an import would refuse the file."""
-    document = export_document(store, thread_id, options)
+    document, messages = _build_document(store, thread_id, options)
     options.report(Progress(sentence("Writing the file")))
-    written = waymark.write_document(document)
+    written = waymark.write_document(document, messages.find_texts(document))
     excess = describe_exceeded_limit(document, written)
     if excess is not None and "states" in document:
         document = leave_out_states(document)
-        written = waymark.write_document(document)
+        written = waymark.write_document(document, messages.find_texts(document))
         excess = describe_exceeded_limit(document, written)
     return Export(written.text, excess)
 
 
 def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
     """Build the document as plain JSON, without its hash: see `export`."""
+    return _build_document(store, thread_id, options)[0]
+
+
+def _build_document(store: Store, thread_id: str, options: ExportOptions) -> tuple[Json, MessageExport]:
+    """Build the document, and its messages as they were before their redaction."""
     with store.database.begin_read() as connection:
         allow_long_pauses(connection)
-        thread, branches, checkpoints, messages = store.load_tree(thread_id, options.report)
+        thread, branches, checkpoints, rows = store.load_tree(thread_id)
         names = tag_rows.select_names(connection, thread.tags)
         heads = {b.head_id for b in branches} | {c.node.id for c in checkpoints if c.node}
-        reached = waymark.find_reachable({m.id: m.parent_id for m in messages}, heads)
+        reached = waymark.find_reachable({row.id: row.parent_id for row in rows}, heads)
         states = StateExport(thread_id, reached)
         if options.redaction is None:
             held = {*(each.state_id for each in branches), *(each.state_id for each in checkpoints)}
             states.read_states(connection, {number for number in held if number is not None})
+    messages = export_messages(rows, reached, options.report)
+    del rows  # as large as the messages
     branch_ids = {b.id for b in branches}
     made: Json = {
         "format": waymark.FORMAT,
@@ -113,7 +121,7 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
             [names[tag_id] for tag_id in thread.tags if tag_id in names],
             lacks_states=thread.state_id is not None and states.find_id(thread.state_id) is None,
         ),
-        "messages": [export_message(m) for m in messages if m.id in reached],
+        "messages": messages.parts,
         "branches": [{"id": b.id, "name": b.name, "head": b.head_id} for b in branches],
         "checkpoints": [
             _export_checkpoint(c if c.branch_id in branch_ids else _adopt_checkpoint(c, thread)) for c in checkpoints
@@ -123,7 +131,7 @@ def export_document(store: Store, thread_id: str, options: ExportOptions = WHOLE
     written = options.apply_redaction(made) if options.redaction else leave_out_parts(made, options.report)
     made = states.attach_to(written, made, branches, checkpoints)
     attached = _export_files(store, made["messages"])
-    return {**made, "files": attached} if attached else made
+    return ({**made, "files": attached} if attached else made), messages
 
 
 def _export_thread(thread: Thread, tags: list[str], *, lacks_states: bool) -> Json:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints, dataclasses
@@ -252,9 +253,10 @@ class WrittenDocument:
         return [text for part in found for text in ([part] if isinstance(part, str) else part)]
 
 
-def write_document(document: dict[str, Any]) -> WrittenDocument:
-    """Write a document and its hash. Each part is encoded once, for both."""
-    parts = {name: _write_part(value) for name, value in document.items() if name != "sha256"}
+def write_document(document: dict[str, Any], texts: Mapping[str, Sequence[str]] = MappingProxyType({})) -> WrittenDocument:
+    """Write a document and its hash. Each part is encoded once, for both, unless `texts` has the items of its list."""
+    named = {name: value for name, value in document.items() if name != "sha256"}
+    parts = {name: texts[name] if name in texts else _write_part(value) for name, value in named.items()}
     members = {name: part if isinstance(part, str) else f"[{','.join(part)}]" for name, part in parts.items()}
     hashed = sorted((name, text) for name, text in members.items() if name not in UNHASHED)
     members["sha256"] = serde.to_canonical(serde.hash_pieces(serde.iterate_object(hashed)))

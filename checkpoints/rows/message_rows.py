@@ -19,6 +19,7 @@ from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
 from . import path_rows, thread_rows
 
+TreeRow = sa.Row[Any]  # of a message, with all its columns
 _RowWithParent = tuple[Any, str | None]  # a row of a message, and the hash of the message before it
 _MAX_PROMPT_SEARCH_MESSAGES = 200
 _FIRST_PORTION_MESSAGES = 250  # of a reading that ends at so many values
@@ -33,6 +34,12 @@ _with_parent = sa.select(schema.message, _parent.c.hash.label("parent_hash")).ou
 _path_query = _with_parent.order_by(schema.message.c.depth)
 _message_query = _with_parent.where(
     schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread")
+)
+_own_segments = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == sa.bindparam("thread_id"))
+_tree_query = (  # messages have no index by thread
+    sa.select(schema.message)
+    .where(schema.message.c.segment.in_(_own_segments))
+    .order_by(schema.message.c.segment, schema.message.c.depth)
 )
 _next = schema.message.alias("next")
 _tail_query = (
@@ -75,38 +82,33 @@ def select_messages(
     """The path's messages in order; only the `last` ones, and only those at depths under `before`, when given.
 
     With `agent`, those of other agents are left out. With `max_values`, the oldest of them are left out until the JSON of
-    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned. Rows are read
-    in portions then, from the end that is kept, and none beyond the portion that fills the values.
+    the others has no more values (`keeps_first`: the newest are left out). At least one message is returned. No row is
+    read beyond the portion that fills the values.
     """
     upper = path.length if before is None else min(before, path.length)
     lower = 0 if last is None else max(0, upper - last)
     if lower >= upper:
         return []
     if max_values is not None:
-        newest = _iterate_portions if agent is None else partial(_iterate_own, agent=agent)
-        iterate = _iterate_first_portions if keeps_first else newest
+        every = partial(_iterate_portions, keeps_first=keeps_first)
+        iterate = every if agent is None else partial(_iterate_own, agent=agent)
         found = _read_values(iterate(connection, path, lower, upper), max_values)
         return found if keeps_first else found[::-1]
-    rows = (
-        _select_all(connection, path, lower, upper) if agent is None else _select_own(connection, path, lower, upper, agent)
-    )
+    select = _select_all if agent is None else partial(_select_own, agent=agent)
+    rows = select(connection, path, lower, upper)
     return [_row_to_message(row, parent) for row, parent in count_steps(rows, report, _READING, "messages")]
 
 
-def _iterate_first_portions(connection: sa.Connection, path: Path, lower: int, upper: int) -> Iterator[_RowWithParent]:
-    """Yield what `_select_all` returns. Rows are read in portions, each twice as large as the one before."""
+def _iterate_portions(
+    connection: sa.Connection, path: Path, lower: int, upper: int, *, keeps_first: bool
+) -> Iterator[_RowWithParent]:
+    """Yield what `_select_all` returns, the newest first, or the first first. Each portion is twice the one before."""
     size = _FIRST_PORTION_MESSAGES
     while lower < upper:
-        yield from _select_all(connection, path, lower, min(upper, lower + size))
-        lower, size = lower + size, 2 * size
-
-
-def _iterate_portions(connection: sa.Connection, path: Path, lower: int, upper: int) -> Iterator[_RowWithParent]:
-    """Yield the same, the newest first."""
-    size = _FIRST_PORTION_MESSAGES
-    while lower < upper:
-        yield from reversed(_select_all(connection, path, max(lower, upper - size), upper))
-        upper, size = upper - size, 2 * size
+        first, end = (lower, min(upper, lower + size)) if keeps_first else (max(lower, upper - size), upper)
+        rows = _select_all(connection, path, first, end)
+        yield from rows if keeps_first else reversed(rows)
+        lower, upper, size = (end, upper, 2 * size) if keeps_first else (lower, first, 2 * size)
 
 
 def _iterate_own(connection: sa.Connection, path: Path, lower: int, upper: int, agent: str) -> Iterator[_RowWithParent]:
@@ -269,22 +271,22 @@ def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collect
     return select_at_places(connection, query, table.segment, table.depth, places)
 
 
-def select_all_messages(connection: sa.Connection, thread_id: str, report: Report = ignore_progress) -> list[Message]:
+def select_tree(connection: sa.Connection, thread_id: str) -> Sequence[TreeRow]:
+    """The rows of the whole tree, parents before children, siblings in the order they were written."""
+    return connection.execute(_tree_query, {"thread_id": thread_id}).all()
+
+
+def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
     """The whole tree, parents before children, siblings in the order they were written."""
-    table = schema.message
-    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)  # messages have no index by thread
-    query = sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)
-    found = connection.execute(query).all()
+    found = select_tree(connection, thread_id)
     hashes = {row.id: row.hash for row in found}
-    return [_row_to_message(row, hashes.get(row.parent_id)) for row in count_steps(found, report, _READING, "messages")]
+    return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]
 
 
 def select_intact_messages(connection: sa.Connection, thread_id: str) -> dict[str, IntactMessage]:
     """Return the thread's intact messages by id."""
-    table = schema.message
-    own = sa.select(schema.segment.c.id).where(schema.segment.c.thread_id == thread_id)
     found: dict[str, IntactMessage] = {}
-    for row in connection.execute(sa.select(table).where(table.c.segment.in_(own)).order_by(table.c.segment, table.c.depth)):
+    for row in connection.execute(_tree_query, {"thread_id": thread_id}):
         before = found[row.parent_id].hash if row.parent_id in found else None
         follows = row.parent_id is None or before is not None
         if follows and serde.hash_canonical_body(row.body, row.agent, row.status, before) == row.hash:
