@@ -108,13 +108,20 @@ def search(
     with pass_policies(connection):  # the hits are built from rows that pass them
         found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
     rows = [row for row in found[:candidates] if thread_ids is None or row.thread_id in thread_ids]
+    hits, has_more = _take_hits(connection, rows, query, notes, most)
+    return SearchResult(tuple(_rank(hits)), has_more or len(found) > candidates, is_pending)
+
+
+def _take_hits(
+    connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery, notes: NoteRules, most: int
+) -> tuple[list[SearchHit], bool]:
+    """Return up to `most` hits, built in portions, and whether there are more. A match may be no hit."""
     hits = list[SearchHit]()
     for start in range(0, len(rows), most):
         hits += _build_hits(connection, rows[start : start + most], query, notes)
         if len(hits) >= most:
-            has_more = len(hits) > most or start + most < len(found)
-            return SearchResult(tuple(_rank(hits[:most])), has_more, is_pending)
-    return SearchResult(tuple(_rank(hits)), len(found) > candidates, is_pending)
+            return hits[:most], len(hits) > most or start + most < len(rows)
+    return hits, False
 
 
 def _count_candidates(query: SearchQuery, most: int) -> int:
