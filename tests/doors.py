@@ -274,6 +274,16 @@ async def save(talk: Conversation, letter: str, size: int) -> object:
     return talk.chat.store.save(talk.chat.thread_id, name=letter * size, description=letter * (size * 20))
 
 
+async def describe(talk: Conversation, letter: str, size: int) -> object:
+    return talk.chat.store.save(talk.chat.thread_id, description=letter * size)
+
+
+async def name_file(talk: Conversation, letter: str, size: int) -> object:
+    name = f"{letter * (size - 4)}.txt"
+    assert len(files.clean_file_name(name)) <= limits.MAX_FILE_NAME_CHARS
+    return await attach(talk, (name, b"text"))
+
+
 async def answer_again(talk: Conversation, _: str, size: int) -> object:
     """Answer the first message on so many branches, the last time by a run."""
     store, thread = talk.chat.store, talk.chat.thread_id
@@ -359,6 +369,8 @@ DOORS = {
     ),
     "an extra body": Door(limits.MAX_EXTRA_BODY_CHARS, change_settings("extra_body", write_body)),
     "a title": Door(limits.MAX_NAME_CHARS, rename, is_cut=True),
+    "a file's name": Door(limits.MAX_FILE_NAME_CHARS, name_file, is_cut=True),
+    "a description": Door(limits.MAX_DESCRIPTION_CHARS, describe, is_cut=True),
     "a checkpoint": Door(limits.MAX_NAME_CHARS, save, is_cut=True),
     "an answer": Door(limits.MAX_ANSWER_CHARS, answer_text),
     "the reasoning of an answer": Door(limits.MAX_ANSWER_CHARS - 4, answer_reasoning, shown_limit=limits.MAX_ANSWER_CHARS),

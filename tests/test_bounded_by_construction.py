@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -63,7 +64,8 @@ MAX_TURN_STATEMENTS = 120
 MAX_EXPORT_STATEMENTS = 20
 LIMIT = re.compile(r"\d[\d,.]* (MB|megabytes|messages|values|tool calls|alternatives|branches|parts|objects)|\d[\d,]{2,}")
 FORM_OBJECTS = 20  # that an export of one has in its form
-QUICK = ("a message", "a deep file")
+TESTS = Path(__file__).parent
+QUICK = ("a message", "a deep file", "a file's name", "a description")
 LONG = ("small messages", "a large state")  # documents that take long to make
 LETTERS = ["x", "é", "🙂", "\\", "\n", "<", "[", "|"]
 
@@ -311,6 +313,13 @@ def test_a_file_of_the_most_objects_goes_through_everything_and_one_more_is_refu
             assert work.values <= 6 * MAX_READING  # of a view, the count of its context, and a request
 
     asyncio.run(story())
+
+
+def test_each_limit_of_the_table_is_tried_at_its_edge() -> None:
+    """A row that is added to the one table needs a test. Its sentence in the documents is no such test."""
+    texts = [path.read_text() for path in TESTS.rglob("*.py") if path.name != "test_documents.py"]
+    tried = {name for text in texts for name in re.findall(r"MAX_[A-Z_]+", text)}
+    assert {name for name in vars(limits) if name.startswith("MAX_")} - tried == set()
 
 
 @given_examples(3, 300, st.sampled_from(list(DOORS)), st.sampled_from(LETTERS), st.floats(0.01, 2))

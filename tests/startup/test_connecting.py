@@ -11,10 +11,12 @@ from dotenv import dotenv_values
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.models.connections import MODEL
+from agent.models.connections import MODEL, ConnectionField
 from agent.models.replaceable import ReplaceableModels
+from checkpoints.values.limits import MAX_SETTING_CHARS
 from components.model_connector import ConnectionRefusedError
 from config import load_settings
+from startup import connecting
 from startup.connecting import EnvFileConnector
 from startup.factory import build_models
 from tests.fakes.openai import FakeOpenAI, Fault, Say
@@ -111,7 +113,7 @@ def test_a_kept_key_goes_to_no_other_address(env_file: Path) -> None:
         ("openai", {"OPENAI_API_KEY": KEY}, "Fill in: Model."),
         ("openai", {"OPENAI_API_KEY": f"{KEY}\nMODEL=x", MODEL: "a"}, "API key must be one line"),
         ("openai", {"OPENAI_API_KEY": "ключ", MODEL: "a"}, "OPENAI_API_KEY must be an API key"),
-        ("openai", {"OPENAI_API_KEY": KEY, MODEL: "a" * 1_001}, "Model must be one line"),
+        ("openai", {"OPENAI_API_KEY": KEY, MODEL: "a" * (MAX_SETTING_CHARS + 1)}, "Model must be one line"),
         ("compatible", {"OPENAI_BASE_URL": "file:///etc", MODEL: "a"}, "OPENAI_BASE_URL must be an address"),
         ("nobody", {}, "There is no such provider."),
     ],
@@ -124,6 +126,11 @@ def test_what_cannot_be_a_setting_is_refused(
         asyncio.run(connector.connect(provider, values))
     assert sentence in str(refusal.value)
     assert not env_file.exists()
+
+
+def test_a_setting_of_the_most_characters_is_taken() -> None:
+    name = "a" * MAX_SETTING_CHARS
+    assert connecting._check_value(ConnectionField(MODEL, "Model"), name) == name
 
 
 def test_a_setting_of_the_environment_is_not_written_over(env_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from checkpoints.search import words
 from checkpoints.search.query import SearchQuery, Term, parse_query
 from checkpoints.search.snippet import MAX_SNIPPET_CHARS, make_snippet
 from checkpoints.search.words import MAX_WORD_CHARS, iterate_words, list_words
-from checkpoints.values.limits import MAX_QUERY_WORDS
+from checkpoints.values.limits import MAX_QUERY_CHARS, MAX_QUERY_WORDS
 from tests.work import count_lines
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -44,6 +44,12 @@ MEANINGS = {
 @pytest.mark.parametrize("text", MEANINGS)
 def test_a_query_means_what_it_says(text: str) -> None:
     assert parse_query(text, NOW) == MEANINGS[text]
+
+
+def test_a_query_is_read_up_to_its_limit_of_characters() -> None:
+    filling = '"' + "-" * (MAX_QUERY_CHARS - 5) + '" '
+    assert [term.words for term in parse_query(f"{filling}ab", NOW).wanted_terms] == [("ab",)]
+    assert [term.words for term in parse_query(f"{filling}abc", NOW).wanted_terms] == [("ab",)]
 
 
 @given(st.text())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
 
-from checkpoints import NewMessage, Store
+from checkpoints import Database, NewMessage, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.storage import schema
 from checkpoints.values import limits, serde
@@ -91,6 +91,38 @@ def test_usage_that_is_none_hides_no_answer(store: Store, usage: Any) -> None:
     thread_id = stored(store, answer(usage))
     assert store.list_messages(thread_id)[-1].langchain.text == "yes"
     assert "yes" in transfer.export(store, thread_id)
+
+
+def write_call(label: str = "look", calls: int = 1) -> dict[str, Any]:
+    return serde.to_body(AIMessage("", tool_calls=[{"name": label, "args": {}, "id": f"{n}"} for n in range(calls)]))
+
+
+def write_row(row: Any) -> dict[str, Any]:
+    return serde.to_body(AIMessage("yes", additional_kwargs={"row": row}))
+
+
+LEVELS_ABOVE, VALUES_BESIDE = 3, 6  # of the row of a message, and the values of the message without its items
+GRAPH_MESSAGES = {  # that a graph of one's own writes: at each limit, and one beyond it
+    "characters": (limits.MAX_GRAPH_MESSAGE_CHARS, lambda size: serde.to_body(HumanMessage("x" * (size - 5)))),
+    "levels": (limits.MAX_MESSAGE_LEVELS, lambda size: write_row(nested(size - LEVELS_ABOVE))),
+    "values": (limits.MAX_SAVED_VALUES, lambda size: write_row([0] * (size - VALUES_BESIDE))),
+    "calls": (limits.MAX_CALLS, lambda size: write_call(calls=size)),
+    "a name": (limits.MAX_LABEL_CHARS, lambda size: write_call("x" * size)),
+}
+
+
+@pytest.mark.parametrize("kind", GRAPH_MESSAGES)
+def test_a_message_of_a_graph_at_a_limit_is_taken_back_and_beyond_it_the_limit_is_named(store: Store, kind: str) -> None:
+    limit, write = GRAPH_MESSAGES[kind]
+    assert f"{limit:,}" in str(limits.describe_excess(write(limit + 1)))
+    assert limits.describe_excess(write(limit)) is None
+    thread_id = stored(store, write(limit))
+    for _ in range(2):
+        path = [message.hash for message in store.list_messages(thread_id)]
+        document = reading.read_document(transfer.export(store, thread_id))
+        store = Store(Database.in_memory())
+        thread_id = transfer.import_thread(store, document).result
+        assert [message.hash for message in store.list_messages(thread_id)] == path
 
 
 def test_arguments_of_the_deepest_kind_are_imported_again_and_deeper_ones_are_refused(store: Store) -> None:
