@@ -44,7 +44,7 @@ def parse_body(shape: type[T], body: bytes) -> T:
 
 
 def check_selection(thread_ids: Sequence[object]) -> None:
-    """Raises `MalformedRequestError` with a sentence where more conversations are named than one action takes."""
+    """Raise `MalformedRequestError` with a sentence where more conversations are named than one action takes."""
     if len(thread_ids) > MAX_SELECTED_THREADS:
         raise MalformedRequestError(_("At most {limit:,} conversations can be named at once.", limit=MAX_SELECTED_THREADS))
 

@@ -139,7 +139,7 @@ def select_checkpoints_by_id(connection: sa.Connection, wanted: Collection[str],
 
 
 def select_live_checkpoint(connection: sa.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint:
-    """One of the thread's checkpoints that are not deleted, on whatever branch. Raises `CheckpointNotFoundError`."""
+    """Return a checkpoint of the thread that is not deleted, on whatever branch. Raises `CheckpointNotFoundError`."""
     row = connection.execute(_one_query, {"thread_id": thread_id, "checkpoint_id": checkpoint_id}).one_or_none()
     if row is None:
         raise CheckpointNotFoundError(checkpoint_id)

@@ -272,12 +272,12 @@ def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collect
 
 
 def select_tree(connection: sa.Connection, thread_id: str) -> Sequence[TreeRow]:
-    """The rows of the whole tree, parents before children, siblings in the order they were written."""
+    """Return the rows of the whole tree, parents before children, siblings in the order they were written."""
     return connection.execute(_tree_query, {"thread_id": thread_id}).all()
 
 
 def select_all_messages(connection: sa.Connection, thread_id: str) -> list[Message]:
-    """The whole tree, parents before children, siblings in the order they were written."""
+    """Return the whole tree, parents before children, siblings in the order they were written."""
     found = select_tree(connection, thread_id)
     hashes = {row.id: row.hash for row in found}
     return [_row_to_message(row, hashes.get(row.parent_id)) for row in found]

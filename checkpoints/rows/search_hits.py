@@ -1,6 +1,6 @@
-"""The reading half of the search: candidates from the index, checked, ranked, and with their snippets.
+"""The reading half of the search: matches from the index, checked, ranked, and with their snippets.
 
-The newest candidates are taken, because no index finds the best of a million in time, and ranked: those whose terms are
+The newest matches are taken, because no index finds the best of a million in time, and ranked: those whose terms are
 near one another first, results of tools last, and the newest first.
 """
 
@@ -94,22 +94,22 @@ def search(
     match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids, notes.phrases)
     if query.is_empty or not match or thread_ids == []:
         return SearchResult((), False, is_pending)
-    candidates = _count_candidates(query, most)
+    max_matches = _limit_matches(query, most)
     values = {
         "match": match,
         "owner": owner,
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
-        "most": candidates + 1,
+        "most": max_matches + 1,
         **({"shared": shared} if shared else {}),
         **{f"tags{number}": group for number, group in enumerate(tags)},
     }
     has_dates = bool(query.before or query.after)
     with pass_policies(connection):  # the hits are built from rows that pass them
         found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
-    rows = [row for row in found[:candidates] if thread_ids is None or row.thread_id in thread_ids]
+    rows = [row for row in found[:max_matches] if thread_ids is None or row.thread_id in thread_ids]
     hits, has_more = _take_hits(connection, rows, query, notes, most)
-    return SearchResult(tuple(_rank(hits)), has_more or len(found) > candidates, is_pending)
+    return SearchResult(tuple(_rank(hits)), has_more or len(found) > max_matches, is_pending)
 
 
 def _take_hits(
@@ -124,7 +124,7 @@ def _take_hits(
     return hits, False
 
 
-def _count_candidates(query: SearchQuery, most: int) -> int:
+def _limit_matches(query: SearchQuery, most: int) -> int:
     """Return how many matches are looked at: more where some of them may be another kind of message, told by its text."""
     is_sifted = "note" in query.roles or "user" in query.roles or bool(NOTE_KINDS.keys() & set(query.features))
     return most * SIFTED_PORTIONS if is_sifted else most

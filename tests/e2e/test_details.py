@@ -80,6 +80,23 @@ def test_a_row_of_a_tool_says_what_was_asked_and_what_came(
     expect(summary.locator(".tool-result")).to_have_text(result)
 
 
+def test_models_of_one_name_keep_their_providers(
+    start: Start, openai_settings: dict[str, str], visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(start(**openai_settings | {"models_offered": "openai-responses:fake-model"}))
+    choose_models(page, "openai-responses:fake-model")  # in the list, too
+    fake_openai.script(Say("Red it is."), Say("Red it is."))
+    page.send("Red?")
+    names = ["openai:fake-model", "openai-responses:fake-model"]
+    expect(page.tab.locator(".candidate-head h2")).to_have_text(names)
+    expect(page.stop_button).to_have_count(0)
+    page.press_in_menu("Conversation settings")
+    expect(page.dialog.get_by_label("Model", exact=True).locator("option")).to_contain_text(
+        [f"{names[0]} (default)", names[1]]
+    )
+    page.confirm("Cancel")
+
+
 def test_many_models_are_grouped_and_those_chosen_last_are_first(
     start: Start, openai_settings: dict[str, str], visit: Visit
 ) -> None:

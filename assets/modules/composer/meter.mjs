@@ -1,5 +1,5 @@
 /** The context meter: how full the model's window is and, when opened, how much the conversation has used. */
-import { formatCount, formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { formatCount, formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { usePopover } from "../lib/popover.mjs";
 import { LANGUAGE, _, ngettext } from "../lib/words.mjs";
@@ -112,6 +112,6 @@ function describeTotalUsage(used) {
     used.priced > 0 && used.priced < used.answers
       ? _(" (without {answers} of unknown price)", { answers: formatCount(used.answers - used.priced, "answer") })
       : "";
-  const models = used.models.length > 1 ? ` ${used.models.map(formatModelUsage).join("; ")}.` : "";
+  const models = used.models.length > 1 ? ` ${formatModelUsages(used.models).join("; ")}.` : "";
   return _("So far: {used}{cost}{unpriced}.{models}", { used: formatUsage(used), cost, unpriced, models });
 }

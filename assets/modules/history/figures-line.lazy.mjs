@@ -1,5 +1,5 @@
 /** The figures of some messages in one line: tokens, cost, tools, answers, time, and each model where there are several. */
-import { formatCount, formatDollars, formatDuration, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { formatCount, formatDollars, formatDuration, formatModelUsages, formatUsage } from "../lib/format.mjs";
 import { nameModel } from "../lib/model-names.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -28,7 +28,7 @@ function listFigures(figures) {
           })
         : formatDollars(cost),
     );
-  list.push(...models.map((model) => (models.length > 1 ? formatModelUsage(model) : nameModel(model.spec))).filter(Boolean));
+  list.push(...(models.length > 1 ? formatModelUsages(models) : models.map(({ spec }) => nameModel(spec)).filter(Boolean)));
   if (tools.length > 0) list.push(tools.map(({ name, count }) => (count > 1 ? `${name} ×${count}` : name)).join(", "));
   if (duration > 0) list.push(formatDuration(duration));
   return list;

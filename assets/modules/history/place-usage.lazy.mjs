@@ -3,7 +3,7 @@
  * many places.
  */
 import { useFetch } from "../lib/fetch.lazy.mjs";
-import { formatDollars, formatModelUsage, formatUsage } from "../lib/format.mjs";
+import { formatDollars, formatModelUsages, formatUsage } from "../lib/format.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
@@ -32,6 +32,7 @@ function Usage({ thread, place }) {
       null,
       _("So far {usage}", { usage: `${formatUsage(content)}${priced > 0 ? `, ${formatDollars(cost)}` : ""}` }),
     ),
-    models.length > 1 && models.map((model) => h("span", { key: model.spec, title: model.spec }, formatModelUsage(model))),
+    models.length > 1 &&
+      formatModelUsages(models).map((text, place) => h("span", { key: text, title: models[place].spec }, text)),
   );
 }

@@ -1,5 +1,5 @@
 /** Format times, durations and counts for people. Pure functions. */
-import { nameModel } from "./model-names.mjs";
+import { nameModelAmong } from "./model-names.mjs";
 import { _, ngettext } from "./words.mjs";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -137,10 +137,13 @@ export function formatUsage({ input, cached, output, reasoning }) {
 }
 
 /**
- * @param {{spec: string, answers: number, cost: number|null}} usage of one of several models
- * @returns {string} "gpt-5: 3 answers, $0.01"
+ * @param {{spec: string, answers: number, cost: number|null}[]} models
+ * @returns {string[]} the usage of each, as "gpt-5: 3 answers, $0.01"
  */
-export const formatModelUsage = ({ spec, answers, cost }) => {
-  const price = cost === null ? "" : `, ${formatDollars(cost)}`;
-  return `${nameModel(spec) || _("Unknown model")}: ${formatCount(answers, "answer")}${price}`;
-};
+export function formatModelUsages(models) {
+  const specs = models.map(({ spec }) => spec);
+  return models.map(({ spec, answers, cost }) => {
+    const price = cost === null ? "" : `, ${formatDollars(cost)}`;
+    return `${nameModelAmong(spec, specs) || _("Unknown model")}: ${formatCount(answers, "answer")}${price}`;
+  });
+}

@@ -32,13 +32,13 @@ const TOOL_STATES = {
   stopped: "partial",
 };
 const MAX_PREVIEW_CHARS = 120;
+const MAX_RESULT_CHARS = 20;
+/** As in {"name": "text"}, whose end may be cut off. */
+const ONE_TEXT = /^\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*)(?:"\s*\}|\\)?$/;
 
 const Attempts = lazy(() => import("./attempts.lazy.mjs"), "Attempts");
 const AttemptsDone = lazy(() => import("./attempts.lazy.mjs"), "AttemptsDone");
 const SubagentSteps = lazy(() => import("./subagent.lazy.mjs"), "SubagentSteps");
-
-const MAX_RESULT_CHARS = 20;
-const ONE_TEXT = /^\{\s*"(?:[^"\\]|\\.)*"\s*:\s*("(?:[^"\\]|\\.)*)(?:"\s*\}|\\)?$/;
 
 /** @returns {string} a tool's arguments on one line: a single text alone, several values as JSON without the outer braces */
 function previewArguments(argumentsText) {

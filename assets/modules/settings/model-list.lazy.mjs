@@ -1,5 +1,6 @@
 /** The list of models: by provider, with a search, and those that were chosen last at the top. */
 import { icon } from "../lib/icons.mjs";
+import { nameModelAmong } from "../lib/model-names.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { MAX_MODELS } from "./several-models.mjs";
@@ -24,6 +25,7 @@ loadStyle(new URL("./model-list.lazy.css", import.meta.url));
 export function ModelList({ models, current, usual, several, isSeveral, onChoose, onSeveral, onConnect, onClose }) {
   const id = useId();
   const choice = useSeveralChoice(current, several, isSeveral, onSeveral);
+  const specs = models.map(({ name }) => name);
   const { list, lines, selected, onChange, onKeyDown, choose } = useLines(models,
     { onChoose: choice.toggle ?? onChoose, isRemembered: !choice.isOn });
   return h(
@@ -48,7 +50,7 @@ export function ModelList({ models, current, usual, several, isSeveral, onChoose
       // the field keeps the focus
       { id: `${id}-list`, ref: list, role: "listbox", tabIndex: -1, "aria-label": _("Models"),
         "aria-multiselectable": choice.isOn || undefined, onMouseDown: (event) => event.preventDefault() },
-      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, selected, id,
+      [...new Set(lines.map(({ group }) => group))].map((group) => h(Group, { key: group, group, lines, specs, selected, id,
         current, usual, checked: choice.isOn ? choice.names : null, onChoose: choose })),
     ),
     lines.length === 0 && h("p", { className: "quiet", role: "status" }, _("No matches.")),
@@ -130,10 +132,10 @@ function useLines(models, { onChoose, isRemembered }) {
 }
 
 /**
- * @param {{group: string, lines: Line[], selected: number, id: string, current: string, usual: string,
+ * @param {{group: string, lines: Line[], specs: string[], selected: number, id: string, current: string, usual: string,
  *   checked: string[]|null, onChoose: (line: Line) => void}} props
  */
-function Group({ group, lines, selected, id, current, usual, checked, onChoose }) {
+function Group({ group, lines, specs, selected, id, current, usual, checked, onChoose }) {
   const option = (line, index) =>
     line.group === group &&
     h(
@@ -145,7 +147,7 @@ function Group({ group, lines, selected, id, current, usual, checked, onChoose }
       },
       checked &&
         h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
-      h("span", { className: "model-name" }, nameWithin(group, line.model.name)),
+      h("span", { className: "model-name" }, nameModelAmong(line.model.name, specs)),
       h(
         "span",
         { className: "quiet" },
@@ -184,8 +186,6 @@ function groupByProvider(models) {
   const providers = [...new Set(models.map(findProvider))];
   return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
 }
-
-const nameWithin = (group, name) => (name.startsWith(`${group}:`) ? name.slice(group.length + 1) : name);
 
 function readRecent() {
   try {

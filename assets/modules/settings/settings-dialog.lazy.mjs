@@ -2,6 +2,7 @@
 import { FormDialog } from "../lib/dialog.lazy.mjs";
 import { icon } from "../lib/icons.mjs";
 import { LANGUAGES, chooseLanguage, readLanguageChoice } from "../lib/language.lazy.mjs";
+import { nameModelAmong } from "../lib/model-names.mjs";
 import { NOTIFY, switchNotifications } from "../lib/notices.mjs";
 import { usePageOption } from "../lib/page-options.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
@@ -110,6 +111,7 @@ function describeModel(data, { model, graph }) {
 function ModelField({ id, data, value, onChange }) {
   const others = data.models.filter(({ name, graph }) => name !== data.default && !graph);
   const isGone = value !== "" && !data.models.some(({ name }) => name === value);
+  const nameOf = (spec) => nameModelAmong(spec, data.models.map(({ name }) => name));
   return [
     h("label", { key: "label", className: "form-label", htmlFor: id }, _("Model")),
     h(
@@ -118,9 +120,9 @@ function ModelField({ id, data, value, onChange }) {
         key: "field", id, className: "form-select", value: value === data.default ? "" : value, onChange,
         "aria-describedby": isGone ? `${id}-gone` : undefined,
       },
-      h("option", { value: "" }, _("{value} (default)", { value: data.default })),
-      others.map(({ name }) => h("option", { key: name, value: name }, name)),
-      isGone && h("option", { value }, _("{value} (no longer offered)", { value })),
+      h("option", { value: "" }, _("{value} (default)", { value: nameOf(data.default) })),
+      others.map(({ name }) => h("option", { key: name, value: name }, nameOf(name))),
+      isGone && h("option", { value }, _("{value} (no longer offered)", { value: nameOf(value) })),
     ),
     isGone &&
       h(
@@ -135,9 +137,7 @@ function InstructionsField({ id, longest, value, onChange }) {
   return [
     h("label", { key: "label", className: "form-label", htmlFor: id }, _("Instructions")),
     h("textarea", {
-      key: "field",
-      id,
-      className: "form-control",
+      key: "field", id, className: "form-control",
       dir: "auto",
       rows: 5,
       maxLength: longest,

@@ -1,7 +1,7 @@
 /** The answers of several models to the last question, side by side; in a narrow page one at a time, to be swiped. */
 import { formatDollars, formatNumber, formatUsage } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
-import { nameModel } from "../lib/model-names.mjs";
+import { nameModelAmong } from "../lib/model-names.mjs";
 import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
@@ -25,9 +25,11 @@ loadStyle(new URL("./candidates.lazy.css", import.meta.url));
  */
 export function Candidates({ view, texts, isRunning, act, announce }) {
   const { run, answers } = view;
+  const specs = answers.map(({ model }) => model);
   const column = (answer) =>
     h(Candidate, {
-      key: answer.number, answer, total: answers.length, run, live: texts.find(answer.number), isRunning, act, announce,
+      ...{ key: answer.number, answer, name: nameModelAmong(answer.model, specs), total: answers.length, run },
+      ...{ live: texts.find(answer.number), isRunning, act, announce },
     });
   return h(
     "div",
@@ -40,9 +42,12 @@ export function Candidates({ view, texts, isRunning, act, announce }) {
   );
 }
 
-/** @param {{answer: AnswerView, total: number, run: string, isRunning: boolean, act: Function, announce: Function}} props */
-function Candidate({ answer, total, run, live, isRunning, act, announce }) {
-  const { number, model, state, messages, error, details, current } = answer;
+/**
+ * @param {{answer: AnswerView, name: string, total: number, run: string, live: object, isRunning: boolean, act: Function,
+ *   announce: Function}} props `name` is the model's for people
+ */
+function Candidate({ answer, name, total, run, live, isRunning, act, announce }) {
+  const { number, state, messages, error, details, current } = answer;
   const isWriting = isRunning && state === "running";
   const isChosen = current && !isRunning;
   return h(
@@ -50,10 +55,10 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
     {
       className: `candidate${isChosen ? " candidate-current" : ""}`, "data-testid": "candidate", "data-number": number,
       "data-state": state,
-      "aria-label": _("{model}, answer {number} of {total}", { model: nameModel(model), number, total }),
+      "aria-label": _("{model}, answer {number} of {total}", { model: name, number, total }),
       "aria-busy": isWriting,
     },
-    h(Head, { answer, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
+    h(Head, { answer, name, total, isWriting, onStop: () => act("stop-candidate", { run, number }) }),
     h(
       "div",
       { className: "candidate-body message-assistant live" },
@@ -68,22 +73,22 @@ function Candidate({ answer, total, run, live, isRunning, act, announce }) {
         ),
       !error && STATES[state] && h("p", { className: "quiet candidate-end" }, STATES[state]),
     ),
-    h(Foot, { answer, run, isRunning, isChosen, act, announce }),
+    h(Foot, { answer, name, run, isRunning, isChosen, act, announce }),
   );
 }
 
-function Head({ answer: { number, model }, total, isWriting, onStop }) {
+function Head({ answer: { number, model }, name, total, isWriting, onStop }) {
   return h(
     "header",
     { className: "candidate-head" },
-    h("h2", { title: model }, nameModel(model)),
+    h("h2", { title: model }, name),
     h("span", { className: "quiet", "aria-hidden": true }, `${number}/${total}`),
     isWriting &&
       h(
         "button",
         {
           type: "button", className: "quiet-button",
-          "aria-label": _("Stop {model}, answer {number}", { model: nameModel(model), number }),
+          "aria-label": _("Stop {model}, answer {number}", { model: name, number }),
           onClick: onStop,
         },
         icon("stop-circle"),
@@ -123,18 +128,19 @@ function Writing({ live }) {
 }
 
 /**
- * @param {{answer: AnswerView, run: string, isRunning: boolean, isChosen: boolean, act: Function, announce: Function}} props
+ * @param {{answer: AnswerView, name: string, run: string, isRunning: boolean, isChosen: boolean, act: Function,
+ *   announce: Function}} props
  */
-function Foot({ answer, run, isRunning, isChosen, act, announce }) {
-  const { head, model, messages, usage, state } = answer;
+function Foot({ answer, name, run, isRunning, isChosen, act, announce }) {
+  const { head, messages, usage, state } = answer;
   const canRetry = UNFINISHED.has(state);
-  const retry = canRetry && h(TryAgain, { answer, run, act });
+  const retry = canRetry && h(TryAgain, { answer, name, run, act });
   if (isRunning || (head === null && usage === null)) return retry && h("footer", { className: "candidate-foot" }, retry);
   const last = messages.findLast(({ text }) => text !== "");
   const goOn = () => {
     if (isChosen) return;
     act("choose", { message: head });
-    announce(_("Going on from the answer of {model}", { model: nameModel(model) }));
+    announce(_("Going on from the answer of {model}", { model: name }));
   };
   return h(
     "footer",
@@ -153,13 +159,13 @@ function Foot({ answer, run, isRunning, isChosen, act, announce }) {
 }
 
 /** Ask one model once more. The answer's beginning takes the button away. */
-function TryAgain({ answer: { number, model }, run, act }) {
+function TryAgain({ answer: { number }, name, run, act }) {
   const { isPending, press } = useSinglePress();
   return h(
     "button",
     {
       type: "button", className: "quiet-button", "aria-disabled": isPending,
-      "aria-label": _("Try again: {model}, answer {number}", { model: nameModel(model), number }),
+      "aria-label": _("Try again: {model}, answer {number}", { model: name, number }),
       onClick: () => press(() => act("retry-candidate", { run, number })),
     },
     icon("arrow-repeat"),

@@ -142,6 +142,6 @@ export const hasEndedBadly = (run) => run !== null && BAD_ENDS.includes(run.stat
 
 /**
  * @param {MessageView[]} messages
- * @returns {boolean} whether more than one model wrote them: each answer then names its own
+ * @returns {string[]} the models that wrote them. If there are several, each answer names its own
  */
-export const hasSeveralModels = (messages) => new Set(messages.map(({ model }) => model).filter(Boolean)).size > 1;
+export const listModels = (messages) => [...new Set(messages.map(({ model }) => model).filter(Boolean))];

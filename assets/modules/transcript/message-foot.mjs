@@ -5,7 +5,6 @@ import { formatClockTime, formatDateTime, formatDollars, formatNumber, formatUsa
 import { saveAtMessage } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { nameModel } from "../lib/model-names.mjs";
 import { getOpenThread } from "../lib/show-message.mjs";
 import { LOST_EVENT } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
@@ -128,11 +127,11 @@ function Rating({ message, act }) {
   );
 }
 
-/** The model that wrote an answer. @param {{spec: string}} props */
-const ModelName = ({ spec }) =>
+/** The model that wrote an answer. @param {{spec: string, name: string}} props */
+const ModelName = ({ spec, name }) =>
   h("span", { className: "foot-model", title: spec },
     h("span", { className: "visually-hidden" }, _("Model: ")),
-    nameModel(spec));
+    name);
 
 function Usage({ usage }) {
   const cost = usage.cost === null ? "" : ` · ${formatDollars(usage.cost)}`;
@@ -218,9 +217,9 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
 
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void,
- *   act: Function, onEdit: Function, isLast: boolean, hasModel: boolean}} props
+ *   act: Function, onEdit: Function, isLast: boolean, modelName: string|null}} props
  */
-export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, hasModel }) {
+export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, modelName }) {
   const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
   const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast });
   return h(
@@ -229,7 +228,7 @@ export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLa
     message.state === "partial" && h("span", { className: "cut-off" }, _("Cut off")),
     message.role !== "user" && alternatives,
     h("time", { dateTime: message.time, title: formatDateTime(message.time) }, formatClockTime(message.time)),
-    hasModel && message.model !== null && h(ModelName, { spec: message.model }),
+    modelName !== null && h(ModelName, { spec: message.model, name: modelName }),
     message.usage !== null && h(Usage, { usage: message.usage }),
     actions,
     message.role === "user" && alternatives,

@@ -19,7 +19,7 @@ export function RerunBanner({ rerun, act }) {
     "div",
     { className: "outcome rerun", role: "status", "data-testid": "rerun" },
     icon("arrow-repeat"),
-    h("div", { className: "outcome-text" }, h("p", null, describeRerun(rerun))),
+    h("div", { className: "outcome-text" }, h("p", { title: rerun.model }, describeRerun(rerun))),
     h(
       "div",
       { className: "outcome-buttons" },

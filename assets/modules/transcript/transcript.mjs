@@ -4,6 +4,7 @@ import { GO_BACK, useCommands } from "../lib/commands.mjs";
 import { expectThread, useShownThread } from "../lib/expected-thread.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
+import { nameModelAmong } from "../lib/model-names.mjs";
 import { showTitle } from "../lib/notices.mjs";
 import { Tip } from "../lib/tips.mjs";
 import { _, ngettext } from "../lib/words.mjs";
@@ -12,7 +13,7 @@ import { takeChoice } from "../settings/settings.mjs";
 import { takeModels, useSeveral } from "../settings/several-models.mjs";
 import { useFocusAfterEdit, useRunNotice, useScrollToChanges, useSpokenRun } from "./attention.mjs";
 import { leaveCandidates, pickCandidates } from "./candidates.mjs";
-import { hasEndedBadly, hasRunEnd, hasSeveralModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
+import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./finding.mjs";
 import { Live } from "./live.mjs";
@@ -204,7 +205,8 @@ function MessageRows({ data, messages, later, isAtRest, isFollowed, editing, act
     if (type === "choose") stayInPlace();
     act(type, fields);
   }, [act, stayInPlace]);
-  const hasModel = hasSeveralModels(messages);
+  const specs = listModels(messages);
+  const findModelName = ({ model }) => (specs.length > 1 && model ? nameModelAmong(model, specs) : null);
   const row = (message, place) =>
     h(
       Fragment,
@@ -213,7 +215,7 @@ function MessageRows({ data, messages, later, isAtRest, isFollowed, editing, act
       h(Message, {
         ...{ message, announce, act: onAct, onEdit: editing.open },
         editing: editing.draft?.id === message.id ? editing : null,
-        hasModel,
+        modelName: findModelName(message),
         isLast: !later && place === messages.length - 1,
         isUnanswered: isAtRest && !later && message.role === "user" && place === messages.length - 1,
       }),
