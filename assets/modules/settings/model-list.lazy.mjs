@@ -147,7 +147,7 @@ function Group({ group, lines, specs, selected, id, current, usual, checked, onC
       },
       checked &&
         h("span", { className: "model-check", "aria-hidden": true }, checked.includes(line.model.name) && icon("check-lg")),
-      h("span", { className: "model-name" }, nameModelAmong(line.model.name, specs)),
+      h("span", { className: "model-name" }, nameInGroup(line, specs)),
       h(
         "span",
         { className: "quiet" },
@@ -185,6 +185,12 @@ function groupByProvider(models) {
     name.includes(":") ? name.slice(0, name.indexOf(":")) : isProvider(name) ? name : _("Others"); // as in `openai:gpt-5`
   const providers = [...new Set(models.map(findProvider))];
   return providers.map((provider) => [provider, models.filter((model) => findProvider(model) === provider)]);
+}
+
+/** @param {Line} line @param {string[]} specs of the whole list */
+function nameInGroup({ group, model: { name, provider } }, specs) {
+  if (provider) return nameModelAmong(name, specs);
+  return name.startsWith(`${group}:`) ? name.slice(group.length + 1) : name; // graphs, the demo's, unknown providers
 }
 
 function readRecent() {
