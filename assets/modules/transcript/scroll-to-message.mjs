@@ -11,12 +11,13 @@ const READER_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
  * Show and mark the message that a "waymark-show" event names; without one, show the latest. A message that is not loaded is
  * requested first.
  * @param {{messages: object[], later: boolean}} data
+ * @param {boolean} isWhole whether all of the messages are on the page
  * @returns {() => void} brings the latest into view
  */
-export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowing }) {
-  const latest = useRef(data);
+export function useScrollToMessage(data, isWhole, act, { scroller, jumpToEnd, stopFollowing }) {
+  const latest = useRef(null);
   const wantedId = useRef(null);
-  latest.current = data;
+  latest.current = { ...data, isWhole };
 
   const showLatest = useCallback(() => {
     stopKeeping();
@@ -39,7 +40,7 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
     // Dash drops the answer to an action when the next action follows, such as the refresh at a run's end.
     if (wantedId.current === LATEST && data.later) act("latest");
     else if (wantedId.current === LATEST || (wantedId.current !== null && show(wantedId.current))) wantedId.current = null;
-  }, [data, act, show]);
+  }, [data, isWhole, act, show]);
 
   const onShow = useCallback(({ detail: { message, branch } }) => {
     wantedId.current = null;
@@ -47,12 +48,16 @@ export function useScrollToMessage(data, act, { scroller, jumpToEnd, stopFollowi
     else if (!show(message)) {
       wantedId.current = message;
       stopFollowing();
-      act(...(branch ? ["visit", { message, branch }] : ["show", { message }]));
+      if (!isToCome(latest.current, message)) act(...(branch ? ["visit", { message, branch }] : ["show", { message }]));
     }
   }, [act, show, stopFollowing, showLatest]);
   useShowRequests(onShow, data.thread);
   return showLatest;
 }
+
+/** Whether a message, or a tool's, is loaded and will be on the page in a moment. */
+const isToCome = ({ messages, isWhole }, message) =>
+  !isWhole && messages.some(({ id, tools }) => id === message || tools.some((tool) => tool.message_id === message));
 
 function useShowRequests(onShow, thread) {
   useEffect(() => {

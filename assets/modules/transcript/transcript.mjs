@@ -16,6 +16,7 @@ import { leaveCandidates, pickCandidates } from "./candidates.mjs";
 import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } from "./conversation.mjs";
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./finding.mjs";
+import { useFirstScreen } from "./first-screen.mjs";
 import { Live } from "./live.mjs";
 import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
@@ -66,13 +67,14 @@ function Conversation({ id, thread, data, act, editing }) {
   const merge = () => mergeMessages(leaveCandidates(data, stream.stream.run), stream.stream);
   const messages = useMemo(() => (data.later ? data.messages : merge()), [data, stream.stream]);
   const run = pickNewestRun(data, stream.stream);
-  const firstId = messages[0]?.id;
-  const loadEarlier = useEarlier(data, firstId, act);
-  const scrolling = useScrolling({ firstId, onNearTop: loadEarlier });
+  const { shown, isWhole } = useFirstScreen(messages, data.later);
+  const earlier = data.earlier && isWhole;
+  const loadEarlier = useEarlier(earlier, messages[0]?.id, act);
+  const scrolling = useScrolling({ firstId: shown[0]?.id, onNearTop: loadEarlier });
   useSpokenRun(run, announce);
   useRunNotice(run, thread, data.title);
   const visiting = useVisiting(act);
-  const showLatest = useScrollToMessage(data, visiting.act, scrolling);
+  const showLatest = useScrollToMessage(data, isWhole, visiting.act, scrolling);
   const stayInPlace = useScrollToChanges(run?.state === "running" ? run.id : null, data.notice,
     { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
   visiting.stay.current = stayInPlace;
@@ -89,8 +91,8 @@ function Conversation({ id, thread, data, act, editing }) {
   return h(
     "section",
     { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => runProseTool(event, announce) },
-    h(TranscriptLog, { data, messages, run, stream, scrolling, editing, act, stayInPlace, announce,
-      onEarlier: () => loadEarlier(true), onLater: showLater }),
+    h(TranscriptLog, { data, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
+      onEarlier: earlier && (() => loadEarlier(true)), onLater: showLater }),
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
     (scrolling.isAway || data.later) &&
       h("button", { type: "button", className: "jump", onClick: showLatest }, icon("arrow-down"), _("Jump to latest")),
@@ -122,7 +124,7 @@ function useVisiting(act) {
 }
 
 /** Request earlier messages, once for each first message; `insist` repeats the request. */
-function useEarlier({ earlier }, firstId, act) {
+function useEarlier(earlier, firstId, act) {
   const requestedFirst = useRef(null);
   useEffect(() => {
     requestedFirst.current = null; // another part may begin with the same message
@@ -152,7 +154,8 @@ const PortionButton = ({ name, onClick, children }) =>
   h("button", { type: "button", className: "quiet-button earlier", onClick }, icon(name), children);
 
 /** The scrolling part: the messages, the running answer, and the banners. */
-function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, stayInPlace, announce, onEarlier, onLater }) {
+function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
+  onEarlier, onLater }) {
   const isRunning = run?.state === "running";
   const several = data.later ? null : pickCandidates(leaveCandidates(data, stream.stream.run), stream.stream.candidates);
   const showLive = !data.later && several === null && (isRunning || !stream.isLiveEmpty());
@@ -163,15 +166,14 @@ function TranscriptLog({ data, messages, run, stream, scrolling, editing, act, s
   const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;
   const isEmpty = messages.length === 0 && !showLive && !removed;
   const onSuggest = (text, operation) => suggest(text, operation, data.thread, act);
-  return h(
-    "div",
+  return h("div",
     { className: "log", role: "log", "aria-live": "off", "aria-label": _("Conversation"), tabIndex: 0,
       ref: scrolling.scroller, onScroll: scrolling.onScroll },
     h("div", { className: `log-column${isEmpty ? " log-column-empty" : ""}`, ref: scrolling.column },
       h(PrintNote, { data }),
-      data.earlier && h(PortionButton, { name: "clock-history", onClick: onEarlier }, _("Earlier messages")),
+      onEarlier && h(PortionButton, { name: "clock-history", onClick: onEarlier }, _("Earlier messages")),
       isEmpty && h(Welcome, { suggestions: data.suggestions, isMissing: data.missing, onSuggest }),
-      h(MessageRows, { data, messages, later: data.later || several !== null, isFollowed,
+      h(MessageRows, { data, messages, shown, later: data.later || several !== null, isFollowed,
         isAtRest: !showLive && several === null && !hasEndedBadly(run), editing, act, stayInPlace, announce }),
       showLive && h(Live, { key: "live", bubbleRef: stream.bubbleRef, cardRef: stream.cardRef, busy: isRunning,
         label: run?.compacts ? _("Summarising…") : null }),
@@ -200,7 +202,7 @@ function SilentNote({ data, last }) {
   return isSilent && h("p", { className: "silent" }, _("There is no answer of the graph here."));
 }
 
-function MessageRows({ data, messages, later, isAtRest, isFollowed, editing, act, stayInPlace, announce }) {
+function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editing, act, stayInPlace, announce }) {
   const onAct = useCallback((type, fields) => {
     if (type === "choose") stayInPlace();
     act(type, fields);
@@ -216,9 +218,9 @@ function MessageRows({ data, messages, later, isAtRest, isFollowed, editing, act
         ...{ message, announce, act: onAct, onEdit: editing.open },
         editing: editing.draft?.id === message.id ? editing : null,
         modelName: findModelName(message),
-        isLast: !later && place === messages.length - 1,
-        isUnanswered: isAtRest && !later && message.role === "user" && place === messages.length - 1,
+        isLast: !later && place === shown.length - 1,
+        isUnanswered: isAtRest && !later && message.role === "user" && place === shown.length - 1,
       }),
     );
-  return h(Fragment, null, messages.map(row), isAtRest && !isFollowed && h(SilentNote, { data, last: messages.at(-1) }));
+  return h(Fragment, null, shown.map(row), isAtRest && !isFollowed && h(SilentNote, { data, last: messages.at(-1) }));
 }
