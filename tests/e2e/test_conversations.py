@@ -2,12 +2,12 @@
 
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import APIResponse, Locator, Route, expect
 
 from checkpoints import Database, Store
 from checkpoints.rows import thread_rows
@@ -69,6 +69,47 @@ def test_a_new_conversation_opens_while_the_one_before_is_still_read(start: Star
     page.tab.unroute("**/api/panels")  # what is held goes on
     page.say("And the weather?")
     expect(page.threads).to_have_count(2)
+
+
+WATCH_ADDRESSES = """() => {
+  window.addresses = [];
+  const push = history.pushState;
+  history.pushState = function (...all) { addresses.push(String(all[2])); push.apply(this, all); };
+}"""
+
+
+@pytest.mark.slow
+def test_a_person_who_goes_elsewhere_before_the_reply_to_a_message_stays_there(start: Start, visit: Visit) -> None:
+    page = visit(start())
+    page.tab.evaluate(WATCH_ADDRESSES)
+    replies: list[tuple[Route, APIResponse]] = []
+
+    def send_and_leave(text: str, leave: Callable[[], None]) -> None:
+        page.tab.route("**/api/actions/*", lambda route: replies.append((route, route.fetch())))
+        page.send(text)
+        leave()
+        while not replies:
+            page.tab.wait_for_timeout(10)
+        route, reply = replies.pop()
+        with page.tab.expect_response("**/api/actions/*"):
+            route.fulfill(response=reply)
+        page.tab.unroute("**/api/actions/*")
+
+    send_and_leave("First question", page.new_conversation)
+    page.say("Second question")
+    page.expect_messages(2)
+    open_thread(page, "First question")
+    send_and_leave("Third question", lambda: open_thread(page, "Second question"))
+    page.say("Fourth question")
+    page.expect_messages(4)
+    visited = [address for address in page.tab.evaluate("addresses") if address != "/"]
+    assert visited == [visited[0], visited[1], visited[0]]
+    assert visited[0] != visited[1]
+
+
+def open_thread(page: Page, title: str) -> None:
+    page.threads.filter(has_text=title).click()
+    expect(page.message(title).first).to_be_visible()
 
 
 def test_the_first_answer_gives_a_title_that_can_be_undone(start: Start, visit: Visit) -> None:

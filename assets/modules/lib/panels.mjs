@@ -22,16 +22,17 @@ let newestRead = 0;
 let shownRead = 0;
 let openReads = 0;
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
+let visits = 0; // addresses that the user has gone to
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
- * every panel would delay that. Until then, actions name its address.
+ * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {object} action
  */
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
-  const sent = { pathname: location.pathname, window: page.window, newestRead };
+  const sent = { pathname: location.pathname, window: page.window, newestRead, visits };
   const reply = await request(
     `/api/actions/${list}`,
     { ...describePage(), action },
@@ -42,10 +43,13 @@ export async function sendAction(list, action) {
   if (panels && isNewest(panels, sent)) return showPanels({ ...mergeProperties(others, panels), head }, sent);
   setProperties(others);
   if (!head) return;
-  const isBeginning = action.type === "send" && location.pathname === "/" && Boolean(head.data.go);
+  const { go, ...staying } = head.data;
+  const isElsewhere = visits !== sent.visits || ![sent.pathname, go].includes(location.pathname);
+  if (go && isElsewhere) return setProperties({ head: { ...head, data: staying } });
+  const isBeginning = action.type === "send" && location.pathname === "/" && Boolean(go);
   if (!isBeginning) return setProperties({ head });
-  page.begun = head.data.go;
-  afterFirstWord(() => page.begun && setProperties({ head })); // unless the user went elsewhere
+  page.begun = go;
+  afterFirstWord(() => page.begun === go && setProperties({ head })); // unless the user went elsewhere
 }
 
 const mergeProperties = (one, other) =>
@@ -99,6 +103,13 @@ function beginRead(pathname, update) {
   openReads += 1;
   const reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
   return { pathname, update, window: page.window, number: newestRead, reply };
+}
+
+/** Go to an address that the user has chosen. @param {string} address */
+export function goTo(address) {
+  visits += 1;
+  page.begun = null;
+  refreshPanels(address);
 }
 
 /**

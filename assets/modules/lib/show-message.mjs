@@ -1,5 +1,5 @@
 /** Show a message of any conversation: at once where it is open, else as soon as the page has gone there. */
-import { refreshPanels } from "./panels.mjs";
+import { goTo } from "./panels.mjs";
 
 let wanted = null;
 
@@ -18,7 +18,7 @@ export function showMessage(thread, message, branch = null) {
     isOpen && !document.dispatchEvent(new CustomEvent("waymark-show", { cancelable: true, detail: { message, branch } }));
   if (isHeard) return;
   wanted = { thread, message, branch };
-  if (!isOpen) refreshPanels(`/t/${encodeURIComponent(thread)}`);
+  if (!isOpen) goTo(`/t/${encodeURIComponent(thread)}`);
 }
 
 /**

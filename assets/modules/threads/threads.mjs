@@ -7,7 +7,7 @@ import { formatAge, nameAgeGroup } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { MODIFIER_KEY } from "../lib/modifier-key.mjs";
-import { refreshPanels } from "../lib/panels.mjs";
+import { goTo } from "../lib/panels.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
 import { _ } from "../lib/words.mjs";
@@ -64,7 +64,7 @@ export function Threads(props) {
   const selection = useSelection(shown.threads, shown.query, shown.query.view === "listed" ? data : undefined);
   const open = (thread) => {
     expectThread(null); // the one that a message just began may have no data yet
-    if (thread === null) refreshPanels("/");
+    if (thread === null) goTo("/");
     else showMessage(thread, null);
     closeSheets({ restoreFocus: false });
   };
