@@ -1,7 +1,5 @@
 """Two places of a conversation side by side."""
 
-import re
-
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -56,8 +54,9 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
     assert boxes[1] is not None
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"]  # neither lies over the other, however wide its code
     expect_accessible(parted, "two places side by side")
+    parted.watch_signs()
     there.locator(".copy-tool").click()
-    expect(there.locator(".copy-tool use")).to_have_attribute("href", re.compile("check-lg|exclamation-circle"))
+    parted.expect_sign("copy-tool", "check-lg|exclamation-circle")
     parted.tab.set_viewport_size(NARROW)
     tabs = parted.dialog.get_by_role("group", name="Show").get_by_role("button")
     expect(tabs).to_have_text(["Before restoring Begin", "Current position"])

@@ -9,6 +9,12 @@ from playwright.sync_api import Page as Tab
 from tests.e2e.server import Server
 
 SHOWN = '[data-testid="message"][data-message-id]'  # without the answer that is being written, which has no id yet
+WATCH_SIGNS = """() => {
+  window.signs = [];
+  const find = ({ target }) => [...(target.querySelectorAll?.(":scope > svg > use") ?? [])];
+  const note = (change) => find(change).forEach((use) => signs.push([change.target.className, use.getAttribute("href")]));
+  new MutationObserver((changes) => changes.forEach(note)).observe(document.body, { subtree: true, childList: true });
+}"""
 READ_MESSAGES = """elements => elements.map(element => {
   const of = selector => element.querySelector(selector)?.textContent ?? "";
   const isTool = element.dataset.role === "tool";
@@ -107,6 +113,17 @@ class Page:
         expect(self.tab.locator("#transcript")).not_to_have_attribute("data-thread", "")  # the panels have followed
         expect(last).to_have_attribute("data-role", "assistant")
         expect(last).to_have_attribute("data-state", "done")
+
+    def watch_signs(self) -> None:
+        """Note each icon that a button gets from now on: some stand for a moment only."""
+        self.tab.evaluate(WATCH_SIGNS)
+
+    def expect_sign(self, button: str, sign: str) -> None:
+        """Wait until a button of this class has had an icon."""
+        self.tab.wait_for_function(
+            "([button, sign]) => signs.some(([name, href]) => name.includes(button) && new RegExp(sign).test(href))",
+            arg=[button, sign],
+        )
 
     def messages(self) -> list[Message]:
         return [Message(*parts) for parts in self.tab.locator(SHOWN).evaluate_all(READ_MESSAGES)]
