@@ -5,9 +5,10 @@ state. Where nobody answers, the draft in the database is shown.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from agent.events import Event, RunFinished, RunStarted
 from agent.run.hub import RunHub, StoredEvent
@@ -28,6 +29,14 @@ class _RemoteRun:
     key: RunKey
     offset: int
     is_whole: bool  # every event of it is in the hub
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiter:
+    """A follower that waits until the run it has read of is known, or has ended."""
+
+    run_id: str
+    is_done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +64,7 @@ class Mirror:
         self._ask = ask  # for the state of a thread's run
         self._forget_own_run = forget_own_run  # of a thread: another process drives it
         self._runs: dict[str, _RemoteRun] = {}  # by thread
-        self._waiting: dict[str, asyncio.Future[None]] = {}  # until a thread's run is known
+        self._waiters: defaultdict[str, set[_Waiter]] = defaultdict(set)  # by thread
         self._ended: OrderedDict[str, int] = OrderedDict()  # the versions of ends, by run
 
     def note_own_event(self, thread_id: str, event: Event) -> None:
@@ -111,14 +120,18 @@ class Mirror:
 
     async def wait_for_run(self, thread_id: str, run_id: str) -> bool:
         """Ask for the state of a run, and return whether its thread's run is known now."""
-        waiting = self._waiting.get(thread_id)
-        if waiting is None:
-            waiting = self._waiting[thread_id] = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(run_id)
+        self._waiters[thread_id].add(waiter)
         self._ask(thread_id, run_id)
-        await asyncio.wait({waiting}, timeout=MAX_ASK_SECONDS)
-        if self._waiting.get(thread_id) is waiting:
-            del self._waiting[thread_id]
-        return waiting.done()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MAX_ASK_SECONDS):
+                    await waiter.is_done.wait()
+        finally:
+            self._waiters[thread_id].discard(waiter)
+            if not self._waiters[thread_id]:
+                del self._waiters[thread_id]
+        return waiter.is_done.is_set()
 
     def show_draft(self, thread_id: str, draft: LiveRun) -> None:
         """Show a run as the database has it, until an event of it arrives: then it is asked for again."""
@@ -176,7 +189,7 @@ class Mirror:
         for event in group.events:
             if isinstance(event, RunFinished):
                 self._note_end(group.thread_id, event)
-        if group.thread_id not in self._waiting:
+        if all(each.is_done.is_set() for each in self._waiters.get(group.thread_id, ())):
             self._hub.forget_remote_run(group.thread_id)
 
     def _note_end(self, thread_id: str, event: RunFinished) -> None:
@@ -187,9 +200,10 @@ class Mirror:
         self._ended.move_to_end(event.run_id)
         if len(self._ended) > MAX_ENDED_RUNS:
             self._ended.popitem(last=False)
-        self._stop_waiting(thread_id)
+        self._stop_waiting(thread_id, event.run_id)  # a later run of the thread may be waited for as well
 
-    def _stop_waiting(self, thread_id: str) -> None:
-        waiting = self._waiting.pop(thread_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+    def _stop_waiting(self, thread_id: str, run_id: str | None = None) -> None:
+        """Wake those who wait for a run of a thread, or for any."""
+        for each in self._waiters.get(thread_id, ()):
+            if run_id in (None, each.run_id):
+                each.is_done.set()
