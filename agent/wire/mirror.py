@@ -17,7 +17,7 @@ from agent.wire.outbox import OUTSIDE
 
 MAX_ASK_SECONDS = 1.0  # until the process that drives a run has sent its state
 MAX_ENDED_RUNS = 1_000  # that are remembered, against late events
-UNKNOWN_ATTEMPT = -1  # before every other
+UNKNOWN_ATTEMPT = UNKNOWN_VERSION = -1  # before every other
 
 ReceivedEvent = Event | StoredEvent
 
@@ -29,6 +29,7 @@ class _RemoteRun:
     key: RunKey
     offset: int
     is_whole: bool  # every event of it is in the hub
+    version: int = UNKNOWN_VERSION  # of the thread when it began
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +65,7 @@ class Mirror:
         self._ask = ask  # for the state of a thread's run
         self._forget_own_run = forget_own_run  # of a thread: another process drives it
         self._runs: dict[str, _RemoteRun] = {}  # by thread
+        self._own_versions: dict[str, int] = {}  # of the threads when the runs of this process began
         self._waiters: defaultdict[str, set[_Waiter]] = defaultdict(set)  # by thread
         self._ended: OrderedDict[str, int] = OrderedDict()  # the versions of ends, by run
 
@@ -71,8 +73,10 @@ class Mirror:
         """Take in an event of this process: its run needs no mirror."""
         if isinstance(event, RunStarted):
             self._runs.pop(thread_id, None)
+            self._own_versions[thread_id] = event.version
             self._stop_waiting(thread_id)
         elif isinstance(event, RunFinished):
+            self._own_versions.pop(thread_id, None)
             self._note_end(thread_id, event)
 
     def receive_events(self, group: EventGroup) -> None:
@@ -85,7 +89,7 @@ class Mirror:
             return
         run = self._runs.get(thread_id)
         if group.start is not None:
-            run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=True)
+            run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=True, version=group.start.version)
             self._forget_own_run(thread_id)
         elif run is None or run.key != key:
             run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=False)
@@ -169,12 +173,15 @@ class Mirror:
             return True
         own, run = self._hub.find_own_run(group.thread_id), self._runs.get(group.thread_id)
         if own is not None:
-            return own.attempt >= key.attempt if own.run_id == key.run_id else start is None
+            if own.run_id == key.run_id:
+                return own.attempt >= key.attempt
+            return start is None or start.version <= self._own_versions.get(group.thread_id, UNKNOWN_VERSION)
         if run is None:
             return False
         if run.key.run_id == key.run_id:
             return run.key.attempt > key.attempt or (run.key == key and start is not None)
-        return run.is_whole and start is None  # left from before: a run that is complete here began later
+        # Left from before: a run that is complete here began later.
+        return run.is_whole if start is None else start.version < run.version
 
     def _deliver(self, group: EventGroup) -> None:
         for event in group.events:
