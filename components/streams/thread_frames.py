@@ -22,13 +22,14 @@ from agent.events import (
 from agent.run.live_runs import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
 from checkpoints import StateError, ThreadNotFoundError
+from checkpoints.values.model import ThreadProgress
 from components.broadcasts import Frame
 from components.people import name_for_owner
 from components.services import Services
 from components.streams.candidate_frames import CandidateFrames, is_text
 from components.streams.event_frames import build_event_frame, build_plain_frame, build_start_frame
 from components.streams.frame_pace import choose_pause_seconds
-from components.streams.live_answer import LiveAnswer
+from components.streams.live_answer import NO_TEXT, LiveAnswer
 from words import get_language
 
 _log = logging.getLogger(__name__)
@@ -56,10 +57,12 @@ async def stream_frames(
         if is_expected and hello["run"] is not None:  # the page knows no message yet
             candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
             yield await _repeat_start(services, thread_id, hello["run"]["id"]) | candidates
-        read_version = _read_expected_version if is_expected else Services.read_version
-        version = await read_version(services, thread_id)
-        yield {**hello, "version": version}
-        wait_seconds = None if version else MAX_EXPECTED_SECONDS
+        read_progress = _read_expected_progress if is_expected else Services.read_progress
+        progress = await read_progress(services, thread_id)
+        if hello["run"] is None and progress.run_id is not None:  # its start is on its way, and comes after this
+            hello = {**hello, "run": {"id": progress.run_id, **NO_TEXT}}
+        yield {**hello, "version": progress.version}
+        wait_seconds = None if progress.version else MAX_EXPECTED_SECONDS
         while True:
             async with asyncio.timeout(wait_seconds):
                 frame = await waiting.take()
@@ -183,12 +186,12 @@ async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Fram
     return await build_start_frame(services, RunStarted(run_id, await services.read_version(thread_id), question))
 
 
-async def _read_expected_version(services: Services, thread_id: str) -> int:
-    """Return the version of a conversation; 0 for one that has not begun."""
+async def _read_expected_progress(services: Services, thread_id: str) -> ThreadProgress:
+    """Return how far a conversation is; version 0 for one that has not begun."""
     try:
-        return await services.read_version(thread_id)
+        return await services.read_progress(thread_id)
     except ThreadNotFoundError:
-        return 0
+        return ThreadProgress(0, None)
 
 
 def _join_deltas(events: list[Event]) -> list[Event | CandidateTexts]:
