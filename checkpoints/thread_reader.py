@@ -13,7 +13,7 @@ from .storage.database import Database
 from .storage.ownership import find_role, limit_to_owner
 from .storage.row_security import pass_policies
 from .values.errors import ReadOnlyError
-from .values.model import ListPlace, Thread, ThreadRole
+from .values.model import ListPlace, Thread, ThreadProgress, ThreadRole
 
 
 class ThreadReader:
@@ -67,6 +67,12 @@ class ThreadReader:
     def get_thread(self, thread_id: str) -> Thread:
         with self.database.begin_read() as connection:
             return thread_rows.select_thread(connection, thread_id)
+
+    def get_progress(self, thread_id: str) -> ThreadProgress:
+        """Return the version of a thread, and the run that is at work in it, of one moment."""
+        with self.database.begin_read() as connection:
+            loaded = thread_rows.load_thread(connection, thread_id)
+            return ThreadProgress(loaded.thread.version, loaded.active_run_id)
 
     def has_states(self, thread_id: str) -> bool:
         """Return whether a graph has written states in this conversation."""

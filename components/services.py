@@ -19,6 +19,7 @@ from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, StateError, Store
 from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
+from checkpoints.values.model import ThreadProgress
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.model_connector import ModelConnector
@@ -112,7 +113,7 @@ class Services:
     audit_days: int = DEFAULT_AUDIT_DAYS
     shared_pages: SharedPages = field(default_factory=SharedPages)
     search_indexing: SearchIndexing = field(default_factory=SearchIndexing)
-    version_reads: SharedReads[int] = field(default_factory=SharedReads)
+    progress_reads: SharedReads[ThreadProgress] = field(default_factory=SharedReads)
     # A separate thread: a health check must be answered while all others are busy.
     health: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="waymark-health"))
 
@@ -138,12 +139,16 @@ class Services:
         return await self.readers.run(run_in_snapshot, _conversation(args))
 
     async def read_version(self, thread_id: str) -> int:
-        """Return the version of a conversation, by one read for all that ask at once. Raises `ThreadNotFoundError`."""
+        """Return the version of a conversation. Raises `ThreadNotFoundError`."""
+        return (await self.read_progress(thread_id)).version
 
-        async def read() -> int:
-            return (await self.read_snapshot(self.store.get_thread, thread_id)).version
+    async def read_progress(self, thread_id: str) -> ThreadProgress:
+        """Return how far a conversation is, by one read for all that ask at once. Raises `ThreadNotFoundError`."""
 
-        return await self.version_reads.share(name_for_owner(thread_id), read)
+        async def read() -> ThreadProgress:
+            return await self.read_snapshot(self.store.get_progress, thread_id)
+
+        return await self.progress_reads.share(name_for_owner(thread_id), read)
 
     async def belongs_to_another(self, thread_id: str) -> bool:
         """Return whether a conversation is there, and is another owner's. For one owner, the database is not asked."""

@@ -5,9 +5,10 @@ state. Where nobody answers, the draft in the database is shown.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 
 from agent.events import Event, RunFinished, RunStarted
 from agent.run.hub import RunHub, StoredEvent
@@ -16,7 +17,7 @@ from agent.wire.outbox import OUTSIDE
 
 MAX_ASK_SECONDS = 1.0  # until the process that drives a run has sent its state
 MAX_ENDED_RUNS = 1_000  # that are remembered, against late events
-UNKNOWN_ATTEMPT = -1  # before every other
+UNKNOWN_ATTEMPT = UNKNOWN_VERSION = -1  # before every other
 
 ReceivedEvent = Event | StoredEvent
 
@@ -28,6 +29,15 @@ class _RemoteRun:
     key: RunKey
     offset: int
     is_whole: bool  # every event of it is in the hub
+    version: int = UNKNOWN_VERSION  # of the thread when it began
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiter:
+    """A follower that waits until the run it has read of is known, or has ended."""
+
+    run_id: str
+    is_done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +65,18 @@ class Mirror:
         self._ask = ask  # for the state of a thread's run
         self._forget_own_run = forget_own_run  # of a thread: another process drives it
         self._runs: dict[str, _RemoteRun] = {}  # by thread
-        self._waiting: dict[str, asyncio.Future[None]] = {}  # until a thread's run is known
+        self._own_versions: dict[str, int] = {}  # of the threads when the runs of this process began
+        self._waiters: defaultdict[str, set[_Waiter]] = defaultdict(set)  # by thread
         self._ended: OrderedDict[str, int] = OrderedDict()  # the versions of ends, by run
 
     def note_own_event(self, thread_id: str, event: Event) -> None:
         """Take in an event of this process: its run needs no mirror."""
         if isinstance(event, RunStarted):
             self._runs.pop(thread_id, None)
+            self._own_versions[thread_id] = event.version
             self._stop_waiting(thread_id)
         elif isinstance(event, RunFinished):
+            self._own_versions.pop(thread_id, None)
             self._note_end(thread_id, event)
 
     def receive_events(self, group: EventGroup) -> None:
@@ -76,7 +89,7 @@ class Mirror:
             return
         run = self._runs.get(thread_id)
         if group.start is not None:
-            run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=True)
+            run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=True, version=group.start.version)
             self._forget_own_run(thread_id)
         elif run is None or run.key != key:
             run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=False)
@@ -111,14 +124,18 @@ class Mirror:
 
     async def wait_for_run(self, thread_id: str, run_id: str) -> bool:
         """Ask for the state of a run, and return whether its thread's run is known now."""
-        waiting = self._waiting.get(thread_id)
-        if waiting is None:
-            waiting = self._waiting[thread_id] = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(run_id)
+        self._waiters[thread_id].add(waiter)
         self._ask(thread_id, run_id)
-        await asyncio.wait({waiting}, timeout=MAX_ASK_SECONDS)
-        if self._waiting.get(thread_id) is waiting:
-            del self._waiting[thread_id]
-        return waiting.done()
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MAX_ASK_SECONDS):
+                    await waiter.is_done.wait()
+        finally:
+            self._waiters[thread_id].discard(waiter)
+            if not self._waiters[thread_id]:
+                del self._waiters[thread_id]
+        return waiter.is_done.is_set()
 
     def show_draft(self, thread_id: str, draft: LiveRun) -> None:
         """Show a run as the database has it, until an event of it arrives: then it is asked for again."""
@@ -156,12 +173,15 @@ class Mirror:
             return True
         own, run = self._hub.find_own_run(group.thread_id), self._runs.get(group.thread_id)
         if own is not None:
-            return own.attempt >= key.attempt if own.run_id == key.run_id else start is None
+            if own.run_id == key.run_id:
+                return own.attempt >= key.attempt
+            return start is None or start.version <= self._own_versions.get(group.thread_id, UNKNOWN_VERSION)
         if run is None:
             return False
         if run.key.run_id == key.run_id:
             return run.key.attempt > key.attempt or (run.key == key and start is not None)
-        return run.is_whole and start is None  # left from before: a run that is complete here began later
+        # Left from before: a run that is complete here began later.
+        return run.is_whole if start is None else start.version < run.version
 
     def _deliver(self, group: EventGroup) -> None:
         for event in group.events:
@@ -176,7 +196,7 @@ class Mirror:
         for event in group.events:
             if isinstance(event, RunFinished):
                 self._note_end(group.thread_id, event)
-        if group.thread_id not in self._waiting:
+        if all(each.is_done.is_set() for each in self._waiters.get(group.thread_id, ())):
             self._hub.forget_remote_run(group.thread_id)
 
     def _note_end(self, thread_id: str, event: RunFinished) -> None:
@@ -187,9 +207,10 @@ class Mirror:
         self._ended.move_to_end(event.run_id)
         if len(self._ended) > MAX_ENDED_RUNS:
             self._ended.popitem(last=False)
-        self._stop_waiting(thread_id)
+        self._stop_waiting(thread_id, event.run_id)  # a later run of the thread may be waited for as well
 
-    def _stop_waiting(self, thread_id: str) -> None:
-        waiting = self._waiting.pop(thread_id, None)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
+    def _stop_waiting(self, thread_id: str, run_id: str | None = None) -> None:
+        """Wake those who wait for a run of a thread, or for any."""
+        for each in self._waiters.get(thread_id, ()):
+            if run_id in (None, each.run_id):
+                each.is_done.set()

@@ -59,6 +59,14 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class ThreadProgress:
+    """How far a thread is: its version, and the run that is at work in it."""
+
+    version: int
+    run_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ListPlace:
     """The place of a thread in the list: pinned ones first, then the most recently changed."""
 

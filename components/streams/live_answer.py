@@ -5,6 +5,8 @@ from components.broadcasts import Frame
 from components.views.live_text import StreamingMarkdown
 from components.workers.rendering import Renderer
 
+NO_TEXT: Frame = {"stable": "", "tail": "", "reasoning": ""}
+
 
 class LiveAnswer:
     """The formatted text of one answer in progress. `tail` may still change, and the text before it does not."""

@@ -3,44 +3,36 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
 from agent.events import (
     CandidateProgress,
-    DraftsFailed,
     Event,
     GraphProgress,
-    HeadMoved,
-    MembersChanged,
     MessageAdded,
     ReasoningDelta,
-    RerunEnded,
     RunFinished,
     RunQueued,
     RunStarted,
     TextDelta,
     TextWithdrawn,
-    UpdatesDelayed,
     WorkEnded,
 )
 from agent.run.live_runs import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
-from agent.subagents.forking import is_final_answer
-from checkpoints import MAIN, Message, RunState, StateError, ThreadNotFoundError
+from checkpoints import StateError, ThreadNotFoundError
+from checkpoints.values.model import ThreadProgress
 from components.broadcasts import Frame
 from components.people import name_for_owner
 from components.services import Services
 from components.streams.candidate_frames import CandidateFrames, is_text
+from components.streams.event_frames import build_event_frame, build_plain_frame, build_start_frame
 from components.streams.frame_pace import choose_pause_seconds
-from components.streams.live_answer import LiveAnswer
-from components.views import fork_attempts, message_view
-from components.views.markdown import is_cheap
-from words import get_language, say_error
+from components.streams.live_answer import NO_TEXT, LiveAnswer
+from words import get_language
 
 _log = logging.getLogger(__name__)
-MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
 MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
@@ -65,10 +57,12 @@ async def stream_frames(
         if is_expected and hello["run"] is not None:  # the page knows no message yet
             candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
             yield await _repeat_start(services, thread_id, hello["run"]["id"]) | candidates
-        read_version = _read_expected_version if is_expected else Services.read_version
-        version = await read_version(services, thread_id)
-        yield {**hello, "version": version}
-        wait_seconds = None if version else MAX_EXPECTED_SECONDS
+        read_progress = _read_expected_progress if is_expected else Services.read_progress
+        progress = await read_progress(services, thread_id)
+        if hello["run"] is None and progress.run_id is not None:  # its start is on its way, and comes after this
+            hello = {**hello, "run": {"id": progress.run_id, **NO_TEXT}}
+        yield {**hello, "version": progress.version}
+        wait_seconds = None if progress.version else MAX_EXPECTED_SECONDS
         while True:
             async with asyncio.timeout(wait_seconds):
                 frame = await waiting.take()
@@ -122,8 +116,8 @@ class ThreadFrames:
 
     async def _begin_in_middle(self, run: LiveRun) -> None:
         self._run_id = run.run_id
-        self._rest = _build_plain_frame(run.work_ended) if run.work_ended else None
-        self._progress = _build_plain_frame(run.progress) if run.progress != NO_PROGRESS else None
+        self._rest = build_plain_frame(run.work_ended) if run.work_ended else None
+        self._progress = build_plain_frame(run.progress) if run.progress != NO_PROGRESS else None
         await self._answer.begin_in_middle(run)
         await self._candidates.begin_in_middle(run.run_id, run.candidates)
 
@@ -141,7 +135,7 @@ class ThreadFrames:
                 return {"kind": "reasoning", "text": text}
             case TextWithdrawn(reasoning):
                 return await self._start_over(reasoning)
-        frame = await _build_frame(self._services, self._thread_id, event)
+        frame = await build_event_frame(self._services, self._thread_id, event)
         if frame is not None and isinstance(event, RunFinished):
             frame["turn"] = None if self._candidates else await self._load_turn(event.run_id)
         # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
@@ -189,15 +183,15 @@ def _is_text(event: Event) -> bool:
 async def _repeat_start(services: Services, thread_id: str, run_id: str) -> Frame:
     """Build the frame that began a run, with the user's message."""
     question, *_ = await services.read_snapshot(load_last_turn, services.store, thread_id)
-    return await _build_start(services, RunStarted(run_id, await services.read_version(thread_id), question))
+    return await build_start_frame(services, RunStarted(run_id, await services.read_version(thread_id), question))
 
 
-async def _read_expected_version(services: Services, thread_id: str) -> int:
-    """Return the version of a conversation; 0 for one that has not begun."""
+async def _read_expected_progress(services: Services, thread_id: str) -> ThreadProgress:
+    """Return how far a conversation is; version 0 for one that has not begun."""
     try:
-        return await services.read_version(thread_id)
+        return await services.read_progress(thread_id)
     except ThreadNotFoundError:
-        return 0
+        return ThreadProgress(0, None)
 
 
 def _join_deltas(events: list[Event]) -> list[Event | CandidateTexts]:
@@ -212,89 +206,3 @@ def _join_deltas(events: list[Event]) -> list[Event | CandidateTexts]:
             joined = "".join(event.text for event in group if isinstance(event, TextDelta | ReasoningDelta))
             batches.append(TextDelta(joined) if kind is TextDelta else ReasoningDelta(joined))
     return batches
-
-
-async def _build_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
-    match event:
-        case RunStarted():
-            return await _build_start(services, event)
-        case MessageAdded():
-            return await _build_message(services, thread_id, event)
-        case DraftsFailed(text):
-            return {"kind": "outage", "text": say_error(text)}
-        case UpdatesDelayed():
-            return {"kind": "late"}
-        case RunQueued(_, before):
-            return {"kind": "queued", "before": before}
-    return _build_plain_frame(event)
-
-
-def _build_plain_frame(event: Event) -> Frame | None:
-    """Build the frame of an event without a message; None for an event that the page does not need."""
-    match event:
-        case WorkEnded(run_id, state, error):
-            return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
-        case RunFinished(_, state, version, error, details):
-            return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
-        case HeadMoved(version) | MembersChanged(version):
-            return {"kind": "head" if isinstance(event, HeadMoved) else "members", "version": version}
-        case GraphProgress(nodes, lines):
-            return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
-        case RerunEnded():
-            return {"kind": "rerun"}
-    return None
-
-
-async def _describe_added(services: Services, thread_id: str, message: Message) -> message_view.MessageView | None:
-    if message.agent == MAIN and is_final_answer(message):  # it shows nothing of other messages
-        return await _describe_alone(services, message)
-    return await services.read_snapshot(_find_message_view, services, thread_id, message.id)
-
-
-async def _describe_alone(services: Services, message: Message) -> message_view.MessageView:
-    """Describe a message without others. A short text is formatted here, as each frame of an answer formats its own."""
-    data, extras = message.body["data"], _build_extras(services)
-    content, is_plain = data.get("content"), not data.get("additional_kwargs")
-    if is_plain and isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and is_cheap(content):
-        return message_view.describe_messages([message], extras)[0]
-    return (await services.run_blocking(message_view.describe_messages, [message], extras))[0]
-
-
-async def _build_message(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
-    added = await _describe_added(services, thread_id, event.message)
-    if added is None:
-        return None
-    # Where the agent went back, the message is not at the end.
-    place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
-    return {"kind": "message", "version": event.version, "message": added, **place}
-
-
-async def _build_start(services: Services, event: RunStarted) -> Frame:
-    message = event.message
-    shown = await _describe_alone(services, message) if message else None
-    after = message.parent_id if message else None  # an edited message is not at the end
-    candidates = [{"number": each.number, "model": each.model, "state": each.state} for each in event.candidates]
-    parts = {"candidates": candidates} if candidates else {}
-    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown, "after": after, **parts}
-
-
-def _build_extras(services: Services) -> message_view.MessageExtras:
-    """Return the extras of messages that need nothing else of their conversation."""
-    to_html = services.renderer.page()
-    return message_view.MessageExtras(run_state=RunState.RUNNING, prices=services.prices, to_html=to_html)
-
-
-def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
-    """Return the view that shows a message: its own; for a tool's result, that of the calling message; for another agent's
-    work, that of the main agent's newest message, whose cards show it.
-    """
-    path = load_last_turn(services.store, thread_id)
-    is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)
-    attempts = fork_attempts.read_attempts(services.store, thread_id, path)
-    shown = message_view.describe_messages(path, replace(_build_extras(services), attempts=attempts))
-    if is_subagent_message:
-        return shown[-1] if shown else None
-    for view in shown[::-1]:
-        if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
-            return view
-    return None

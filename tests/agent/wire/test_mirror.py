@@ -149,3 +149,24 @@ def test_a_late_start_of_a_run_that_has_ended_begins_nothing_and_one_that_begins
     sender.hub.publish("t", RunStarted("r", 3, None))
     reader.take(sender.flush())
     assert reader.hub.find_live_run("t") is not None
+
+
+def test_a_late_start_of_an_earlier_run_takes_the_place_of_no_later_one() -> None:
+    sender, second, driver, reader = Sender(), Sender(), Receiver(), Receiver()
+    for event in (RunStarted("r1", 1, None), TextDelta("first"), RunFinished("r1", RunState.STOPPED, 2)):
+        sender.hub.publish("t", event)
+    late = sender.flush()
+    driver.hub.publish("t", RunStarted("r2", 3, None))
+    second.hub.publish("t", RunStarted("r2", 3, None))
+    reader.take(second.flush())
+    for each in (driver, reader):
+        each.take(late)
+        live = each.hub.find_live_run("t")
+        assert live is not None
+        assert (live.run_id, live.text) == ("r2", "")
+    sender.hub.publish("t", RunStarted("r3", 4, None))
+    for each in (driver, reader):
+        each.take(sender.outbox.list_items())
+        live = each.hub.find_live_run("t")
+        assert live is not None
+        assert live.run_id == "r3"

@@ -175,6 +175,24 @@ def test_a_run_that_ends_while_its_row_is_read_is_not_shown_as_in_progress(monke
     _play(story, rows=rows)
 
 
+def test_the_end_of_an_earlier_run_does_not_stand_for_the_one_that_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "MAX_ASK_SECONDS", 60.0)
+    rows = Rows(drafts={"t": LiveRun("later", "")}, messages=MESSAGES)
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        driving, watching = processes
+        subscribing = asyncio.create_task(watching.hub.subscribe("t").__aenter__())
+        await until(lambda: watching.wire._mirror._waiters)
+        driving.hub.publish("t", END)
+        await until(lambda: "r" in watching.wire._mirror._ended)
+        driving.hub.publish("t", RunStarted("later", 4, None))
+        following = await subscribing
+        assert following.live_run == LiveRun("later", "", candidates=[])
+        assert not watching.wire._mirror._waiters
+
+    _play(story, rows=rows)
+
+
 def test_the_runs_of_a_process_that_falls_silent_are_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "MAX_SILENCE_SECONDS", 0.2)
     monkeypatch.setattr(pump, "BEAT_SECONDS", 0.02)

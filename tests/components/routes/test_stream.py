@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from checkpoints import Caller, Thread
+from checkpoints import Caller
+from checkpoints.values.model import ThreadProgress
 from components.broadcasts import Frame
 from components.routes import stream
 from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
@@ -63,13 +64,13 @@ async def serve_sockets(
 def test_many_pages_that_open_at_once_read_the_database_once() -> None:
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
-            thread_id, get_thread, reads = parts.store.create_thread().id, parts.store.get_thread, []
+            thread_id, get_progress, reads = parts.store.create_thread().id, parts.store.get_progress, []
 
-            def count_and_get(identifier: str) -> Thread:
+            def count_and_get(identifier: str) -> ThreadProgress:
                 reads.append(identifier)
-                return get_thread(identifier)
+                return get_progress(identifier)
 
-            parts.store.get_thread = count_and_get  # type: ignore[method-assign]
+            parts.store.get_progress = count_and_get  # type: ignore[method-assign]
             async with serve_sockets(parts, OpenPages(), thread_id, 200) as sockets:
                 while sum(bool(each.sent) for each in sockets) < MAX_UNREAD_THREAD_PAGES:  # noqa: ASYNC110  (sockets have no event)
                     await asyncio.sleep(0.005)
@@ -82,9 +83,9 @@ def test_many_pages_that_open_at_once_read_the_database_once() -> None:
 
 
 def test_the_pages_of_one_conversation_keep_no_page_of_another_from_opening(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def read_all_but_the_slow_one(parts: Services, identifier: str) -> int:
+    async def read_all_but_the_slow_one(parts: Services, identifier: str) -> ThreadProgress:
         await (asyncio.Event().wait() if identifier == "slow" else asyncio.sleep(0))
-        return 1
+        return ThreadProgress(1, None)
 
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
@@ -97,7 +98,7 @@ def test_the_pages_of_one_conversation_keep_no_page_of_another_from_opening(monk
                     await asyncio.sleep(0.005)
                 assert page.code is None
 
-    monkeypatch.setattr(Services, "read_version", read_all_but_the_slow_one)
+    monkeypatch.setattr(Services, "read_progress", read_all_but_the_slow_one)
     asyncio.run(story())
 
 

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from agent.events import RunQueued, RunStarted, TextDelta, TextWithdrawn, WorkEnded
+from agent.events import RunFinished, RunQueued, RunStarted, TextDelta, TextWithdrawn, WorkEnded
 from agent.run.hub import SubscriberLagged
 from checkpoints import Caller, Message, RunState, ThreadNotFoundError
 from components.broadcasts import Frame
@@ -18,6 +18,7 @@ from components.views import message_view
 from components.views.live_text import StreamingMarkdown
 from components.views.markdown import render_markdown
 from components.views.message_view import MessageView
+from tests.checkpoints.conversations import new
 from tests.components.parts import open_services
 
 
@@ -94,6 +95,28 @@ def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> No
             assert second.stable.startswith(first.stable[:300])
             await asyncio.wait_for(asyncio.gather(early, late), 60)
             assert list(second.messages.values()) == shown(parts, parts.store.list_messages(thread_id)[1:])
+
+    asyncio.run(story())
+
+
+def test_a_page_that_joins_others_is_told_of_a_run_whose_start_has_not_arrived() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id = parts.store.create_thread().id
+            pages = [stream_frames(parts, thread_id)]
+            assert (await anext(pages[0]))["run"] is None
+            run = parts.runs.begin_run(thread_id, new("a question")[0])
+            pages.append(stream_frames(parts, thread_id))
+            assert (await anext(pages[1]))["run"] == {"id": run.id, "stable": "", "tail": "", "reasoning": ""}
+            parts.hub.deliver(thread_id, RunStarted(run.id, 1, None))
+            parts.runs.end_run(run, RunState.DONE)
+            parts.hub.deliver(thread_id, RunFinished(run.id, RunState.DONE, 1))
+            for page in pages:
+                assert [(await anext(page))["kind"] for _ in range(2)] == ["start", "end"]
+            pages.append(stream_frames(parts, thread_id))
+            assert (await anext(pages[2]))["run"] is None
+            for page in pages:
+                await page.aclose()
 
     asyncio.run(story())
 

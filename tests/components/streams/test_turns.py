@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from agent.events import RunFinished
+from agent.events import RunFinished, RunStarted
 from checkpoints import Caller, RunState
 from components.page import describe_turn, read_panels
 from components.page_state import PageLocation
 from components.properties import Properties
 from components.services import Services
 from components.streams import turns
+from components.streams.thread_frames import stream_frames
 from tests.checkpoints.conversations import new
 from tests.components.parts import open_services
 
@@ -113,6 +114,26 @@ def test_a_turn_that_is_at_work_applied_is_what_a_new_reading_shows(story: str) 
             assert turn is not None
             assert turn["version"] == parts.store.get_thread(thread_id).version
             assert apply(before, turn) == look(parts, thread_id)
+
+    asyncio.run(play())
+
+
+def test_the_end_of_a_run_brings_the_messages_that_a_dead_process_told_nobody_of() -> None:
+    async def play() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id, _ = await say(parts, None, "Hello")
+            frames = stream_frames(parts, thread_id, describe_turn=describe_turn)
+            assert (await anext(frames))["run"] is None
+            run = parts.runs.begin_run(thread_id, new("And then?")[0])
+            parts.hub.deliver(thread_id, RunStarted(run.id, 3, None))
+            before = look(parts, thread_id)
+            parts.runs.commit_message(run, new("a question", "an answer")[1])
+            version = parts.runs.end_run(run, RunState.INTERRUPTED)
+            parts.hub.deliver(thread_id, RunFinished(run.id, RunState.INTERRUPTED, version))
+            start, end = [await anext(frames) for _ in range(2)]
+            assert (start["kind"], end["kind"]) == ("start", "end")
+            assert apply(before, end["turn"]) == look(parts, thread_id)
+            await frames.aclose()
 
     asyncio.run(play())
 

@@ -1,0 +1,116 @@
+"""Frames of the events of a conversation, each by itself: they depend on no frame before them."""
+
+from dataclasses import replace
+
+from agent.events import (
+    DraftsFailed,
+    Event,
+    GraphProgress,
+    HeadMoved,
+    MembersChanged,
+    MessageAdded,
+    RerunEnded,
+    RunFinished,
+    RunQueued,
+    RunStarted,
+    UpdatesDelayed,
+    WorkEnded,
+)
+from agent.subagents.delegation import load_last_turn
+from agent.subagents.forking import is_final_answer
+from checkpoints import MAIN, Message, RunState
+from components.broadcasts import Frame
+from components.services import Services
+from components.views import fork_attempts, message_view
+from components.views.markdown import is_cheap
+from words import say_error
+
+MAX_SHORT_CHARS = 2_000  # of a message that the event loop describes itself
+
+
+async def build_event_frame(services: Services, thread_id: str, event: Event) -> Frame | None:
+    """Build the frame of an event that is not a piece of text; None for one that the page does not need."""
+    match event:
+        case RunStarted():
+            return await build_start_frame(services, event)
+        case MessageAdded():
+            return await _build_message_frame(services, thread_id, event)
+        case DraftsFailed(text):
+            return {"kind": "outage", "text": say_error(text)}
+        case UpdatesDelayed():
+            return {"kind": "late"}
+        case RunQueued(_, before):
+            return {"kind": "queued", "before": before}
+    return build_plain_frame(event)
+
+
+def build_plain_frame(event: Event) -> Frame | None:
+    """Build the frame of an event without a message; None for an event that the page does not need."""
+    match event:
+        case WorkEnded(run_id, state, error):
+            return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
+        case RunFinished(_, state, version, error, details):
+            return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
+        case HeadMoved(version) | MembersChanged(version):
+            return {"kind": "head" if isinstance(event, HeadMoved) else "members", "version": version}
+        case GraphProgress(nodes, lines):
+            return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}
+        case RerunEnded():
+            return {"kind": "rerun"}
+    return None
+
+
+async def _describe_added(services: Services, thread_id: str, message: Message) -> message_view.MessageView | None:
+    if message.agent == MAIN and is_final_answer(message):  # it shows nothing of other messages
+        return await _describe_alone(services, message)
+    return await services.read_snapshot(_find_message_view, services, thread_id, message.id)
+
+
+async def _describe_alone(services: Services, message: Message) -> message_view.MessageView:
+    """Describe a message without others. A short text is formatted here, as each frame of an answer formats its own."""
+    data, extras = message.body["data"], _build_extras(services)
+    content, is_plain = data.get("content"), not data.get("additional_kwargs")
+    if is_plain and isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and is_cheap(content):
+        return message_view.describe_messages([message], extras)[0]
+    return (await services.run_blocking(message_view.describe_messages, [message], extras))[0]
+
+
+async def _build_message_frame(services: Services, thread_id: str, event: MessageAdded) -> Frame | None:
+    added = await _describe_added(services, thread_id, event.message)
+    if added is None:
+        return None
+    # Where the agent went back, the message is not at the end.
+    place = {"after": event.message.parent_id} if added["id"] == event.message.id else {}
+    return {"kind": "message", "version": event.version, "message": added, **place}
+
+
+async def build_start_frame(services: Services, event: RunStarted) -> Frame:
+    """Build the frame that begins a run, with the user's message."""
+    message = event.message
+    shown = await _describe_alone(services, message) if message else None
+    after = message.parent_id if message else None  # an edited message is not at the end
+    candidates = [{"number": each.number, "model": each.model, "state": each.state} for each in event.candidates]
+    parts = {"candidates": candidates} if candidates else {}
+    return {"kind": "start", "version": event.version, "run": event.run_id, "message": shown, "after": after, **parts}
+
+
+def _build_extras(services: Services) -> message_view.MessageExtras:
+    """Return the extras of messages that need nothing else of their conversation."""
+    to_html = services.renderer.page()
+    return message_view.MessageExtras(run_state=RunState.RUNNING, prices=services.prices, to_html=to_html)
+
+
+def _find_message_view(services: Services, thread_id: str, message_id: str) -> message_view.MessageView | None:
+    """Return the view that shows a message: its own; for a tool's result, that of the calling message; for another agent's
+    work, that of the main agent's newest message, whose cards show it.
+    """
+    path = load_last_turn(services.store, thread_id)
+    is_subagent_message = any(message.id == message_id and message.agent != MAIN for message in path)
+    attempts = fork_attempts.read_attempts(services.store, thread_id, path)
+    shown = message_view.describe_messages(path, replace(_build_extras(services), attempts=attempts))
+    if is_subagent_message:
+        return shown[-1] if shown else None
+    for view in shown[::-1]:
+        if message_id in (view["id"], *(tool["message_id"] for tool in view["tools"])):
+            return view
+    return None
