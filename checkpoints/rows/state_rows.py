@@ -55,10 +55,11 @@ _found_query = (
     sa.select(_state.number)
     .join_from(schema.message, schema.state, _is_of_message)
     .where(_state.segment == sa.bindparam("of_segment"), _state.depth <= sa.bindparam("last_depth"))
-    .where(sa.not_(_state.is_input))
+    # In the words of the index's own condition: SQLite would not use it for `is_input = 0`.
+    .where(sa.literal_column("NOT state.is_input"))
     # At the same message, a later run may have begun and changed other channels. Meant is a state that the message's own run
     # left, or an update of the state after it, which is a run of one step.
-    .order_by(_message.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
+    .order_by(_state.depth.desc(), sa.case((_is_at_rest, 0), else_=1), _state.number.desc())
 )
 _nearest_query = _found_query.limit(1)
 
