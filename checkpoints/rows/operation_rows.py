@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,6 +18,9 @@ _INSERT_OPERATION = sa.insert(schema.operation)  # built once, as the statements
 _columns = schema.operation.c
 _is_operation = (_columns.thread_id == sa.bindparam("of_thread"), _columns.version == sa.bindparam("of_version"))
 _one_query = sa.select(schema.operation).where(*_is_operation)
+_request_query = sa.select(schema.operation).where(
+    _columns.thread_id == sa.bindparam("of_thread"), _columns.request_id == sa.bindparam("of_request")
+)
 _update_operation = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
@@ -36,11 +40,24 @@ def select_operations(
 
     Abridged ones have no changes: one operation may have changed ten thousand rows, and a list does not show them.
     """
-    query = sa.select(*(_ABRIDGED_COLUMNS if abridged else _columns)).where(_columns.thread_id == thread_id, *conditions)
-    query = query.order_by(_columns.version.desc()).limit(limit)
-    rows = connection.execute(query).all()
+    query, values = _make_query(abridged=abridged, limited=limit is not None), {"of_thread": thread_id}
+    query = query.where(*conditions) if conditions else query
+    rows = connection.execute(query, values if limit is None else {**values, "of_limit": limit}).all()
+    return _parse_rows(connection, thread_id, rows, abridged=abridged)
+
+
+def _parse_rows(
+    connection: sa.Connection, thread_id: str, rows: Sequence[sa.Row[Any]], *, abridged: bool = False
+) -> Sequence[Operation]:
     found = [parse_operation(row, abridged=abridged) for row in rows]
     return found if find_role(connection, thread_id) is ThreadRole.OWNER else [_hide_tags(each) for each in found]
+
+
+@cache
+def _make_query(*, abridged: bool, limited: bool) -> sa.Select[Any]:
+    columns = _ABRIDGED_COLUMNS if abridged else tuple(_columns)
+    query = sa.select(*columns).where(_columns.thread_id == sa.bindparam("of_thread")).order_by(_columns.version.desc())
+    return query.limit(sa.bindparam("of_limit")) if limited else query
 
 
 def _hide_tags(operation: Operation) -> Operation:
@@ -104,7 +121,8 @@ def _format_changes(changes: Sequence[RowChange]) -> list[list[Any]]:
 
 def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> Operation | None:
     """Return the operation that an earlier call of this request recorded."""
-    found = select_operations(connection, thread_id, schema.operation.c.request_id == request_id)
+    rows = connection.execute(_request_query, {"of_thread": thread_id, "of_request": request_id}).all()
+    found = _parse_rows(connection, thread_id, rows)
     return found[0] if found else None
 
 

@@ -15,10 +15,10 @@ _MAX_FETCHED_ROWS = 200  # at a time: thousands that live on make the garbage co
 
 def select_path(connection: sa.Connection, columns: Sequence[str], path: Path, lower: int, upper: int) -> Iterator[Any]:
     """Read rows with columns of the path's messages between two depths, in order."""
-    table, query = schema.message.c, _make_path_query(columns)
+    table = schema.message.c
     for is_there, values in iterate_conditions(connection, table.segment, table.depth, list_ranges(path, lower, upper)):
         # Closed as soon as nobody reads on: an open statement keeps its snapshot, also for what its connection reads next.
-        with connection.execute(query.where(is_there), values) as found:
+        with connection.execute(_make_path_query(columns, is_there), values) as found:
             for rows in found.partitions(_MAX_FETCHED_ROWS):
                 yield from rows
 
@@ -36,5 +36,6 @@ def list_ranges(path: Path, lower: int, upper: int) -> list[Range]:
 
 
 @cache
-def _make_path_query(columns: Sequence[str]) -> sa.Select[Any]:
-    return sa.select(*(schema.message.c[name] for name in columns)).order_by(schema.message.c.depth)
+def _make_path_query(columns: Sequence[str], is_there: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Make the query for a condition of `iterate_conditions`, which are few."""
+    return sa.select(*(schema.message.c[name] for name in columns)).where(is_there).order_by(schema.message.c.depth)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -56,9 +57,16 @@ def add_call(connection: sa.Connection, owner: str, now: int, model: str, counte
     access = find_access(connection)
     counts = {"answers": answers, **asdict(count_tokens(counted))}
     row = {"owner": access.owner if access else owner, "day": now // DAY, "model": model, **counts}
-    statement = load_insert(connection.dialect.name)(schema.usage).values(**row)
+    connection.execute(_make_insert(connection.dialect.name), row)
+
+
+@cache
+def _make_insert(dialect: str) -> sa.Insert:
+    """Make the statement that inserts counts, or adds them to those that are there: that takes longer than running it."""
+    statement = load_insert(dialect)(schema.usage)
     sums = {name: _usage[name] + statement.excluded[name] for name in _COUNTS}
-    connection.execute(statement.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums))
+    insert: sa.Insert = statement.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums)
+    return insert
 
 
 def count_use(connection: sa.Connection, owner: str, now: int) -> tuple[int, int]:
