@@ -1,4 +1,4 @@
-"""Requests for runs, and the first message and title that they bring."""
+"""Requests for runs, and the messages of users that they bring."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ from agent.preparation.compaction import SummaryScope
 from agent.tools.decisions import Decision
 from checkpoints import (
     HEAD,
-    UNTITLED,
     Caller,
     CandidateKey,
     Message,
@@ -23,11 +22,9 @@ from checkpoints import (
     StateError,
 )
 from checkpoints.values import files, serde
+from checkpoints.values.files import File
 from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS, has_more_values, is_deeper
 from checkpoints.values.sentence import sentence
-from checkpoints.values.text import find_plain_line, shorten, shorten_line
-
-MAX_TITLE_CHARS = 60
 
 
 class NothingToDecideError(StateError):
@@ -144,19 +141,30 @@ class RunRequest:
         return self.decision is not None or self.answers is not None
 
 
+def build_user_message(text: str, attachments: Sequence[File] = (), inputs: Mapping[str, Any] | None = None) -> NewMessage:
+    """Build a user's message of a text and files. `inputs` are for a guest graph, beside the message.
+
+    Raises `MessageTooLongError`, `EmptyMessageError`, and the errors of arguments.
+    """
+    text = clean_message_text(text)
+    if not text and not attachments:
+        raise EmptyMessageError
+    given = dict(inputs or {})
+    _check_json(given)
+    content = files.build_content(text, list(map(files.make_file_part, attachments)))
+    mark = InputsMark(serde.sanitize_json(given)).to_kwargs() if given else {}
+    return NewMessage(serde.to_body(HumanMessage(content, additional_kwargs=mark)), files=tuple(attachments))
+
+
 def replace_text(message: Message, text: str) -> NewMessage:
     """Return a user's message with another text, the same files and inputs. Those of a damaged message are unknown.
 
     Raises `MessageTooLongError`.
     """
-    content = files.build_content(clean_message_text(text), files.find_file_parts(message.body["data"].get("content")))
+    text = clean_message_text(text)
+    content = files.build_content(text, files.find_file_parts(message.body["data"].get("content")))
     inputs = InputsMark.of(message)
     return NewMessage(serde.to_body(HumanMessage(content, additional_kwargs=inputs.to_kwargs() if inputs else {})))
-
-
-def make_title(text: str) -> str:
-    """Return a conversation's first title: the beginning of its first line, without Markdown."""
-    return shorten(find_plain_line(text) or shorten_line(text, MAX_TITLE_CHARS) or UNTITLED, MAX_TITLE_CHARS)
 
 
 def clean_message_text(text: str) -> str:
@@ -164,17 +172,6 @@ def clean_message_text(text: str) -> str:
     if len(text) > MAX_MESSAGE_CHARS:
         raise MessageTooLongError(len(text))
     return serde.sanitize_text(text)
-
-
-def require_content(text: str, files: Sequence[object]) -> None:
-    """Raise `EmptyMessageError` for a message that says nothing."""
-    if not text and not files:
-        raise EmptyMessageError
-
-
-def check_inputs(inputs: Mapping[str, Any]) -> None:
-    """Check further inputs for a guest graph. Raises `MessageTooLongError` and the errors of arguments."""
-    _check_json(dict(inputs))
 
 
 def check_answers(answers: Mapping[str, Any]) -> None:

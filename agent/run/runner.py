@@ -5,23 +5,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import HumanMessage
-
-from agent.marks import InputsMark
 from agent.preparation.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.inputs import NothingToAnswerError, RunInputs
 from agent.preparation.questions import GraphQuestion
 from agent.preparation.requests import (
+    EmptyMessageError,
     NothingToDecideError,
     RunRequest,
+    build_user_message,
     check_answers,
     check_decision,
-    check_inputs,
-    clean_message_text,
-    make_title,
     replace_text,
-    require_content,
 )
 from agent.run.active_runs import ActiveRuns
 from agent.run.background import RunFollower
@@ -31,12 +26,12 @@ from agent.run.conclusions import ConclusionWriter
 from agent.run.drivers import GuestRuns
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
+from agent.run.titles import make_title
 from agent.run.watchdog import RunWatchdog
 from agent.settings import NO_GRAPHS, GraphOffer, ModelCatalog, ThreadSettings
 from agent.time_travel.policy import Policy
 from agent.tools.decisions import Decision
-from checkpoints import Caller, CandidateKey, NewMessage, Run, RunActiveError, Store, ThreadNotFoundError, require_writer
-from checkpoints.values import files, serde
+from checkpoints import Caller, CandidateKey, Run, RunActiveError, Store, ThreadNotFoundError, require_writer
 from checkpoints.values.files import File
 
 if TYPE_CHECKING:
@@ -84,15 +79,10 @@ class Runner:
         graph, beside the message.
         Raises `InvalidSettingsError`, `MessageTooLongError` and `EmptyMessageError`, and `RerunActiveError`.
         """
-        text = clean_message_text(text)
-        require_content(text, attachments)
-        content = files.build_content(text, list(map(files.make_file_part, attachments)))
-        check_inputs(inputs or {})
-        mark = InputsMark(serde.sanitize_json(dict(inputs))).to_kwargs() if inputs else {}
-        message = NewMessage(serde.to_body(HumanMessage(content, additional_kwargs=mark)), files=tuple(attachments))
+        message = build_user_message(text, attachments, inputs)
         chosen = {"graph": self.graphs.default, **(chosen_settings or {})}
         settings = ThreadSettings().with_changes(chosen, self.catalog, self.graphs).changes_since(ThreadSettings())
-        title, several = make_title(text or attachments[0].name), check_models(models, self.catalog)
+        title, several = make_title(message), check_models(models, self.catalog)
         request = RunRequest(thread_id, caller, message, title=title, settings=settings, models=several)
         try:
             return await self._begin_run(request)
@@ -105,8 +95,10 @@ class Runner:
         edited = await self.blocking.run(self.store.get_message, thread_id, message_id)
         if edited.type != "human":
             raise NothingToAnswerError
-        require_content(text, files.find_file_parts(edited.body["data"].get("content")))
-        return await self._begin_run(RunRequest(thread_id, caller, replace_text(edited, text), after_id=edited.parent_id))
+        message = replace_text(edited, text)
+        if not message.body["data"]["content"]:
+            raise EmptyMessageError
+        return await self._begin_run(RunRequest(thread_id, caller, message, after_id=edited.parent_id))
 
     async def retry(self, thread_id: str, *, caller: Caller, message_id: str | None = None) -> Run:
         """Answer the last user message again, or the question of the answer `message_id`.

@@ -13,13 +13,13 @@ from agent.context.usage import readable_usage
 from agent.events import HeadMoved
 from agent.fence import clean_line
 from agent.models.parameters import DEFAULT_PARAMETERS
-from agent.preparation.requests import MAX_TITLE_CHARS
 from agent.run.follow_up import FollowUp, FollowUpKind, FollowUpParts
 from agent.settings import ChosenModel, ThreadSettings
 from agent.tracing.events import TITLE_PROMPT_NAME, TitleAsked
-from checkpoints import MAIN, Message, MessageStatus, Run
-from checkpoints.values.text import find_plain_line, shorten
+from checkpoints import MAIN, UNTITLED, Message, MessageStatus, NewMessage, Run
+from checkpoints.values.text import find_plain_line, shorten, shorten_line
 
+MAX_TITLE_CHARS = 60
 MAX_TITLE_SECONDS = 30.0  # for one title: nothing waits for it
 MAX_TITLE_TOKENS = 2_000  # of the answer, with the thoughts of a model that reasons first
 MAX_TITLED_MESSAGES = 40  # messages from the end of the path, among which the first turn is
@@ -110,6 +110,13 @@ def build_title_question(path: Sequence[Message]) -> str:
         return ""
     shown = (describe_message(each, MAX_TITLED_MESSAGE_CHARS, show_arguments=False) for each in (asked, answers[-1]))
     return wrap_entries([encode_entry(entry) for entry in shown])
+
+
+def make_title(message: NewMessage) -> str:
+    """Return the title that a first message gives: its first line or the name of its first file, without Markdown."""
+    content = message.body["data"]["content"]
+    text = content if isinstance(content, str) else content[0].get("text") or content[0]["name"]
+    return shorten(find_plain_line(text) or shorten_line(text, MAX_TITLE_CHARS) or UNTITLED, MAX_TITLE_CHARS)
 
 
 def clean_title(text: str) -> str:

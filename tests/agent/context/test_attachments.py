@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage, HumanMessage, convert_to_openai_m
 from agent.context.attachments import IMAGE_TOKENS, MAX_ATTACHED_BYTES, describe_attachments, load_attachments
 from agent.context.request import build_request
 from agent.context.tokens import estimate_stored_tokens, estimate_tokens
-from agent.preparation.requests import make_title
 from checkpoints import Caller, RunState, Store
 from checkpoints.values import files
 from checkpoints.values.files import File
@@ -55,7 +54,7 @@ def test_a_message_may_be_nothing_but_a_file_and_is_called_by_it() -> None:
             return wave.store.get_thread(wave.thread_id).title
 
     with FakeOpenAI() as fake:
-        assert asyncio.run(main(fake)) == make_title("a.png")
+        assert asyncio.run(main(fake)) == "a.png"
         assert [part["type"] for part in asked(fake)] == ["image_url"]
 
 

@@ -1,5 +1,6 @@
 """A user's texts are taken up to a limit, and whatever is taken can be exported and imported again."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from checkpoints import Caller, Database, RunState, StateError, Store
 from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from checkpoints.values.limits import MAX_ARGUMENT_LEVELS, MAX_ARGUMENT_VALUES, MAX_MESSAGE_CHARS
+from checkpoints.values.serde import MAX_SURROGATES
 from tests.agent.running import Running
 from tests.agent.tools.test_decisions import decide, play
 from tests.checkpoints.graph_states.graphs import ask, make_graph, read_texts
@@ -42,12 +44,14 @@ def import_again(chat: Running) -> None:
 
 def test_a_message_says_something() -> None:
     async def story(chat: Running, fake: FakeOpenAI) -> None:
-        for thread_id in (None, chat.thread_id):
+        nothing = ("", "\ud83d" * (MAX_SURROGATES + 1))  # so many are left out
+        for thread_id, text in itertools.product((None, chat.thread_id), nothing):
             with pytest.raises(EmptyMessageError):
-                await chat.runner.send(thread_id, "", caller=Caller())
+                await chat.runner.send(thread_id, text, caller=Caller())
         await chat.say("hello")
-        with pytest.raises(EmptyMessageError):
-            await chat.runner.edit(chat.thread_id, chat.path()[0].id, "", caller=Caller())
+        for text in nothing:
+            with pytest.raises(EmptyMessageError):
+                await chat.runner.edit(chat.thread_id, chat.path()[0].id, text, caller=Caller())
         assert [(kind, text) for kind, _, text in chat.said()] == [("human", "hello"), ("ai", "hi")]
 
     play(story, Say("hi"))

@@ -13,7 +13,6 @@ from agent.context.prompts import CONTINUE_TEXT
 from agent.demo.model import DemoChatModel
 from agent.events import MessageAdded, RunFinished, RunStarted, TextDelta, ToolStarted, WorkEnded
 from agent.preparation.inputs import NothingToAnswerError
-from agent.preparation.requests import make_title
 from agent.tools.calculator import calculator
 from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Caller, Draft, Run, RunActiveError, RunState, StoreUnavailableError
@@ -431,9 +430,3 @@ def test_any_text_of_a_person_can_be_sent(text: str) -> None:
             assert chat.said()[0][2] == serde.sanitize_text(text)
 
     asyncio.run(story())
-
-
-def test_a_title_is_the_beginning_of_the_first_line() -> None:
-    assert make_title("\n  Weather today \nand more") == "Weather today"
-    assert make_title("  \n") == "New conversation"
-    assert (len(make_title("word " * 50)), make_title("word " * 50)[-1]) == (60, "…")

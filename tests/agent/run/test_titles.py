@@ -12,13 +12,15 @@ from agent.context.prompts import CONVERSATION, TITLE_PROMPT
 from agent.demo.model import DemoChatModel
 from agent.demo.title import write_demo_title
 from agent.events import HeadMoved
-from agent.preparation.requests import MAX_TITLE_CHARS, make_title
-from agent.run.titles import MAX_TITLE_TOKENS, clean_title
+from agent.preparation.requests import build_user_message
+from agent.run.titles import MAX_TITLE_CHARS, MAX_TITLE_TOKENS, clean_title, make_title
 from agent.tracing.events import TitleAsked
 from checkpoints import Caller, OperationKind
+from checkpoints.values.files import parse_file
 from components.routes.thread_usage import read_title_usage
 from tests.agent.running import Running, model_at, running
 from tests.agent.tracing.test_run_trace import Listener
+from tests.attachments import png
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
@@ -175,10 +177,19 @@ def test_an_answer_becomes_one_short_line_without_markdown_and_quotes(answer: st
         ("What is 2*3*4 and __init__ and snake_case?", "What is 2*3*4 and __init__ and snake_case?"),
         ("> see [this *page*](http://x)", "see this page"),
         ("***", "***"),
+        ("\n  Weather today \nand more", "Weather today"),
+        ("  \n", "New conversation"),
+        ("word " * 50, "word " * 11 + "word…"),
     ],
 )
 def test_the_first_title_is_the_first_line_without_markdown(text: str, shown: str) -> None:
-    assert make_title(text) == shown
+    assert make_title(build_user_message(text)) == shown
+
+
+def test_a_first_message_with_files_gives_its_text_or_else_the_name_of_a_file_as_the_title() -> None:
+    attached = [parse_file(name, png()) for name in ("a.png", "b.png")]
+    assert make_title(build_user_message("**See** this", attached)) == "See this"
+    assert make_title(build_user_message("", attached)) == "a.png"
 
 
 def test_the_operators_model_is_asked_where_there_is_one() -> None:
