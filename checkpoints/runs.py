@@ -7,12 +7,15 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import sqlalchemy as sa
+
 from .changes import checkpoint_edits, run_changes, titles
 from .changes.transaction import Transaction
 from .rows import candidate_rows, message_rows, run_rows, thread_rows, usage_rows
 from .run_beginnings import RunBeginnings
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
+from .storage.person_locks import hold_acting_person
 from .values.model import Message, NewMessage
 from .values.names import clean_name
 from .values.operation import Caller, OperationKind, Receipt
@@ -135,7 +138,7 @@ class Runs(RunBeginnings):
 
         It conflicts with no change: undo passes it over, and takes it back with the run.
         """
-        with self._store.database.begin_write() as connection:
+        with self._begin_follow_up() as connection:
             change = self._open_transaction(
                 connection, thread_rows.load_thread(connection, run.thread_id), Caller(actor="judge", undo_group=run.id)
             )
@@ -152,7 +155,7 @@ class Runs(RunBeginnings):
 
         It is an operation of its own, with the model's usage: undo brings the first message's title back.
         """
-        with self._store.database.begin_write() as connection:
+        with self._begin_follow_up() as connection:
             loaded = thread_rows.load_thread(connection, run.thread_id)
             if not clean_name(title) or not titles.is_titled_by_question(connection, loaded.thread):
                 return None
@@ -168,3 +171,10 @@ class Runs(RunBeginnings):
         with self._store.database.begin_write() as connection:
             loaded = self._require_active(connection, run)
             yield self._open_transaction(connection, loaded, caller or Caller(actor="agent", undo_group=run.id))
+
+    @contextmanager
+    def _begin_follow_up(self) -> Iterator[sa.Connection]:
+        """Open a change after a run has ended: its person may be erased from then on. Raises `PersonErasedError`."""
+        with self._store.database.begin_write() as connection:
+            hold_acting_person(connection)
+            yield connection

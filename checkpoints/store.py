@@ -23,6 +23,7 @@ from .rows import operation_rows, search_index, thread_lists, thread_rows
 from .storage import schema
 from .storage.database import Database, retry_contended
 from .storage.ownership import EVERYBODY, act_for, get_acting_owner, sees_thread
+from .storage.person_locks import hold_acting_person
 from .values.model import UNTITLED, Json, NewId, NewMessage, Thread
 from .values.names import clean_name
 from .values.operation import USER, Caller, Operation, OperationKind, Receipt, name_request_lock
@@ -407,6 +408,7 @@ class Store(Reader):
     ) -> Receipt:
         """Run a change, once for each request. `sent` is the message whose id is the result."""
         with self.database.begin_write(name_request_lock(caller.request_id)) as connection:
+            hold_acting_person(connection)  # before a row is locked: an erasure replaces their name at what is written
             if done := find_repeated(connection, thread_id, caller, kind, sent):
                 return Receipt(done, repeated=True)
             loaded = thread_rows.load_thread(connection, thread_id, include_deleted=include_deleted)

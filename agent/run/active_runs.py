@@ -58,6 +58,7 @@ class ActiveRun:
         """Cancel the work, and let another process drive the run on."""
         if not self.stopping.done():
             self.handing_over.set()
+            self.recorder.is_handed_over = True
         await self.interrupt()
 
     def let_go(self) -> None:

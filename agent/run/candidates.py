@@ -83,6 +83,15 @@ class CandidateRecorder(RunRecorder):
     def is_taken(self, value: bool) -> None:
         """Leave it to the run."""
 
+    @property
+    def is_handed_over(self) -> bool:
+        """Return whether the run is handed over to another process."""
+        return self._parent.is_handed_over
+
+    @is_handed_over.setter
+    def is_handed_over(self, value: bool) -> None:
+        """Leave it to the run."""
+
     async def close_answer(self, end: RunEnd) -> None:
         """Write and publish the end. If the database does not take it, it is written with the run's."""
         self._end_reached = end

@@ -2,7 +2,8 @@
 
 import asyncio
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
@@ -25,15 +26,26 @@ class OpenCalls:
 
     def __init__(self) -> None:
         self._parts: list[OpenCalls] = []
-        self._closed = asyncio.Event()  # set whenever a call has its result
+        self._closed = asyncio.Event()  # set whenever a call has its result, or messages are written
         self._tools: dict[str, _OpenTool] = {}
         self._call_ids: set[str] = set()  # of all calls so far
         self._begun_ids: set[str] = set()  # of the calls that may have had an effect
+        self._writes = 0  # of messages, under way
 
     @property
     def are_open(self) -> bool:
-        """Return whether a tool may be at work, also in a part."""
-        return bool(self._tools) or any(part.are_open for part in self._parts)
+        """Return whether a tool may be at work, or a message is being written that may call one, also in a part."""
+        return bool(self._tools) or self._writes > 0 or any(part.are_open for part in self._parts)
+
+    @contextmanager
+    def expect_messages(self) -> Iterator[None]:
+        """Write messages and note them: until the end of the block, calls may be added."""
+        self._writes += 1
+        try:
+            yield
+        finally:
+            self._writes -= 1
+            self._closed.set()
 
     def begin_part(self) -> "OpenCalls":
         part = OpenCalls()

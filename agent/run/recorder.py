@@ -69,6 +69,7 @@ class RunRecorder:
         self._has_ended = False
         self._has_drafts = True
         self.is_taken = False  # by another process
+        self.is_handed_over = False  # to another process: no message is written any more
         self.confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken the run
         self.open_calls = OpenCalls()
         self._written_depths: defaultdict[str, list[int]] = defaultdict(list)  # of each agent's messages, in their order
@@ -170,20 +171,23 @@ class RunRecorder:
             raise
 
     async def _write_and_note(self, write: Callable[[], Sequence[WrittenMessage]]) -> Sequence[WrittenMessage]:
-        async with self._write_lock:
-            self.check_open()
-            try:
-                written = await self._blocking.run(write)
-            except StoreUnavailableError:
-                self._has_drafts = False  # it may be on disk all the same, and its draft would show the text twice
-                raise
+        with self.open_calls.expect_messages():
+            async with self._write_lock:
+                self.check_open()
+                if self.is_handed_over:
+                    raise asyncio.CancelledError  # as the work is in this moment
+                try:
+                    written = await self._blocking.run(write)
+                except StoreUnavailableError:
+                    self._has_drafts = False  # it may be on disk all the same, and its draft would show the text twice
+                    raise
+                for each in written:
+                    self._pending_texts.pop(each.stored.agent, None)
+                    self._pending_reasoning.pop(each.stored.agent, None)
+                    self._written_depths[each.stored.agent].append(each.stored.depth)
             for each in written:
-                self._pending_texts.pop(each.stored.agent, None)
-                self._pending_reasoning.pop(each.stored.agent, None)
-                self._written_depths[each.stored.agent].append(each.stored.depth)
-        for each in written:
-            self.open_calls.note_message(each.message, each.stored.agent)
-            self.writer.publish_event(MessageAdded(each.stored, each.version))
+                self.open_calls.note_message(each.message, each.stored.agent)
+                self.writer.publish_event(MessageAdded(each.stored, each.version))
         return written
 
     def end_work(self, state: RunState, error: str | None = None) -> None:

@@ -128,21 +128,19 @@ class RunWorker:
                 await asyncio.gather(*map(self._hand_over, list(self.active_runs.by_thread.values())))
 
     async def _hand_over(self, active: ActiveRun) -> None:
-        run = active.recorder.run
+        run, calls = active.recorder.run, active.recorder.open_calls
+        is_bound = run.job is None or active.is_of_guest  # to this process
         with suppress(TimeoutError):
             async with asyncio.timeout(self.shutdown_seconds):
                 await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)
-                if run.job is None or active.is_of_guest:
+                if is_bound:
                     await asyncio.wait({active.end})
-                else:
-                    resting = asyncio.ensure_future(active.recorder.open_calls.wait_for_results())
-                    try:
-                        await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
-                    finally:
-                        resting.cancel()
+                while not active.end.done() and calls.are_open:  # a call may follow a call
+                    await _wait_for_rest(active)
         if active.end.done():
             return
-        if run.job is None or active.is_of_guest or active.recorder.open_calls.are_open:
+        # Nothing waits between this look at the calls and the end of the work: none begins meanwhile.
+        if is_bound or calls.are_open:
             _log.warning("run %s is cut off: after %g s its tool or graph was at work", run.id, self.shutdown_seconds)
             return
         await active.hand_over()
@@ -278,6 +276,15 @@ class RunWorker:
             self._start_task(self.candidates.answer_reopened(run_id))
         elif command.startswith(STOP_CANDIDATE):
             self.candidates.stop_candidate(run_id, int(command.removeprefix(STOP_CANDIDATE)))
+
+
+async def _wait_for_rest(active: ActiveRun) -> None:
+    """Wait until a run has ended, or until no tool of it is at work."""
+    resting = asyncio.ensure_future(active.recorder.open_calls.wait_for_results())
+    try:
+        await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        resting.cancel()
 
 
 async def _try(work: Coroutine[Any, Any, None], failure: str) -> None:

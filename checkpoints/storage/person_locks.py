@@ -1,8 +1,10 @@
-"""The lock of a person: what begins for them holds it with others, and their erasure holds it alone.
+"""The lock of a person: what begins for them, and what they change, holds it with others. Their erasure holds it alone.
 
 A person with an account is also looked up, in the transaction in which something of theirs begins. A request that was on its
 way when they were erased would leave it to nobody, and their name could not be given again. A person whom a proxy signs in
 has no row: a request of theirs is refused while they are erased, and a later one begins as the first of a new person.
+
+A change takes the lock before it locks a row. The messages of a run need none: nobody is erased who has one in progress.
 """
 
 from typing import Final

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from agent.events import CandidateProgress, TextDelta
 from agent.run import worker
 from checkpoints import Caller, Candidate, CandidateKey, Database, Run, RunState, Store
 from checkpoints.workers import Workers
-from tests.agent.run.two_processes import TestWire, Wires, freeze
+from tests.agent.run.two_processes import TestWire, Wires, freeze, pause_messages_with_calls
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -139,5 +140,27 @@ def test_a_process_that_ends_hands_the_answers_of_several_models_over(postgres_u
         assert (await other.end(run)).state is RunState.DONE
         assert written(other, run, 1) == [("ai", "partial", "one "), ("ai", "done", "two three")]
         assert written(other, run, 2) == [("ai", "done", "done")]
+
+    play(story, postgres_url)
+
+
+def test_a_candidate_that_asks_for_a_tool_in_the_moment_of_the_handover_gets_it(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, written_down = pause_messages_with_calls(monkeypatch)
+
+    async def story(one: Running, other: Running, some: FakeOpenAI, second: FakeOpenAI) -> None:
+        some.reply(Call("hear", {}), Say("done"), Say("done"))
+        second.reply(HANGING, Say("two three"))
+        run = await ask(one)
+        await one.until(lambda: writing.is_set() and CandidateProgress(2, TextDelta("one ")) in one.events)
+        work, closing = one.runner.active_runs.by_thread[one.thread_id].work, asyncio.create_task(one.runner.close())
+        await asyncio.wait({work, closing}, timeout=4 * worker.HANDOVER_SECONDS)
+        written_down.set()
+        assert (await other.end(run)).state is RunState.DONE
+        await closing
+        assert [each.state for each in other.runs.list_candidates(run.id)] == [RunState.DONE] * 2
+        whole = [each for each in written(other, run, 1) if each[1] == "done"]
+        assert whole == [("ai", "done", ""), ("tool", "done", "heard"), ("ai", "done", "done")]
 
     play(story, postgres_url)

@@ -4,16 +4,20 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 
 from agent.run import worker
+from agent.run.answer_writer import RunWriter
 from agent.run.open_calls import OpenCalls
+from agent.run.recorder import RunRecorder
 from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Database, RunState, Store
 from checkpoints.workers import Workers
 from tests.agent.guests.guests import hosting, one_node
-from tests.agent.run.two_processes import HANGING, hurry, play, state_of
-from tests.agent.running import Running, tool
+from tests.agent.run.two_processes import HANGING, hurry, pause_messages_with_calls, play, state_of
+from tests.agent.running import Running, running, tool
+from tests.checkpoints.conversations import new
 from tests.fakes.openai import Call, Say
 
 
@@ -65,6 +69,44 @@ def test_a_process_that_ends_waits_for_its_tool_and_hands_the_answer_over(postgr
         assert gate.begun == 1
 
     play(story, postgres_url, Call("look", {}), Say("done"), Say("done"), tools=[gate.tool])
+
+
+def test_a_tool_that_is_asked_for_in_the_moment_of_the_handover_still_runs(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, writing, written = Gate(), *pause_messages_with_calls(monkeypatch)
+    gate.opened.set()
+
+    async def story(one: Running, other: Running) -> None:
+        run = await one.send("please")
+        await one.until(writing.is_set)
+        work, closing = one.runner.active_runs.by_thread[one.thread_id].work, asyncio.create_task(one.runner.close())
+        await asyncio.wait({work, closing}, timeout=4 * worker.HANDOVER_SECONDS)
+        written.set()
+        assert (await other.end(run)).state is RunState.DONE
+        await closing
+        assert gate.begun == 1
+
+    play(story, postgres_url, Call("look", {}), Say("done"), Say("done"), tools=[gate.tool])
+
+
+def test_who_writes_a_message_after_the_handover_is_cancelled_and_its_text_is_kept() -> None:
+    """The work is cancelled in one moment, and each of its parts learns it a moment later."""
+
+    async def story() -> None:
+        async with running(FakeListChatModel(responses=[])) as chat:
+            run = chat.runs.begin_run(chat.thread_id, new("please")[0])
+            recorder = RunRecorder(run, RunWriter(run, chat.runs, chat.hub), chat.runner.blocking)
+            recorder.append_text("seen")
+            recorder.is_handed_over = True
+            with pytest.raises(asyncio.CancelledError):
+                await recorder.commit(AIMessage("seen"))
+            async with recorder.hold_draft() as draft:
+                assert draft.text == "seen"
+            assert [text for _, _, text in chat.said()] == ["please"]
+            chat.runs.end_run(run, RunState.STOPPED)
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("loses", [True, False])

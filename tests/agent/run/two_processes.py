@@ -1,6 +1,7 @@
 """Two processes that drive runs of one PostgreSQL, in one event loop."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,9 +13,10 @@ from langchain_core.tools import BaseTool
 from agent.run import worker
 from agent.run.hub import RunHub
 from agent.run.wire import CommandCallback, LocalWire
-from checkpoints import Database, RunState, Store
+from checkpoints import Database, Message, NewMessage, Run, Runs, RunState, Store
 from checkpoints.workers import Workers
 from tests.agent.running import Running, model_at, running
+from tests.app_process import PATIENCE
 from tests.fakes.openai import FakeOpenAI, Fault, Say
 
 Story = Callable[[Running, Running], Awaitable[None]]
@@ -98,3 +100,17 @@ def state_of(process: Running) -> RunState:
     latest = process.runs.get_latest_run(process.thread_id)
     assert latest is not None
     return latest.state
+
+
+def pause_messages_with_calls(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """Let the writing of messages that call tools wait. Return the events of its beginning, and of its release."""
+    commit, writing, released = Runs.commit_message, threading.Event(), threading.Event()
+
+    def wait_and_commit(runs: Runs, run: Run, message: NewMessage, **place: Any) -> tuple[Message, int]:
+        if message.body["data"].get("tool_calls"):
+            writing.set()
+            assert released.wait(PATIENCE)
+        return commit(runs, run, message, **place)
+
+    monkeypatch.setattr(Runs, "commit_message", wait_and_commit)
+    return writing, released

@@ -1,4 +1,5 @@
-"""A person is erased in the moment in which a request of theirs begins an answer, in a conversation of somebody else."""
+"""A person is erased in the moment in which a request of theirs begins or changes something, in a conversation of somebody
+else."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from checkpoints import EVERYBODY, Caller, NewMessage, RunState, Store, act_for
-from checkpoints.changes import thread_edits
+from checkpoints import EVERYBODY, Caller, NewMessage, Run, RunState, Store, act_for
+from checkpoints.changes import thread_edits, titles
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.kept_uploads import KeptUploads
 from checkpoints.people.members import Members
 from checkpoints.person_limits import PersonLimits
-from checkpoints.rows import run_rows, usage_rows
+from checkpoints.rows import operation_rows, person_rows, run_rows, usage_rows
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage.ownership import make_context
@@ -97,6 +98,62 @@ def test_no_answer_begins_while_its_person_is_erased(ordinary_store: Store, monk
         erased.result()
     with pytest.raises(ThreadNotFoundError):
         house.ask("bob", house.threads[1])
+    assert house.find_rows_of("bob") == []
+
+
+CHANGES: dict[str, Callable[[House, Run, str], object]] = {
+    "an edit": lambda house, run, _: house.store.append(run.thread_id, new("more")),
+    "a name": lambda house, run, _: house.store.rename_thread(run.thread_id, "better"),
+    "a checkpoint": lambda house, run, _: house.store.save(run.thread_id, name="here"),
+    "an undo": lambda house, run, _: house.store.undo(run.thread_id),
+    "a title of the model": lambda house, run, _: house.runs.give_title(run, "better", model="m", usage={}),
+    "a milestone": lambda house, run, answer_id: house.runs.save_milestone(run, answer_id, "here", ""),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_on_its_way_leaves_no_name_after_the_erasure(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It found the person's role before the erasure has ended, and would write afterwards."""
+    monkeypatch.setattr(titles, "is_titled_by_question", lambda *_: True)
+    house = SharedHouse(ordinary_store, 1)
+    run = house.ask("bob", house.threads[0])
+    with act_for("bob"):
+        house.runs.end_run(run, RunState.DONE, last_messages=[_make_answer()])
+        context, answer_id = make_context(), house.store.list_messages(run.thread_id)[-1].id
+    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, person_rows, "replace_person") as (arrived, released):
+        erased = pool.submit(erase_person, house.store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        changed = pool.submit(context.run, CHANGES[name], house, run, answer_id)
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, changed)
+        released.set()
+        with pytest.raises(PersonErasedError):
+            changed.result()
+        erased.result()
+    assert house.find_rows_of("bob") == []
+
+
+@pytest.mark.slow
+def test_an_erasure_waits_for_a_change_and_others_wait_for_neither(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = SharedHouse(ordinary_store)
+    with act_for("bob"):
+        context = make_context()
+    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, operation_rows, "insert_operation") as (arrived, released):
+        changed = pool.submit(context.run, house.store.append, house.threads[0], new("more"))
+        assert arrived.wait(PATIENCE)
+        erased = pool.submit(erase_person, house.store.database, "bob")
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, erased)
+        with act_for("ann"):
+            house.store.append(house.threads[1], new("of ann"))
+        released.set()
+        changed.result()
+        erased.result()
     assert house.find_rows_of("bob") == []
 
 
