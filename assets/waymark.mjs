@@ -7,7 +7,7 @@
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
 import { readPanels } from "./modules/lib/panels.mjs";
-import { showUpdateToast } from "./modules/lib/toast.mjs";
+import { markToast, showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchFormulaCopies } from "./modules/message/formula-copy.mjs";
 import { watchAudit } from "./modules/dialogs/auditing.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
@@ -53,6 +53,7 @@ const clientside = {
   requestLog,
   readPanels,
   showUpdateToast,
+  markToast,
 };
 const forwarders = Object.entries({ ...conversation, ...others }).map(([name, Panel]) => [name, inOwnRoot(name, Panel)]);
 

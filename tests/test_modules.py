@@ -163,6 +163,12 @@ def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module(sheet: str) -> Non
         assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
 
 
+@pytest.mark.parametrize("sheet", _list_files("*.css"))
+def test_no_style_sheet_looks_through_the_whole_page(sheet: str) -> None:
+    """With a rule like `body:has(.open) .card`, the browser matches hundreds of elements again whenever one is added."""
+    assert not re.search(r"(?<![\w.-])(?:body|html|:root)[^\s{,]*:has\(", COMMENT.sub("", (MODULES / sheet).read_text()))
+
+
 def test_no_module_names_a_file_by_an_absolute_address() -> None:
     """The address of a file holds the hash of all files, so it can only be found from the address of a module."""
     for module in ALL:

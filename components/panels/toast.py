@@ -50,6 +50,9 @@ def register(app: Dash, services: Services) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "showUpdateToast"), Input(page_state.Ids.UPDATE, "data"), prevent_initial_call=True
     )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "markToast"), Input(Ids.TOAST, "is_open"), prevent_initial_call=True
+    )
 
     @app.callback(
         page_state.update_output(),

@@ -37,6 +37,14 @@ def focus_of(page: Page) -> Locator:
     return page.tab.locator(".place:has(:focus)")
 
 
+def expect_above(upper: Locator, lower: Locator) -> None:
+    expect(lower).to_be_visible()
+    shown, below = upper.bounding_box(), lower.bounding_box()
+    assert shown is not None
+    assert below is not None
+    assert shown["y"] + shown["height"] <= below["y"]
+
+
 def test_the_graph_is_walked_by_keys(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     prepare(page)
@@ -124,6 +132,7 @@ def test_the_beginning_is_restored_by_its_key_and_a_place_elsewhere_says_why_not
     press("r")
     expect(page.toast).to_contain_text("This place is on the branch “Other”. Switch to it first, with s.")
     expect(page.dialog).to_have_count(0)
+    expect_above(page.tab.locator(".place-card"), page.toast.locator(".toast.show"))
     press("s")
     expect(page.branch("Other")).to_contain_text("you are here")
     page.select(page.branch("Other"))

@@ -10,7 +10,6 @@ import { findNeighbour } from "./neighbours.mjs";
 const {
   createElement: h,
   useCallback,
-  useDeferredValue,
   useEffect,
   useLayoutEffect,
   useMemo,
@@ -44,7 +43,6 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
   const inView = Array.from({ length: end - first }, (_, place) => first + place);
   const shown = [...new Set([...inView, focused])].filter((number) => rows[number]).sort((one, other) => one - other);
-  const drawn = useDeferredValue(view); // after a jump, the rows come first, and the graph with the next frame
   const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
   const { width } = measureLanes(layout);
   return h(
@@ -54,7 +52,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
     h(
       "div",
       { className: "graph-area", style: { height: `${rows.length * height}px`, "--graph-width": `${width}px` } },
-      h(Graph, { layout, first: Math.min(drawn.first, rows.length), end: Math.min(drawn.end, rows.length), height }),
+      h(Graph, { layout, first, end, height }),
       h("ol", { className: "track" },
         shown.map((number) =>
           h(HistoryRow, {
@@ -147,12 +145,11 @@ function useReveal(scroll, height, measure, { thread, here, selected, selectedKe
   const shown = useRef(null); // where `goHere` scrolled to, until somebody scrolls on
   const reveal = useCallback((number) => {
     const element = scroll.current;
-    const { scrollTop } = element;
     const offset = element.querySelector(".graph-area").offsetTop - element.offsetTop;
     const [top, bottom] = [offset + number * height, offset + (number + 1) * height];
     if (top < element.scrollTop) element.scrollTop = top - offset;
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom + offset - element.clientHeight;
-    if (element.scrollTop !== scrollTop) measure(); // its event would come after the next paint, which would be empty
+    measure(); // the events of scrolling and of a card's other height would come after the next paint
   }, [height, measure]);
   const goHere = () => {
     left.current = selectedKey;

@@ -29,6 +29,11 @@ export function showUpdateToast(update, retry = null) {
   });
 }
 
+/** Clientside callback: tell style sheets that a toast is shown. With `:has()` they would look again at each change. */
+export function markToast(isShown) {
+  document.documentElement.toggleAttribute("data-toast", Boolean(isShown));
+}
+
 document.addEventListener("click", ({ target }) => {
   if (target.id === "toast-close") setProperties({ toast: { is_open: false } });
   if (target.id !== "toast-retry" || onRetry === null) return;
