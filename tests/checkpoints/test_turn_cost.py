@@ -77,3 +77,18 @@ def test_a_message_forgets_the_draft_of_its_answer(runs: Runs, store: Store) -> 
         latest = runs.get_latest_run(thread_id)
         assert latest is not None
         assert latest.draft == Draft()
+
+
+def test_one_view_reads_the_last_messages_once(store: Store) -> None:
+    thread_id = store.create_thread().id
+    store.append(thread_id, new("a", "b", "c", "d"))
+    with store.database.begin_read():
+        every = store.list_messages(thread_id, last=8)
+        with note_statements(store) as statements:
+            fewer = [store.list_messages(thread_id, last=count, max_values=1_000) for count in (1, 3, 4, 5)]
+        assert fewer == [every[3:], every[1:], every, every]
+        assert statements == []
+        assert store.list_messages(thread_id, last=4, max_values=1) == every[3:]
+        assert store.list_messages(thread_id, last=3) == every[1:]
+    store.append(thread_id, new("e"))
+    assert [each.body["data"]["content"] for each in store.list_messages(thread_id, last=2)] == ["d", "e"]
