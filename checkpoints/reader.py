@@ -13,13 +13,27 @@ from .rows import checkpoint_rows, file_rows, message_rows, thread_rows
 from .search_reader import SearchReader
 from .thread_reader import ThreadReader
 from .values import history
-from .values.history import Place
+from .values.history import Path, Place
+from .values.limits import count_values
 from .values.model import Branch, Checkpoint, CheckpointPortion, Difference, Message, MessageSize, Node, Removal, Thread
 from .values.operation import USER
 from .values.progress import Report, ignore_progress
 
 MAX_RESULT_SEARCH_MESSAGES = 2_000
 _PORTION = 100  # messages of one read
+
+
+def _read_newest(connection: sa.Connection, path: Path, last: int, max_values: int | None) -> list[Message]:
+    """Read the last messages of a path. One view of the page asks for more and for fewer of them: they are read once."""
+    known: dict[Path, list[Message]] = connection.get_execution_options().get("newest", {})
+    kept, count = known.get(path, []), min(last, path.length)
+    if len(kept) >= count:
+        found = kept[len(kept) - count :]
+        if max_values is None or sum(count_values(each.body, max_values) for each in found) <= max_values:
+            return found
+    found = message_rows.select_messages(connection, path, last=last, max_values=max_values)
+    known[path] = found
+    return list(found)
 
 
 class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
@@ -42,6 +56,8 @@ class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
         """
         with self.database.begin_read() as connection:
             _, path = thread_rows.load_current_path(connection, thread_id)
+            if last is not None and before is None and agent is None and report is ignore_progress:
+                return _read_newest(connection, path, last, max_values)
             return message_rows.select_messages(
                 connection, path, last=last, before=before, max_values=max_values, agent=agent, report=report
             )

@@ -10,8 +10,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from .changes import checkpoint_edits, run_changes, titles
+from .changes.append import HEAD, make_append
 from .changes.transaction import Transaction
-from .rows import candidate_rows, message_rows, run_rows, thread_rows, usage_rows
+from .rows import candidate_rows, run_rows, thread_rows, usage_rows
 from .run_beginnings import RunBeginnings
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
@@ -54,12 +55,14 @@ class Runs(RunBeginnings):
             loaded = self._require_active(connection, run)
             if branch_id is not None:  # a change acts where its thread stands
                 loaded = thread_rows.load_on_branch(connection, loaded, branch_id)
-            receipt = self._append_messages(connection, loaded, run, [message])
+            change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
+            receipt = change.run_body(OperationKind.APPEND, make_append([message], HEAD, "", run.id))
             if candidate is not None:
                 candidate_rows.write_head(connection, candidate, receipt.result)
-            else:
+            elif loaded.has_draft:
                 run_rows.write_draft(connection, run.id, run_rows.NO_DRAFT, run.attempt)
-            return message_rows.select_message(connection, receipt.result, run.thread_id), receipt.version
+            assert change.last_added is not None
+            return change.last_added.to_message(run.thread_id), receipt.version
 
     @retry_contended
     def record_move(

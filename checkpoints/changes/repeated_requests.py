@@ -53,6 +53,8 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
 
     Raises `RequestReusedError` for another text under its id, and for another change of the thread.
     """
+    if thread_id is not None and not operation_rows.is_known_request(connection, thread_id, run_id):
+        return None
     begun = run_rows.select_run(connection, run_id)
     if begun is None:
         if thread_id is not None and operation_rows.find_request(connection, thread_id, run_id) is not None:

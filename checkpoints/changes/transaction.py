@@ -57,6 +57,7 @@ class Transaction:
     target: int | None = None  # of an undo or a redo
     detail: OperationDetail | None = None  # None: nothing set it
     state_id: int | None = None
+    last_added: message_inserts.PlacedMessage | None = field(default=None, init=False, repr=False)
     _parents: history.SegmentParents | None = field(default=None, init=False, repr=False)  # until a segment is made
     _added_after: dict[str, Node | None] = field(default_factory=dict, init=False, repr=False)  # by the last new message
 
@@ -170,14 +171,14 @@ class Transaction:
             return []
         tail = message_rows.select_tail(self.connection, parent) if parent else message_rows.EMPTY_TAIL
         segment, depth = self._allocate_position(parent, is_last=tail.is_last)
-        hash_, parent_id = tail.hash, parent.id if parent else None
-        placed, person = [], find_person(self.connection)
+        hash_, parent_id, placed, person = tail.hash, parent.id if parent else None, [], find_person(self.connection)
         for offset, message in enumerate(messages):
             content = message_inserts.make_message_content(message, hash_, self.now, run_id, person)
             node = Node(message.id or self.new_id(), segment, depth + offset)
             placed.append(message_inserts.PlacedMessage(node, parent_id, content))
             hash_, parent_id = content.hash, node.id
         self.insert_messages(placed)
+        self.last_added = placed[-1]
         self._added_after[placed[-1].node.id] = self._added_after.get(parent.id, parent) if parent else None
         return [each.node for each in placed]
 
@@ -185,7 +186,7 @@ class Transaction:
         """Write messages whose places are known, parents first, together with their files."""
         file_rows.write_files(self.connection, (file for each in messages for file in each.content.files), self.now)
         message_inserts.insert_messages(self.connection, self.thread.id, messages, report)
-        usage_rows.add_answers(self.connection, self.thread.owner, self.now, (each.content for each in messages))
+        usage_rows.add_answers(self.connection, self.loaded, self.now, (each.content for each in messages))
         if len(messages) > search_index.MAX_ENTRIES_AT_ONCE:
             search_queue.add_places(self.connection, (each.node.place for each in messages))
         else:
@@ -225,8 +226,7 @@ class Transaction:
             name, head_id = clean_name(name) or f"Branch {position + 1}", head.id if head else None  # noqa: PLW2901
             made.append(Branch(self.new_id(), self.thread.id, name, head_id, state_id or self.find_state(head)))
         common = {"thread_id": self.thread.id, "created_at": self.now}
-        columns = ("id", "name", "head_id", "state_id")
-        rows = [common | {name: getattr(each, name) for name in columns} for each in made]
+        rows = [common | {name: getattr(each, name) for name in ("id", "name", "head_id", "state_id")} for each in made]
         self._insert("branch", [row | {"position": position} for position, row in enumerate(rows, first)])
         return made
 

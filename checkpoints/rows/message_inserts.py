@@ -9,9 +9,10 @@ from ..storage import schema
 from ..storage.bulk_insert import insert_rows
 from ..values import serde
 from ..values.files import File
-from ..values.model import Json, MessageStatus, NewMessage, Node
+from ..values.model import Json, Message, MessageStatus, NewMessage, Node
 from ..values.progress import Report, StepCounter, ignore_progress
 from ..values.sentence import sentence
+from . import thread_rows
 from .search_index import IndexedMessage
 
 _MAX_INSERTED_ROWS = 1000  # between two reports
@@ -38,6 +39,24 @@ class PlacedMessage:
     node: Node
     parent_id: str | None
     content: MessageContent
+
+    def to_message(self, thread_id: str) -> Message:
+        """Return it as a reading of its row does."""
+        content = self.content
+        return Message(
+            id=self.node.id,
+            thread_id=thread_id,
+            parent_id=self.parent_id,
+            segment=self.node.segment,
+            depth=self.node.depth,
+            agent=content.agent,
+            status=content.status,
+            body=serde.parse_canonical(content.body),
+            hash=content.hash,
+            run_id=content.run_id,
+            created_at=thread_rows.to_time(content.created_at),
+            person=content.person,
+        )
 
     def make_index_entry(self, thread_id: str) -> IndexedMessage:
         """Return the parts of it that the index of the search reads."""

@@ -21,6 +21,10 @@ _one_query = sa.select(schema.operation).where(*_is_operation)
 _request_query = sa.select(schema.operation).where(
     _columns.thread_id == sa.bindparam("of_thread"), _columns.request_id == sa.bindparam("of_request")
 )
+_known_query = sa.select(
+    sa.exists().where(schema.run.c.id == sa.bindparam("of_request")),
+    sa.exists().where(_columns.thread_id == sa.bindparam("of_thread"), _columns.request_id == sa.bindparam("of_request")),
+)
 _update_operation = sa.update(schema.operation).where(*_is_operation)
 _are_erased = sa.func.length(sa.cast(_columns.changes, sa.Text)) <= len("[]")
 _ABRIDGED_COLUMNS = (
@@ -124,6 +128,12 @@ def find_request(connection: sa.Connection, thread_id: str, request_id: str) -> 
     rows = connection.execute(_request_query, {"of_thread": thread_id, "of_request": request_id}).all()
     found = _parse_rows(connection, thread_id, rows)
     return found[0] if found else None
+
+
+def is_known_request(connection: sa.Connection, thread_id: str, request_id: str) -> bool:
+    """Return whether the request has begun a run, or changed the thread: in one statement, since each send asks."""
+    found = connection.execute(_known_query, {"of_thread": thread_id, "of_request": request_id}).one()
+    return any(found)
 
 
 def parse_operation(row: sa.Row[Any], *, abridged: bool = False) -> Operation:

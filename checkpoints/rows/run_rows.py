@@ -7,7 +7,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..storage import schema
-from ..storage.access import find_access
 from ..storage.ownership import find_person, limit_to_owner
 from ..values import serde
 from ..values.limits import MAX_REASONING_CHARS
@@ -25,7 +24,6 @@ _latest_query = (
 )
 # Built once, as the statements of `thread_rows`.
 _run_query = sa.select(schema.run).where(_run.id == sa.bindparam("run_id"))
-_person_query = sa.select(_run.person).where(_run.id == sa.bindparam("run_id"))
 _running_query = sa.select(_run.thread_id).where(_run.state == RunState.RUNNING)
 _is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")  # a partial index serves no bound parameter
 _earlier = schema.run.alias()
@@ -203,17 +201,6 @@ def make_running_count() -> sa.ScalarSelect[int]:
     is_own = schema.thread.c.owner == sa.bindparam("owner")
     joined = schema.run.join(schema.thread, schema.thread.c.id == _run.thread_id)
     return sa.select(sa.func.count()).select_from(joined).where(_is_running, is_own).scalar_subquery()
-
-
-def find_asker(connection: sa.Connection, run_id: str) -> str | None:
-    """Return the person who asked for a run that the server itself ends: a removed member is charged as well.
-
-    None where a person acts, who is charged then, and where people are not told apart.
-    """
-    if find_access(connection) is not None:
-        return None
-    found: str | None = connection.scalar(_person_query, {"run_id": run_id})
-    return found
 
 
 def make_asked_count() -> sa.ScalarSelect[int]:

@@ -47,6 +47,8 @@ class LoadedThread:
     head_node: Node | None  # of its head; None as well when the database has lost that message
     has_states: bool = False  # of a graph
     active_attempt: int | None = None  # of that run
+    asker: str | None = None  # the person who asked for that run, where people are told apart
+    has_draft: bool = False  # of the answer of that run
 
     @property
     def head(self) -> Node | None:
@@ -80,7 +82,8 @@ _is_head = sa.and_(_head.id == schema.branch.c.head_id, _head.thread_id == schem
 # A literal: the index of running runs is only taken when the statement itself says that it asks for them.
 _is_running = sa.and_(_run.thread_id == schema.thread.c.id, _run.state == sa.literal_column(f"'{RunState.RUNNING}'"))
 _has_states = sa.exists().where(schema.state.c.thread_id == schema.thread.c.id)
-_running = (_run.id.label("running"), _run.attempt)
+_has_draft = sa.or_(_run.draft != "", _run.draft_reasoning != "")
+_running = (_run.id.label("running"), _run.attempt, _run.person.label("asker"), _has_draft.label("has_draft"))
 _thread_query = (
     THREAD_COLUMNS.add_columns(_head.segment, _head.depth, *_running, _has_states.label("has_states"))
     .where(schema.thread.c.id == sa.bindparam("thread_id"))
@@ -133,7 +136,8 @@ def _read_thread(connection: sa.Connection, thread_id: str) -> LoadedThread:
     if row is None:
         raise ThreadNotFoundError(thread_id)
     place = None if row.segment is None else Node(row.head_id, row.segment, row.depth)
-    return LoadedThread(_show_thread(connection, parse_thread(row)), row.running, place, bool(row.has_states), row.attempt)
+    thread, facts = _show_thread(connection, parse_thread(row)), (bool(row.has_states), row.attempt, row.asker)
+    return LoadedThread(thread, row.running, place, *facts, has_draft=bool(row.has_draft))
 
 
 def _show_thread(connection: sa.Connection, thread: Thread) -> Thread:
@@ -287,14 +291,10 @@ def select_branch_heads(connection: sa.Connection, thread_id: str) -> BranchHead
     return found
 
 
-def _row_to_branch(row: sa.Row[Any]) -> Branch:
-    return Branch(row.id, row.thread_id, row.name, row.head_id, row.state_id)
-
-
 def select_branch(connection: sa.Connection, branch_id: str, thread_id: str) -> Branch:
-    table = schema.branch.c
-    own = sa.select(schema.branch).where(table.id == branch_id, table.thread_id == thread_id, table.deleted_at.is_(None))
+    is_own = (_branch.id == branch_id, _branch.thread_id == thread_id, _branch.deleted_at.is_(None))
+    own = sa.select(schema.branch).where(*is_own)
     row = connection.execute(own).one_or_none()
     if row is None:
         raise BranchNotFoundError(branch_id)
-    return _row_to_branch(row)
+    return Branch(row.id, row.thread_id, row.name, row.head_id, row.state_id)

@@ -16,6 +16,7 @@ from ..values.token_counts import TokenCounts, count_tokens
 from . import run_rows
 from .file_rows import REFERENCES_FILE, load_insert, sum_bytes
 from .message_inserts import MessageContent
+from .thread_rows import LoadedThread
 
 DAY = 24 * 3600 * 1_000_000  # microseconds
 _usage, _thread, _segment, _message = schema.usage.c, schema.thread.c, schema.segment.c, schema.message.c
@@ -38,18 +39,20 @@ class UsageRow:
     tokens: TokenCounts
 
 
-def add_answers(connection: sa.Connection, owner: str, now: int, contents: Iterable[MessageContent]) -> None:
+def add_answers(connection: sa.Connection, loaded: LoadedThread, now: int, contents: Iterable[MessageContent]) -> None:
     """Count the answers among messages that a run writes now, for the person who asked.
 
-    Copies and imports keep their time, and were used before.
+    A run that the server itself ends has one as well: a removed member is charged. Copies and imports keep their time, and
+    were used before.
     """
     for content in contents:
         if content.run_id is None or content.created_at != now or '"usage_metadata"' not in content.body:
             continue
         data = json.loads(content.body)["data"]
         if isinstance(counted := data.get("usage_metadata"), dict):
-            asker = run_rows.find_asker(connection, content.run_id) or owner
-            add_call(connection, asker, now, read_spec(data.get("response_metadata")), counted, answers=1)
+            asker = loaded.asker if content.run_id == loaded.active_run_id else None
+            owner = asker or loaded.thread.owner
+            add_call(connection, owner, now, read_spec(data.get("response_metadata")), counted, answers=1)
 
 
 def add_call(connection: sa.Connection, owner: str, now: int, model: str, counted: Any, *, answers: int = 0) -> None:

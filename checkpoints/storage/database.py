@@ -205,7 +205,7 @@ class Database(OwnedDatabase):
         access = self.open_access()
         with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection.execution_options(
-                threads={}, forks={}, branch_heads={}, paths={}, ends={}, **access
+                threads={}, forks={}, branch_heads={}, paths={}, ends={}, newest={}, **access
             )
             try:
                 with limit_seconds(connection, seconds):

@@ -51,7 +51,7 @@ def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
     if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in operations):
         return None
     messages = load_last_turn(store, thread_id)
-    if messages and _closes_earlier_turn(store, messages[0], run_id):
+    if messages and _closes_earlier_turn(store, messages, run_id):
         return None
     thread = store.get_thread(thread_id)
     return Turn(thread, thread.version - len(operations), messages, operations, run)
@@ -68,7 +68,8 @@ def _list_operations(store: Store, thread_id: str, run_id: str) -> list[Operatio
     return operations
 
 
-def _closes_earlier_turn(store: Store, question: Message, run_id: str) -> bool:
+def _closes_earlier_turn(store: Store, messages: Sequence[Message], run_id: str) -> bool:
     """Return whether the run wrote before its question: results for the calls that waited in the turn before."""
-    before = question.parent_id
-    return before is not None and store.get_message(question.thread_id, before).run_id == run_id
+    question = messages[0]
+    before, *_ = store.list_messages(question.thread_id, last=len(messages) + 1)  # read already, if the turn is short
+    return before.id != question.id and before.run_id == run_id
