@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..values.model import Node
 from ..values.operation_detail import OperationDetail
-from .waymark import CheckpointPart
+from .waymark import BranchPart, CheckpointPart
 
 
 class NothingNewError(Exception):
@@ -56,7 +56,7 @@ class ImportPlan:
     chains: Sequence[MessageChain]  # each follows a stored message, or a message of an earlier chain
     branches: BranchPlan
     checkpoints: CheckpointPlan
-    moves_head: bool  # to the document's head
+    shown: BranchPart | None  # the document's branch to whose head the head moves; None: it stays
     needs_new_ids: bool  # another conversation uses ids of the document
     taken_ids: frozenset[str]  # ids of messages that are in use, also by a damaged message
     detail: OperationDetail

@@ -13,12 +13,6 @@ _MAX_SHOWN_NAMES = 8  # of channels
 _MAX_SHOWN_NAME_CHARS = 40
 
 
-def find_offered_graph(doc: Document, graphs: Collection[str]) -> str:
-    """Return the graph that answered a conversation, if it is among these; empty otherwise."""
-    named = doc.thread.settings.get("graph")
-    return named if isinstance(named, str) and named in graphs else ""
-
-
 def list_warnings(doc: Document, graphs: Collection[str] = ()) -> list[str]:
     """Return a sentence for each thing in a document that its import leaves out or changes. `graphs` are offered here."""
     found = _list_changes(doc)
@@ -32,7 +26,7 @@ def list_warnings(doc: Document, graphs: Collection[str] = ()) -> list[str]:
         )
     if names := sorted({name for part in doc.states for name, value in part.values.items() if _is_own(name, value)}):
         found.append(sentence("Its graph goes on with the values in it: {names}.", names=_join_names(names)))
-    if graph := find_offered_graph(doc, graphs):
+    if graph := doc.thread.find_offered_graph(graphs):
         found.append(sentence("As a new conversation, the graph {name} answers it.", name=graph))
     elif named := doc.thread.settings.get("graph"):
         name = str(named)[:_MAX_SHOWN_NAME_CHARS]

@@ -1,28 +1,27 @@
 """Importing a document into a conversation: in the place of its contents, or merged with them.
 
-An import has three steps. `existing` reads the database, `planning` plans the changes, and `writing` writes them.
-Everything that needs no database is prepared before: SQLite lets nobody else write during the three steps.
+An import has four steps. `import_contents` makes the contents of the document as they are stored, `existing` reads the
+database, `planning` plans the changes, and `writing` writes the plan and the contents, without the document. The first step
+comes before the lock: SQLite lets nobody else write during the others.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..changes.transaction import ChangeBody, Transaction
-from ..rows import tag_rows, thread_rows
-from ..rows.message_inserts import MessageContent
+from ..rows import tag_rows
 from ..storage.driver_errors import translate_taken_ids
 from ..storage.postgresql import allow_long_pauses
-from ..values import files, serde
 from ..values.operation_detail import NO_DETAIL
 from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
 from ..values.tag import fold_tag
 from .existing import ExistingContents, read_existing_contents
+from .import_contents import ImportContents, make_message_content, make_state_contents
 from .import_plan import ImportPlan, MessageChain
 from .planning import plan_merge, plan_new_chains, plan_replacement
-from .state_writing import prepare_states
-from .waymark import Document, MessagePart
-from .writing import ImportContents, write_plan
+from .waymark import Document
+from .writing import write_plan
 
 _MakePlan = Callable[[Document, ExistingContents, Sequence[MessageChain]], ImportPlan]
 
@@ -59,26 +58,15 @@ def make_merge(doc: Document, report: Report = ignore_progress) -> ChangeBody:
 
 def _make_import(doc: Document, make_plan: _MakePlan, report: Report) -> ChangeBody:
     parts = count_steps(doc.messages, report, sentence("Preparing"), "messages")
-    contents = ImportContents({part.id: _make_content(doc, part) for part in parts}, prepare_states(doc))
+    messages = {part.id: make_message_content(doc, part) for part in parts}
+    contents = ImportContents(messages, make_state_contents(doc))
     new_chains = plan_new_chains(doc)
 
     def import_document(transaction: Transaction) -> str:
         allow_long_pauses(transaction.connection)
         plan = make_plan(doc, read_existing_contents(transaction.connection, transaction.thread, doc), new_chains)
         with translate_taken_ids():
-            write_plan(transaction, doc, plan, contents, report)
+            write_plan(transaction, plan, contents, report)
         return transaction.thread.id
 
     return import_document
-
-
-def _make_content(doc: Document, part: MessagePart) -> MessageContent:
-    named = files.find_file_parts(part.message["data"].get("content"))
-    return MessageContent(
-        agent=part.agent,
-        status=part.status,
-        body=serde.to_canonical(part.message),
-        hash=part.hash,  # computed again and compared where the document was read
-        created_at=thread_rows.from_time(part.created_at),
-        files=tuple(doc.files_by_hash[file_part["file"]] for file_part in named),
-    )

@@ -1,6 +1,6 @@
 """Writing the states of a document. They name the values and the messages that its import has written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
@@ -9,31 +9,10 @@ from ..changes.transaction import Transaction
 from ..rows import state_rows, value_rows
 from ..rows.state_batches import StateBatch
 from ..rows.state_rows import StateDraft, StateName, StoredState
-from ..rows.value_rows import Value
-from ..values.graph_state import Reference, RowValues, SplitBody, join_runs, list_paths, read_kind, split_body
-from ..values.model import Json, Node
-from .state_values import can_convert, parse_text
-from .waymark import Document, StatePart
-
-
-@dataclass(frozen=True, slots=True)
-class StateContents:
-    """The values and states of a document as they are stored. The states name messages and values as the document does."""
-
-    values: Sequence[Value] = ()
-    states: Sequence[SplitBody] = ()
-
-
-def prepare_states(doc: Document) -> StateContents:
-    """Prepare the values and bodies of a document's states. It needs no database."""
-    if not can_convert:
-        return StateContents()
-    values = [Value.of(*parse_text(part.json, "")[0]) for part in doc.state_values]
-    return StateContents(values, [_split_state(part) for part in doc.states])
-
-
-def _split_state(part: StatePart) -> SplitBody:
-    return split_body(_make_state_body(part), RowValues(part.id, part.run_id, (part.message,) if part.message else None))
+from ..values.graph_state import Reference, SplitBody, join_runs, list_paths, read_kind
+from ..values.model import Node
+from .import_contents import StateContents
+from .waymark import StatePart
 
 
 @dataclass
@@ -51,28 +30,27 @@ class StateWriting:
         found = None if state is None else self._written.get(("", state))
         return found.number if found else None
 
-    def write_states(self, doc: Document, contents: StateContents) -> None:
+    def write_states(self, contents: StateContents) -> None:
         """Write the states. One that the conversation has already is used if it is about the same messages."""
-        if not contents.states:
+        if not contents.parts:
             return
+        stored = self._select_stored_states({part.id for part in contents.parts})
         self._numbers = value_rows.insert_many_values(
             self.transaction.connection, contents.values, self.transaction.thread.id
         )
         self._breaks = [*accumulate((after != before + 1 for before, after in pairwise(self._numbers)), initial=0)]
-        batch = StateBatch.reserve(self.transaction.connection, len(doc.states))
-        stored = self._read_stored_states(doc)
-        for part, split in zip(doc.states, contents.states, strict=True):
+        batch = StateBatch.reserve(self.transaction.connection, len(contents.parts))
+        for part, split in zip(contents.parts, contents.bodies, strict=True):
             known = stored.get((part.namespace, part.id))
             state = self._add_state(part, split, batch) if known is None else known
             if known is None or self._names_same_messages(part, known):
                 self._written[part.namespace, part.id] = state
         batch.write()
 
-    def _read_stored_states(self, doc: Document) -> Mapping[tuple[str, str], StoredState]:
-        """Return the states of the document that the conversation has, by namespace and id."""
+    def _select_stored_states(self, ids: Collection[str]) -> Mapping[tuple[str, str], StoredState]:
+        """Return the states with these ids that the conversation has, by namespace and id."""
         if not self.transaction.loaded.has_states:
             return {}
-        ids = {part.id for part in doc.states}
         return state_rows.select_named_states(self.transaction.connection, self.transaction.thread.id, ids)
 
     def _add_state(self, part: StatePart, split: SplitBody, batch: StateBatch) -> StateName:
@@ -105,16 +83,3 @@ class StateWriting:
         if all(self._breaks[first] == self._breaks[last] for first, last in runs):
             return [[self._numbers[first], self._numbers[last]] for first, last in runs]
         return join_runs(self._numbers[place] for first, last in runs for place in range(first, last + 1))
-
-
-def _make_state_body(part: StatePart) -> Json:
-    return {
-        "v": part.v,
-        "ts": part.ts,
-        "values": part.values,
-        "versions": part.versions,
-        "seen": part.seen,
-        "updated": part.updated,
-        "metadata": {"source": part.source, "step": part.step, "parents": part.parents, "run_id": part.run_id},
-        "resumed": part.resumed,
-    }

@@ -22,7 +22,7 @@ from .document_redaction import leave_out_parts
 from .export_options import WHOLE_EXPORT, ExportOptions
 from .import_limits import describe_exceeded_limit
 from .import_plan import NothingNewError
-from .import_warnings import find_offered_graph, list_warnings
+from .import_warnings import list_warnings
 from .importing import make_merge, make_new_thread, make_replacement
 from .message_export import MessageExport, export_messages
 from .redaction import Redaction
@@ -243,7 +243,7 @@ def import_thread(
 
     The graph that answered it goes on, if it is among `graphs`; no other setting of the document is applied.
     """
-    graph = find_offered_graph(doc, graphs)
+    graph = doc.thread.find_offered_graph(graphs)
     fill, settings = make_new_thread(doc, report), {"graph": graph} if graph or doc.states else {}
     return store.import_thread(doc.thread.title, doc.sha256, fill, settings=settings, caller=caller)
 

@@ -1,7 +1,7 @@
 """The export format waymark/1 as values. A field that does not fit is refused with one sentence that names it."""
 
 import binascii
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -74,6 +74,11 @@ class ThreadPart(_StrictModel):
     archived: bool = False
     without_states: bool = False  # where it stands, its graph has further channels, which are not in the file
     tags: Annotated[list[TagName], Field(max_length=MAX_TAGS_OF_THREAD)] = []
+
+    def find_offered_graph(self, graphs: Collection[str]) -> str:
+        """Return the graph that answered the conversation, if it is among these; empty otherwise."""
+        graph = self.settings.get("graph")
+        return graph if isinstance(graph, str) and graph in graphs else ""
 
 
 @dataclasses.dataclass(slots=True, config=_STRICT)
@@ -184,8 +189,12 @@ class Document(_StrictModel):
         return self._left_out
 
     @property
+    def active_branch(self) -> BranchPart:
+        return next(branch for branch in self.branches if branch.id == self.active)
+
+    @property
     def active_head(self) -> str | None:
-        return next(branch.head for branch in self.branches if branch.id == self.active)
+        return self.active_branch.head
 
     @cached_property
     def files_by_hash(self) -> dict[str, File]:

@@ -1,7 +1,7 @@
 """Writing an import as it was planned. Messages are placed below those that are stored already."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..changes.transaction import Transaction
@@ -9,28 +9,20 @@ from ..rows.message_inserts import MessageContent, PlacedMessage
 from ..rows.segment_rows import NewSegment, reserve_segments
 from ..values.model import Checkpoint, Node
 from ..values.progress import Report
+from .import_contents import ImportContents
 from .import_plan import BranchPlan, ImportPlan
-from .state_writing import StateContents, StateWriting
-from .waymark import CheckpointPart, Document
+from .state_writing import StateWriting
+from .waymark import CheckpointPart
 
 
-@dataclass(frozen=True, slots=True)
-class ImportContents:
-    """The contents of a document as they are stored. Making them needs no database."""
-
-    messages: Mapping[str, MessageContent]  # by their ids in the document
-    states: StateContents
-
-
-def write_plan(transaction: Transaction, doc: Document, plan: ImportPlan, contents: ImportContents, report: Report) -> None:
+def write_plan(transaction: Transaction, plan: ImportPlan, contents: ImportContents, report: Report) -> None:
     transaction.detail = transaction.detail or plan.detail
     nodes = _write_messages(transaction, plan, contents.messages, report)
     states = StateWriting(transaction, nodes)
-    states.write_states(doc, contents.states)
+    states.write_states(contents.states)
     branch_ids = _write_branches(transaction, plan.branches, nodes, states)
-    if plan.moves_head:
-        active = next(part for part in doc.branches if part.id == doc.active)
-        transaction.move_head(nodes[active.head] if active.head else None, states.find_number(active.state))
+    if plan.shown is not None:
+        transaction.move_head(nodes[plan.shown.head] if plan.shown.head else None, states.find_number(plan.shown.state))
     _write_checkpoints(transaction, plan, nodes, branch_ids, states)
 
 

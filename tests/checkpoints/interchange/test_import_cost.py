@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Store
-from checkpoints.interchange import planning, reading, state_writing, transfer
+from checkpoints.interchange import import_contents, planning, reading, transfer
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import state_rows, value_rows
 from checkpoints.values import serde
@@ -76,7 +76,7 @@ def test_no_state_is_split_and_no_value_hashed_while_the_lock_is_held(store: Sto
     body = transfer.make_replacement(reading.read_document(text))
     refuse = AssertionError("work under the lock")
     with (
-        patch.object(state_writing, "split_body", side_effect=refuse),
+        patch.object(import_contents, "split_body", side_effect=refuse),
         patch.object(state_rows, "split_body", side_effect=refuse),
         patch.object(value_rows, "hash_value", side_effect=refuse),
     ):

@@ -85,12 +85,13 @@ def test_a_merge_counts_what_it_adds() -> None:
     [node] = [message.node for message in there.messages.values()]
     plan = plan_merge(doc, replace(there, branches=[(Branch("main", "thread", "main", node.id), node)]))
     assert plan.detail == OperationDetail(name="Shape", messages=2, branches=2)
-    assert ([new.name for new in plan.branches.new], plan.moves_head) == (["b0", "b1"], False)
+    assert ([new.name for new in plan.branches.new], plan.shown) == (["b0", "b1"], None)
 
 
 def test_a_merge_into_an_empty_branch_moves_its_head() -> None:
-    plan = plan_merge(split(2), EMPTY)
-    assert (plan.branches.stored_ids, plan.moves_head) == ({"b0": "main"}, True)
+    doc = split(2)
+    plan = plan_merge(doc, EMPTY)
+    assert (plan.branches.stored_ids, plan.shown) == ({"b0": "main"}, doc.active_branch)
     assert [new.name for new in plan.branches.new] == ["b1"]
 
 
