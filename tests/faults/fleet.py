@@ -14,6 +14,7 @@ from typing import Any, Self
 from starlette.requests import Request
 
 from checkpoints import Database, Message, Run, Runs, RunState, StateError, Store
+from checkpoints.rows.worker_rows import DEAD_SECONDS
 from checkpoints.storage.driver_errors import translate_errors
 from tests.app_process import PATIENCE
 from tests.fakes.answers import Call, Say
@@ -161,13 +162,15 @@ class Takeovers(threading.Thread):
     """Measures the time from a kill until each run of the killed process goes on, or is at rest.
 
     `beats` is that time on the fleet's own clock: the heartbeats of the process that had most of them meanwhile. A process
-    that a busy machine lets wait does not beat either.
+    that a busy machine lets wait does not beat either. After a heartbeat that came late it takes no other for dead for some
+    seconds, so its count begins anew.
     """
 
     def __init__(self, fleet: Fleet) -> None:
         super().__init__(daemon=True)
         self.seconds: list[float] = []
         self.beats: list[int] = []
+        self.late_beats = 0
         self._fleet = fleet
         self._pending: dict[str, tuple[int, float, Counter[int]]] = {}
         self._heartbeats: dict[int, int] = {}  # the last one of each process that drives runs
@@ -209,7 +212,12 @@ class Takeovers(threading.Thread):
 
     def _count_heartbeats(self) -> None:
         found = self._fleet.read_heartbeats()
-        self._counts.update(each for each, beat in found.items() if self._heartbeats.get(each, beat) != beat)
+        pauses = {each: beat - self._heartbeats.get(each, beat) for each, beat in found.items()}
+        self._counts.update(each for each, pause in pauses.items() if pause)
+        for each in [each for each, pause in pauses.items() if pause > DEAD_SECONDS * 1_000_000]:
+            self.late_beats += 1
+            for *_, before in list(self._pending.values()):
+                before[each] = self._counts[each]
         self._heartbeats |= found
 
 

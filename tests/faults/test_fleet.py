@@ -87,7 +87,8 @@ def test_no_kill_loses_or_repeats_anything(fleet: Fleet, count: int, rounds: Rou
             takeovers.watch(driven)
             killed.restart()
         wait_until(lambda: takeovers.is_done and all(people.done[each] for each in kinds))
-    print(f"runs of killed processes that went on: {describe(takeovers.seconds)}")  # noqa: T201
+    late = f"most heartbeats {max(takeovers.beats, default=0)}, late ones {takeovers.late_beats}"
+    print(f"runs of killed processes that went on: {describe(takeovers.seconds)}, {late}")  # noqa: T201
     assert takeovers.beats, "no run of a killed process went on"
     assert max(takeovers.beats) <= MAX_BEATS
 
