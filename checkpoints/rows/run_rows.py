@@ -25,6 +25,7 @@ _latest_query = (
 )
 # Built once, as the statements of `thread_rows`.
 _run_query = sa.select(schema.run).where(_run.id == sa.bindparam("run_id"))
+_asker_query = sa.select(_run.person).where(_run.id == sa.bindparam("run_id"))
 _running_query = sa.select(_run.thread_id).where(_run.state == RunState.RUNNING)
 _is_running = _run.state == sa.literal_column(f"'{RunState.RUNNING}'")  # a partial index serves no bound parameter
 _earlier = schema.run.alias()
@@ -211,7 +212,7 @@ def find_asker(connection: sa.Connection, run_id: str) -> str | None:
     """
     if find_access(connection) is not None:
         return None
-    found: str | None = connection.scalar(sa.select(_run.person).where(_run.id == run_id))
+    found: str | None = connection.scalar(_asker_query, {"run_id": run_id})
     return found
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -56,9 +57,15 @@ def add_call(connection: sa.Connection, owner: str, now: int, model: str, counte
     access = find_access(connection)
     counts = {"answers": answers, **asdict(count_tokens(counted))}
     row = {"owner": access.owner if access else owner, "day": now // DAY, "model": model, **counts}
-    statement = load_insert(connection.dialect.name)(schema.usage).values(**row)
-    sums = {name: _usage[name] + statement.excluded[name] for name in _COUNTS}
-    connection.execute(statement.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums))
+    connection.execute(_make_count(connection.dialect.name), row)
+
+
+@cache
+def _make_count(dialect: str) -> Any:
+    """Return the statement that adds to the counts of a day: to build it takes longer than to run it."""
+    insert = load_insert(dialect)(schema.usage)
+    sums = {name: _usage[name] + insert.excluded[name] for name in _COUNTS}
+    return insert.on_conflict_do_update(index_elements=["owner", "day", "model"], set_=sums)
 
 
 def count_use(connection: sa.Connection, owner: str, now: int) -> tuple[int, int]:
