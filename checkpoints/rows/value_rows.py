@@ -16,6 +16,7 @@ from ..values.errors import DamagedStateError
 
 _value = schema.channel_value.c
 _insert_value = sa.insert(schema.channel_value).returning(_value.number)
+_delete_values = sa.delete(schema.channel_value).where(_value.number.in_(sa.bindparam("numbers", expanding=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def insert_values(connection: sa.Connection, values: Collection[Value], thread_i
 
 def delete_values(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> None:
     with open_values(connection, thread_id):
-        connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(numbers)))
+        connection.execute(_delete_values, {"numbers": list(numbers)})
 
 
 def select_hashes(connection: sa.Connection, numbers: Collection[int], thread_id: str) -> dict[bytes, int]:

@@ -1,7 +1,8 @@
 """The writes of the tasks of a graph's step, until the state after the step holds it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -26,6 +27,7 @@ _is_of_state = (
     _write.namespace == sa.bindparam("of_namespace"),
     _write.checkpoint_id == sa.bindparam("of_checkpoint"),
 )
+_of_state_query = sa.select(*_COLUMNS).where(*_is_of_state)
 _stored_query = sa.select(_write.task_id, _write.position, _write.resumed).where(*_is_of_state)
 _delete_special = sa.delete(schema.state_write).where(
     *_is_of_state,
@@ -123,13 +125,21 @@ def select_writes(
 
     The writes of a run that went on from the state replace the earlier ones.
     """
-    query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
     found: dict[str, dict[tuple[str, str, int], Write]] = {}
-    rows = select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids)
-    for row in sorted(rows, key=lambda row: bool(row.resumed)):
+    for row in sorted(_select_rows(connection, thread_id, namespace, checkpoint_ids), key=lambda row: bool(row.resumed)):
         place = (row.task_path, row.task_id, row.position)
         found.setdefault(row.checkpoint_id, {})[place] = Write(*place, row.channel, row.type, row.bytes)
     return {checkpoint_id: [write for _, write in sorted(writes.items())] for checkpoint_id, writes in found.items()}
+
+
+def _select_rows(
+    connection: sa.Connection, thread_id: str, namespace: str, checkpoint_ids: Collection[str]
+) -> Iterable[sa.Row[Any]]:
+    if len(checkpoint_ids) == 1:  # of a run that begins: the statement is not built anew
+        key = StateKey(thread_id, namespace, *checkpoint_ids)
+        return connection.execute(_of_state_query, key.parameters)
+    query = sa.select(*_COLUMNS).where(_write.thread_id == thread_id, _write.namespace == namespace)
+    return select_in_batches(connection, query, _write.checkpoint_id, checkpoint_ids)
 
 
 def copy_writes(connection: sa.Connection, source_id: str, thread_id: str, states: Collection[tuple[str, str]]) -> None:

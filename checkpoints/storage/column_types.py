@@ -1,10 +1,14 @@
 """Types of columns that SQLAlchemy does not have."""
 
+import re
 from typing import Any
 
 import sqlalchemy as sa
 
 from ..values.checkpoint_ids import decode_id, encode_id
+from ..values.serde import HASH_PREFIX
+
+_HASH = re.compile(rf"{HASH_PREFIX}([0-9a-f]{{64}})")
 
 
 class SearchVector(sa.types.UserDefinedType[str]):
@@ -27,3 +31,19 @@ class CheckpointId(sa.types.TypeDecorator[str]):
 
     def process_result_value(self, value: bytes | None, _dialect: Any) -> str | None:
         return None if value is None else decode_id(value)
+
+
+class MessageHash(sa.types.TypeDecorator[str]):
+    """The hash of a message: text, for which SQLite stores the bytes that it names. A damaged one may be any text."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> Any:
+        if value is None or dialect.name != "sqlite":
+            return value
+        found = _HASH.fullmatch(value)
+        return bytes.fromhex(found[1]) if found else value
+
+    def process_result_value(self, value: Any, _dialect: Any) -> str | None:
+        return HASH_PREFIX + value.hex() if isinstance(value, bytes) else value

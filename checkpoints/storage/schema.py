@@ -3,11 +3,14 @@
 Times are whole microseconds since 1970 in UTC: exact, small, the same on every database, and never used for order.
 The conditions of partial indexes are named for SQLite alone: an option of PostgreSQL imports its dialect. There, the
 migrations make every index.
+
+In SQLite, a table of small rows whose key is a text is a tree of that key (`sqlite_with_rowid=False`): a table of numbered
+rows would have an index of the key beside it.
 """
 
 import sqlalchemy as sa
 
-from .column_types import CheckpointId, SearchVector
+from .column_types import CheckpointId, MessageHash, SearchVector
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
@@ -53,7 +56,7 @@ message = sa.Table(
     sa.Column("agent", sa.Text, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),  # canonical JSON, as it was hashed
-    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("hash", MessageHash, nullable=False),
     sa.Column("run_id", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("person", sa.Text),  # who acted, where people are told apart; no part of the hash
@@ -83,6 +86,7 @@ branch = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
     sa.Column("state_id", sa.Integer),  # of a graph: the `number` of the state that belongs to the head
+    sqlite_with_rowid=False,
 )
 
 checkpoint = sa.Table(
@@ -134,6 +138,7 @@ operation = sa.Table(
         unique=True,
         sqlite_where=sa.text("request_id IS NOT NULL"),
     ),
+    sqlite_with_rowid=False,
 )
 
 # The state of a graph's channels after one step, written once. It names the values of the channels: see graph_state.py.
@@ -245,6 +250,7 @@ thread_member = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("added_by", sa.Text, nullable=False),
     sa.Column("added_at", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # The processes that serve this database, where there may be several: see workers.py.
@@ -306,6 +312,7 @@ tag = sa.Table(
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("folded", sa.Text),
     sa.UniqueConstraint("owner", "folded", name="uq_tag_owner_folded"),
+    sqlite_with_rowid=False,
 )
 
 # The index of `thread.tags`. See tag_rows.
@@ -314,6 +321,7 @@ thread_tag = sa.Table(
     metadata,
     sa.Column("tag_id", sa.Text, sa.ForeignKey("tag.id"), primary_key=True),
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), primary_key=True, index=True),
+    sqlite_with_rowid=False,
 )
 
 # The tokens of an owner on a day, by model. They stay when answers are undone or erased: they were used.
@@ -324,6 +332,7 @@ usage = sa.Table(
     sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),  # since 1970, in UTC
     sa.Column("model", sa.Text, primary_key=True),  # its spec; empty where it is not known
     *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("answers", "input", "cached", "output", "reasoning")),
+    sqlite_with_rowid=False,
 )
 
 # Files that a page has sent, and no action has used yet, where several processes serve a database.
@@ -345,6 +354,7 @@ long_request = sa.Table(
     sa.Column("progress", sa.JSON),  # NULL: cancelled before the first report
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("changed_at", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 OWNED_TABLES = (thread, saved_prompt, tag, usage, upload, long_request)  # all other rows belong to a thread, or to nobody
@@ -358,6 +368,7 @@ person = sa.Table(
     sa.Column("role", sa.Text, nullable=False),
     sa.Column("password_hash", sa.Text, nullable=False),  # empty: a provider signs them in
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # Links that were not used yet, each for a new person, or for a new password of a known one.
@@ -370,6 +381,7 @@ invitation = sa.Table(
     sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="CASCADE"), index=True),
     sa.Column("made_by", sa.Text, nullable=False),  # empty: the server itself
     sa.Column("expires_at", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # The browsers in which people are signed in. The secrets are hashes.
@@ -383,6 +395,7 @@ session = sa.Table(
     sa.Column("browser", sa.Text, nullable=False),
     sa.Column("signed_in_at", sa.BigInteger, nullable=False),
     sa.Column("seen_at", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # What tries to sign in are counted by: see people.tries.
@@ -391,6 +404,7 @@ sign_in_counter = sa.Table(
     metadata,
     sa.Column("key_hash", sa.Text, primary_key=True),
     sa.Column("clear_at", sa.BigInteger, nullable=False, index=True),  # when no try will count any more
+    sqlite_with_rowid=False,
 )
 
 # Whom a provider signs in: the hash of its issuer and subject, and the person. One without a person was erased.
@@ -399,6 +413,7 @@ identity = sa.Table(
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("person", sa.Text, sa.ForeignKey("person.name", ondelete="SET NULL"), index=True),
+    sqlite_with_rowid=False,
 )
 
 # Links under which strangers read a conversation, or the path to a checkpoint of it. See shares.
@@ -414,6 +429,7 @@ share = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("expires_at", sa.BigInteger, nullable=False),
     sa.Column("opened", sa.Integer, nullable=False),  # how often
+    sqlite_with_rowid=False,
 )
 
 # Who did what beside the conversations: sign-ins, links, exports, erasures, roles, settings. See audit_rows.
@@ -444,7 +460,13 @@ search_entry = sa.Table(
     # PostgreSQL: the words with their positions. SQLite: the words of a checkpoint, and of a message their checksum.
     sa.Column("words", sa.Text().with_variant(SearchVector(), "postgresql"), nullable=False),
     sa.UniqueConstraint("segment", "depth", name="uq_search_entry_segment_depth"),
-    sa.UniqueConstraint("checkpoint_id", name="uq_search_entry_checkpoint_id"),
+    sa.UniqueConstraint("checkpoint_id", name="uq_search_entry_checkpoint_id").ddl_if("postgresql"),
+    sa.Index(  # few entries are of checkpoints
+        "uq_search_entry_checkpoint_id",
+        "checkpoint_id",
+        unique=True,
+        sqlite_where=sa.text("checkpoint_id IS NOT NULL"),
+    ).ddl_if("sqlite"),
     sa.Index("ix_search_entry_created_at_number", "created_at", "number"),
 )
 

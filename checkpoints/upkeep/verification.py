@@ -99,7 +99,8 @@ def _check_sqlite(connection: sa.Connection) -> Iterator[Damage]:
         if finding != "ok":
             yield Damage(f"the file: {finding}")
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        yield Damage(f"the file: row {row} of {table} names a {parent} that is not there")
+        place = table if row is None else f"row {row} of {table}"  # not every table has numbered rows
+        yield Damage(f"the file: {place} names a {parent} that is not there")
 
 
 def _check_strays(connection: sa.Connection) -> Iterator[Damage]:

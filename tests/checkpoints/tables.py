@@ -7,6 +7,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from checkpoints import MessageStatus, NewMessage, Store
 from checkpoints.storage import schema
+from checkpoints.storage.column_types import MessageHash
 from checkpoints.storage.postgresql import allow_long_pauses
 from checkpoints.values import serde
 from tests.checkpoints.model import THREAD, Columns, Conversation, Path, Row, Said
@@ -67,7 +68,8 @@ class View:
             self.paths[row["id"]] = (*(self.paths[above] if above else ()), said(body, row["status"]))
             hash_ = serde.hash_message(body, row["agent"], row["status"], self.hashes[above] if above else None)
             self.hashes[row["id"]] = hash_
-            assert (row["hash"], row["depth"] + 1) == (hash_, len(self.paths[row["id"]]))
+            stored = MessageHash().process_result_value(row["hash"], None)
+            assert (stored, row["depth"] + 1) == (hash_, len(self.paths[row["id"]]))
         return tables
 
     def rows(self, tables: Tables, thread_id: str) -> dict[Row, Columns]:

@@ -6,8 +6,10 @@ A revision has a kind. Servers of the revision before may go on beside one that 
 import os
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -24,10 +26,10 @@ LOCK_NOT_AVAILABLE = "55P03"
 MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
 MAX_LOCK_TRIES = 30
 _LOCK_PAUSE_SECONDS = 0.5
-NEWEST_REVISION = "0026"  # the newest file in versions/; a test compares the two
-_REVISION_TABLE = (  # as Alembic makes it
+NEWEST_REVISION = "0027"  # the newest file in versions/; a test compares the two
+_REVISION_TABLE = (  # as Alembic and 0027 make it
     "CREATE TABLE alembic_version "
-    "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+    "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)) WITHOUT ROWID"
 )
 
 
@@ -145,7 +147,7 @@ def _migrate(engine: sa.Engine) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
-    with engine.connect().execution_options(writing=True) as connection, connection.begin():
+    with engine.connect().execution_options(writing=True) as connection, _allow_rebuilds(connection), connection.begin():
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
             _take_turn(connection)
             found = read_revision(connection)
@@ -160,6 +162,23 @@ def _migrate(engine: sa.Engine) -> None:
         if engine.dialect.name == "postgresql":
             connection.exec_driver_sql("ALTER TABLE alembic_version ADD COLUMN IF NOT EXISTS oldest_beside VARCHAR(32)")
             connection.execute(sa.text("UPDATE alembic_version SET oldest_beside = :oldest"), {"oldest": oldest})
+
+
+@contextmanager
+def _allow_rebuilds(connection: sa.Connection) -> Iterator[None]:
+    """Let a migration replace a table of SQLite: to drop the old one would delete the rows that refer to it.
+
+    SQLite takes the setting outside of transactions only.
+    """
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    raw: Any = connection.connection.driver_connection
+    raw.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA foreign_keys = ON")
 
 
 def _take_turn(connection: sa.Connection) -> None:

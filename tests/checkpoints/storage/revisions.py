@@ -50,6 +50,8 @@ _REVERSALS = {
 
 def revert_schema(connection: sa.Connection, revision: str) -> None:
     """Make the tables those of an earlier revision."""
+    if revision < "0027" and connection.dialect.name == "sqlite":
+        _number_rows(connection)
     if revision < "0022" and connection.dialect.name == "postgresql":
         _drop_policies(connection)
     if revision < "0026" and connection.dialect.name == "postgresql":
@@ -58,6 +60,35 @@ def revert_schema(connection: sa.Connection, revision: str) -> None:
         for statement in statements:
             connection.exec_driver_sql(statement)
     connection.execute(sa.text("UPDATE alembic_version SET version_num = :revision"), {"revision": revision})
+
+
+def _number_rows(connection: sa.Connection) -> None:
+    """Give SQLite's tables their rowids again, entries of the search their constraint, and messages hashes as texts."""
+    for statement in ("COMMIT", "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE"):  # no row goes with one that it refers to
+        connection.exec_driver_sql(statement)
+    query = (
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%WITHOUT ROWID%' AND name <> 'state_write'"
+    )
+    for name, sql in connection.exec_driver_sql(query).all():
+        _rebuild(connection, name, sql.replace("WITHOUT ROWID", ""))
+    connection.exec_driver_sql("DROP INDEX uq_search_entry_checkpoint_id")
+    sql = connection.scalar(sa.text("SELECT sql FROM sqlite_master WHERE name = 'search_entry'"))
+    _rebuild(connection, "search_entry", f"{sql[:-1]}, CONSTRAINT uq_search_entry_checkpoint_id UNIQUE (checkpoint_id))")
+    connection.exec_driver_sql("UPDATE message SET hash = 'sha256:' || lower(hex(hash)) WHERE typeof(hash) = 'blob'")
+    for statement in ("COMMIT", "PRAGMA foreign_keys = ON", "BEGIN IMMEDIATE"):
+        connection.exec_driver_sql(statement)
+
+
+def _rebuild(connection: sa.Connection, name: str, sql: str) -> None:
+    """Replace a table by one of another definition."""
+    query = "SELECT sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND tbl_name = :name"
+    indexes = connection.scalars(sa.text(query), {"name": name}).all()
+    connection.exec_driver_sql(f"CREATE TABLE new_table {sql[sql.index('(') :]}")
+    connection.exec_driver_sql(f"INSERT INTO new_table SELECT * FROM {name}")
+    connection.exec_driver_sql(f"DROP TABLE {name}")
+    connection.exec_driver_sql(f"ALTER TABLE new_table RENAME TO {name}")
+    for index in indexes:
+        connection.exec_driver_sql(index)
 
 
 def _drop_policies(connection: sa.Connection) -> None:

@@ -136,7 +136,7 @@ def test_pages_that_are_no_pages_are_named_and_do_not_end_the_verifying(file_sto
         talked(file_store, *[f"{number} {'word ' * 200}"] * 20)
     file_store.database.close()
     with open(file, "r+b") as raw:
-        raw.seek(file.stat().st_size // 2 // 8192 * 8192)
+        raw.seek(file.stat().st_size // 2 // 4096 * 4096)
         raw.write(b"\xff" * 8192)
     reader = verification.Database.open_read_only(f"sqlite:///{file}")
     said = [str(damage) for damage in verification.verify(reader).damages]
@@ -152,3 +152,15 @@ def test_an_index_of_tags_that_has_other_tags_is_named(store: Store) -> None:
     with store.database.begin_write() as connection:
         connection.execute(sa.delete(index).where(index.c.tag_id == lost))
     assert found(store) == ["the list finds it by other tags than it has"]
+
+
+def test_a_row_without_a_number_that_names_a_row_which_is_gone_is_named(memory_store: Store) -> None:
+    with memory_store.database.engine.connect() as connection:
+        raw: Any = connection.connection.driver_connection
+        for statement in (
+            "PRAGMA foreign_keys = OFF",
+            "INSERT INTO identity VALUES ('x', 'nobody')",
+            "PRAGMA foreign_keys = ON",
+        ):
+            raw.execute(statement)
+    assert found(memory_store) == ["the file: identity names a person that is not there"]
