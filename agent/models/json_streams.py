@@ -30,6 +30,7 @@ from agent.models.request_bodies import write_body
 
 DATA_PREFIX = b"data: {"
 EVENT_PREFIX = b"event: "
+DONE_MARK = b"[DONE]"
 DONE_EVENT = re.compile(rb"(?:\A|[\r\n])data: ?\[DONE\] *(?:[\r\n]|\Z)")  # a line: an answer may contain these words
 _JOINED_EVENTS = {
     "response.output_text.delta",
@@ -176,7 +177,7 @@ class _JoiningDecoder:
 
     async def aiter_bytes(self, parts: AsyncIterator[bytes]) -> AsyncIterator[Any]:
         # https://html.spec.whatwg.org/multipage/server-sent-events.html
-        async for whole in _cut_between_events(gather_ready(refuse_other_bodies(parts), DONE_EVENT)):
+        async for whole in _cut_between_events(gather_ready(refuse_other_bodies(parts), has_end)):
             for event in _join_texts(self._parse_events(whole)):
                 if isinstance(event, _JsonEvent) or event.data.strip():  # one without data is none, by the standard
                     yield event
@@ -194,6 +195,11 @@ class _JoiningDecoder:
                 yield from self._decoder.iter_bytes(iter([block + b"\n\n"]))
         if rest:
             yield from self._decoder.iter_bytes(iter([rest]))
+
+
+def has_end(text: bytes) -> bool:
+    """Return whether a line ends the stream. The pattern alone takes forty times as long for a text without the mark."""
+    return DONE_MARK in text and DONE_EVENT.search(text) is not None
 
 
 async def _cut_between_events(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -6,8 +6,7 @@ without a pause, and the rest twenty times a second.
 """
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 
 PAUSE_SECONDS_PER_STREAM = 0.0066  # s between two reads, for each other stream
@@ -67,8 +66,8 @@ class StreamPacer:
         self._moments.pop(key).set()
 
 
-async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> AsyncIterator[bytes]:
-    """Yield the same bytes, and join pieces that come without a wait between them. The piece with `end` is the last.
+async def gather_ready(parts: AsyncIterator[bytes], has_end: Callable[[bytes], bool]) -> AsyncIterator[bytes]:
+    """Yield the same bytes, and join pieces that come without a wait between them. The piece with the end is the last.
 
     After it nothing reads from `parts` any more: the client reads the rest itself, and fails where two read at once.
     """
@@ -80,7 +79,7 @@ async def gather_ready(parts: AsyncIterator[bytes], end: re.Pattern[bytes]) -> A
         while isinstance(last, bytes):
             joined, last = await _take_ready(arrived)
             line += joined
-            if end.search(line):
+            if has_end(line):
                 await asyncio.wait({reading}, timeout=MAX_ENDING_SECONDS)
                 reading.cancel()
                 await asyncio.wait({reading})

@@ -1,5 +1,6 @@
 """Driving a run: from its first request until the graph rests, over every move through time on the way."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,7 +30,21 @@ from agent.subagents.forking import RunForkExplorer
 from agent.time_travel.policy import Policy
 from agent.time_travel.protocol import PathChanged
 from agent.tools.decisions import make_refusal
-from checkpoints import MAIN, Run, Runs, Store
+from checkpoints import MAIN, Message, Run, Runs, Store
+
+MAX_SHORT_MESSAGES = 50  # of a path whose request the event loop builds itself: a pass to a thread takes longer
+MAX_SHORT_CHARS = 4_000  # of each of them
+
+
+def is_short(path: Sequence[Message]) -> bool:
+    """Return whether these are so few and plain messages that a request of them takes less than a pass to a thread."""
+    return len(path) <= MAX_SHORT_MESSAGES and all(map(_is_plain, path))
+
+
+def _is_plain(message: Message) -> bool:
+    data = message.body["data"]
+    content = data.get("content")
+    return isinstance(content, str) and len(content) <= MAX_SHORT_CHARS and not data.get("tool_calls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +76,16 @@ class RunDriver:
             context = self._build_context(prepared, recorder, model, policy)
             await self._write_summary(recorder, context, prepared.request.scope)
             return
-        model, messages = await self.blocking.run(self._load_request, prepared)
+        if is_short(prepared.path):
+            model, messages = self._load_request(prepared)
+        else:
+            model, messages = await self.blocking.run(self._load_request, prepared)
         context = self._build_context(prepared, recorder, model, policy)
         async with self.drafts.keep_draft(recorder):
             await self._answer(prepared, recorder, context, self._build_sub_agents(prepared.run, model), messages)
 
     def _load_request(self, prepared: PreparedRun) -> tuple[ChosenModel, list[AnyMessage]]:
-        """Load the model and the first request, at once: each pass to a thread costs the event loop 0.3 ms.
+        """Load the model, which the preparation has loaded before, and the first request.
 
         A path that cannot be sent raises here, so that the run ends with a sentence.
         """

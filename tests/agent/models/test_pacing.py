@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import ExitStack
 from typing import Any, TypeVar
+from unittest.mock import Mock
 
 import httpcore2
 import pytest
@@ -12,7 +13,7 @@ from openai import Timeout
 from openai._streaming import SSEDecoder
 from pydantic import SecretStr
 
-from agent.models import paced_client
+from agent.models import json_streams, paced_client
 from agent.models.catalog import ConfiguredModels
 from agent.models.json_streams import _JoiningDecoder
 from agent.models.keys import ProviderKeys
@@ -120,6 +121,13 @@ def test_an_answer_that_speaks_of_the_end_is_not_at_its_end() -> None:
     cut = said.index(b"[DONE]") + len(b"[DONE]")
     events = decoded([said[:cut], 1.2, said[cut:], chunk(" And on."), b"data: [DONE]\n\n"])  # longer than an end may take
     assert "".join(texts(events)) == "It ends with [DONE], so to speak. And on."
+
+
+def test_a_text_without_the_mark_of_the_end_is_not_searched_for_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = Mock(wraps=json_streams.DONE_EVENT)
+    monkeypatch.setattr(json_streams, "DONE_EVENT", searched)
+    decoded([chunk("one"), 0.05, chunk("two"), 0.05, chunk("three"), b"data: [DONE]\n\n"])
+    assert searched.search.call_count == 1
 
 
 def test_what_came_before_something_unreadable_is_kept() -> None:
