@@ -60,7 +60,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
         def prepare_request(self, messages: list[BaseMessage]) -> BaseMessage:
             """Return the request of these messages on the server's terms."""
             terms = self._memory.terms
-            payload = self._get_request_payload(messages, **{_TERMS_KEY: terms})
+            payload = self._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})
             parts = {name: payload[name] for name in _MESSAGE_PARTS if name in payload}
             return PreparedRequest.build(messages, parts, terms)
 

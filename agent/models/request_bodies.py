@@ -40,7 +40,7 @@ class PreparedRequest(HumanMessage):
     @classmethod
     def build(cls, messages: Sequence[BaseMessage], parts: Mapping[str, Any], terms: object) -> "PreparedRequest":
         """Return the request on a server's terms. `parts` are the fields of its body that hold the messages."""
-        made = cls("")
+        made = cls(content="")
         made._messages, made._parts, made._terms = list(messages), dict(parts), terms
         return made
 
