@@ -8,16 +8,17 @@ import asyncio
 import gc
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import get_ident
 from typing import Any
 from unittest.mock import patch
 
-MAX_STEP_SECONDS = 0.05  # of the processor, on the loop: the bar of issue 12
-# A busy machine empties the caches of a step, and may take twice its time. What this bar is for takes ten times as long.
-MAX_BUSY_STEP_SECONDS = 3 * MAX_STEP_SECONDS
+MAX_STEP_SECONDS = 0.05  # of the processor, on the loop
+MAX_COLD_STEP_SECONDS = 0.02  # before a model is asked
+TRIES = 3
+TEST_TASKS = ("story", "RawProvider._answer")
 
 
 @dataclass
@@ -36,7 +37,21 @@ class Steps:
 
     @property
     def longest(self) -> Step:
-        return max(self.found, key=lambda step: step.seconds, default=Step("none", 0.0))
+        """Return the longest step, but for those of the tests' own tasks: the story, and fakes of providers."""
+        found = (step for step in self.found if not step.name.endswith(TEST_TASKS))
+        return max(found, key=lambda step: step.seconds, default=Step("none", 0.0))
+
+
+def find_longest_step(work: Callable[[], Step], max_seconds: float) -> Step:
+    """Return the longest step of the work, of the best of three tries unless the first ones are within `max_seconds`.
+
+    A busy machine empties the caches of a step, which may then take twice its time. It makes none shorter.
+    """
+    longest = work()
+    for _ in range(TRIES - 1):
+        if longest.seconds >= max_seconds:
+            longest = min(longest, work(), key=lambda step: step.seconds)
+    return longest
 
 
 @contextmanager

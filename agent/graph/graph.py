@@ -6,7 +6,7 @@ Compiled without a checkpointer: the store is the only truth, and each node comm
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, TypedDict
 
@@ -33,7 +33,7 @@ from agent.graph.tool_calls import run_tool_calls
 from agent.models.errors import refuses_files, refuses_tools
 from agent.models.parameters import read_parameters
 from agent.models.reasoning import identify_source, restore_reasoning, select_reasoning
-from agent.models.request_bodies import prepare_entries
+from agent.models.request_bodies import prepare_request
 from agent.settings import ChosenModel
 from agent.tools.decisions import find_unanswered_calls
 from agent.tools.names import ASK_AGENT, FORK, MOVE_NAMES
@@ -176,8 +176,7 @@ class _ModelNode:
 
         def build_long() -> _BuiltRequest:
             built = build()
-            prepare_entries(model.chat, built.sent)
-            return built
+            return replace(built, sent=prepare_request(model.chat, built.sent))
 
         # A long path takes hundreds of milliseconds, and other conversations would wait.
         built = build() if is_short(state["messages"]) else await context.recorder.run_blocking(build_long)

@@ -18,6 +18,7 @@ from pydantic import PrivateAttr
 from agent.certificates import load_certificates
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.refusal_body import read_words
+from agent.models.request_bodies import PreparedRequest, find_prepared
 
 CACHE = {"type": "ephemeral"}
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
@@ -25,6 +26,7 @@ DISABLED = {"thinking": {"type": "disabled"}}
 # From version 5 on models reason by default and leave the text out; earlier models reason only if they are asked to.
 _REASONS_BY_DEFAULT = re.compile(r"claude-[a-z]+-(?:[5-9]|\d{2,})(?:\D|$)")
 _REASONING_BLOCKS = ("thinking", "redacted_thinking")
+_MESSAGE_PARTS = ("system", "messages")  # of a body
 _SAMPLING = ("temperature", "top_p", "top_k")  # refused in a request that mentions thinking
 _LOOP_REFUSED = re.compile(r"Expected .?thinking")
 _TERMS_KEY = "waymark_terms"
@@ -55,22 +57,34 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
                 super()._async_client, "DefaultAsyncHttpxClient", getattr(self, "anthropic_proxy", None)
             )
 
+        def prepare_request(self, messages: list[BaseMessage]) -> BaseMessage:
+            """Return the request of these messages on the server's terms."""
+            terms = self._memory.terms
+            payload = self._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})
+            parts = {name: payload[name] for name in _MESSAGE_PARTS if name in payload}
+            return PreparedRequest.build(messages, parts, terms)
+
         async def _astream(
             self, messages: list[BaseMessage], *args: Any, **kwargs: Any
         ) -> AsyncIterator[ChatGenerationChunk]:
-            stream = super()._astream
+            stream, prepared = super()._astream, find_prepared(messages)
+            whole = prepared.messages if prepared else messages
 
             def send(attempt: Attempt[AnthropicTerms]) -> AsyncIterator[ChatGenerationChunk]:
                 options = {**kwargs, **attempt.options, _TERMS_KEY: attempt.terms}
-                chunks: AsyncIterator[ChatGenerationChunk] = stream(list(attempt.messages), *args, **options)
+                is_prepared = prepared and attempt.messages is whole and attempt.terms == prepared.terms
+                sent = messages if is_prepared else list(attempt.messages)
+                chunks: AsyncIterator[ChatGenerationChunk] = stream(sent, *args, **options)
                 return chunks
 
-            async for chunk in stream_with_fallbacks(self, messages, self._memory, send, drop_refused_extra):
+            async for chunk in stream_with_fallbacks(self, whole, self._memory, send, drop_refused_extra):
                 yield chunk
 
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
             terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
-            payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
+            prepared = find_prepared(self._convert_input(input_).to_messages())
+            payload: dict[str, Any] = super()._get_request_payload([] if prepared else input_, stop=stop, **kwargs)
+            payload |= prepared.parts if prepared else {}
             _add_extras(payload, terms, self.extra_body)
             return payload
 

@@ -80,8 +80,9 @@ class JsonResponses:
         self.with_raw_response = client.responses.with_raw_response
 
     async def create(self, **payload: Any) -> "_ResponseStream":
+        body = write_body(_merge_extra_body(payload))
         events: _ResponseStream = await self._client.post(
-            "/responses", body=_merge_extra_body(payload), cast_to=object, stream=True, stream_cls=_ResponseStream
+            "/responses", content=body, cast_to=object, stream=True, stream_cls=_ResponseStream
         )
         events.pacer, events.address_setting = self._pacer, self._address_setting
         events.event_type, events.answer_type = self._event_type, self._answer_type

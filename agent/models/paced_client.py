@@ -6,6 +6,7 @@ import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 
+import anyio._backends._asyncio  # noqa: F401  (else in the first request, for 15 ms of the event loop)
 import httpcore2
 import httpx2
 from openai import DefaultAsyncHttpxClient, Timeout

@@ -13,16 +13,16 @@ from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai.chat_models.base import BaseChatOpenAI, _construct_lc_result_from_responses_api
-from pydantic import BaseModel, PrivateAttr
+from pydantic import PrivateAttr
 
 from agent.message_cache import MessageCache
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
-from agent.models.finish_reasons import convert_to_chunk
 from agent.models.json_streams import WholeResponse
 from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
-from agent.models.refusal_body import ReportedFailure, read_words
-from agent.models.request_bodies import KeptEntry
+from agent.models.refusal_body import read_words
+from agent.models.request_bodies import KeptEntries, KeptEntry, PreparedRequest, find_prepared
+from agent.models.whole_answers import convert_result, generate_whole
 from checkpoints.values.reasoning import Reasoning
 
 _KEPT_FIELDS = (*TEXT_FIELDS, "reasoning_details", "extra_content")
@@ -137,13 +137,22 @@ class ReasoningFields(BaseChatOpenAI):
         address = self.openai_api_base or getattr(self, "api_base", None)
         self._memory.terms = Terms(**_HOST_TERMS.get(urlsplit(str(address or "")).hostname or "", {}))
 
+    def prepare_request(self, messages: list[BaseMessage]) -> BaseMessage:
+        """Return the request of these messages on the server's terms, with its JSON."""
+        terms, name = self._memory.terms, "input" if self.use_responses_api else "messages"
+        entries = self._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})[name]
+        return PreparedRequest.build(messages, {name: KeptEntries(entries)}, terms)
+
     async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        stream = super()._astream
+        stream, prepared = super()._astream, find_prepared(messages)
+        whole_messages = prepared.messages if prepared else messages
 
         async def send(attempt: Attempt[Terms]) -> AsyncIterator[ChatGenerationChunk]:
-            sent, options = list(attempt.messages), {**kwargs, _TERMS_KEY: attempt.terms}
+            options = {**kwargs, _TERMS_KEY: attempt.terms}
+            is_prepared = prepared and attempt.messages is whole_messages and attempt.terms == prepared.terms
+            sent = messages if is_prepared and attempt.terms.streams else list(attempt.messages)
             if not attempt.terms.streams:
-                yield await _generate(self, sent, *args, **options)
+                yield await generate_whole(self, sent, *args, **options)
                 return
             whole = None
             try:
@@ -152,10 +161,10 @@ class ReasoningFields(BaseChatOpenAI):
             except WholeResponse as error:
                 whole = error.response
             if whole is not None:
-                yield _convert_result(_construct_lc_result_from_responses_api(whole, output_version=self.output_version))
+                yield convert_result(_construct_lc_result_from_responses_api(whole, output_version=self.output_version))
 
         fallback = partial(change_terms, is_responses=bool(self.use_responses_api))
-        async for chunk in stream_with_fallbacks(self, messages, self._memory, send, fallback):
+        async for chunk in stream_with_fallbacks(self, whole_messages, self._memory, send, fallback):
             yield chunk
 
     def _get_request_payload(
@@ -163,6 +172,9 @@ class ReasoningFields(BaseChatOpenAI):
     ) -> dict[str, Any]:
         terms: Terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
         messages = self._convert_input(input_).to_messages()
+        prepared = find_prepared(messages)
+        if prepared is not None:
+            messages = []
         if self.use_responses_api:
             messages = [_fill_response_items(message) for message in messages]
         keeps = self.keeps_entries and not (self.use_responses_api or terms.changes_entries)
@@ -180,6 +192,7 @@ class ReasoningFields(BaseChatOpenAI):
                 known.keep(message, KeptEntry(entry) if keeps else entry)
             payload["messages"] = [entry or known.find(each) for each, entry in zip(messages, entries, strict=True)]
             _apply_rules(payload["messages"], terms)
+        payload |= prepared.parts if prepared else {}
         if not terms.takes_usage:
             payload.pop("stream_options", None)
         if not terms.takes_completion_tokens and "max_completion_tokens" in payload:
@@ -220,24 +233,6 @@ def _ask_for_reasoning(payload: dict[str, Any], terms: Terms) -> None:
         payload["reasoning"] = {"summary": "auto", **(payload.get("reasoning") or {})}
     if terms.takes_encrypted:
         payload["include"] = [*(payload.get("include") or ()), "reasoning.encrypted_content"]
-
-
-async def _generate(model: ReasoningFields, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatGenerationChunk:
-    try:
-        return _convert_result(await model._agenerate(messages, *args, **kwargs, stream=False))
-    except ValueError as error:  # with the error of the answer in it, as the library read it
-        reported = error.args[0] if type(error) is ValueError and error.args else None
-        body = reported.model_dump() if isinstance(reported, BaseModel) else reported
-        if not isinstance(body, dict):
-            raise
-        raise ReportedFailure(body) from error
-
-
-def _convert_result(result: ChatResult) -> ChatGenerationChunk:
-    answer = result.generations[0]
-    assert isinstance(answer.message, AIMessage)
-    info = {"model_name": (result.llm_output or {}).get("model_name"), **(answer.generation_info or {})}
-    return ChatGenerationChunk(message=convert_to_chunk(answer.message), generation_info=info)
 
 
 def _read_wire(part: Any) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Bodies of requests for OpenAI's client. The JSON of a message that goes to the model again is not written again."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
+from pydantic import PrivateAttr
 
 
 class KeptEntry(dict[str, Any]):
@@ -21,22 +22,66 @@ class KeptEntry(dict[str, Any]):
             return self._json
 
 
-def prepare_entries(chat: Any, messages: Sequence[BaseMessage]) -> None:
-    """Convert a request's messages and write their JSON, where their model keeps both. On a thread, the loop is spared."""
-    if getattr(chat, "keeps_entries", False) and not chat.use_responses_api:
-        for entry in chat._get_request_payload(list(messages))["messages"]:
-            if isinstance(entry, KeptEntry):
-                entry.to_json()
+class KeptEntries(list[Any]):
+    """The entries of a long request, with their JSON. They are not changed."""
+
+    def __init__(self, entries: Iterable[Any]) -> None:
+        super().__init__(entries)
+        self.json = _join_entries(self)
+
+
+class PreparedRequest(HumanMessage):
+    """One message in place of all of a long request: the library looks at each message many times, on the event loop."""
+
+    _messages: list[BaseMessage] = PrivateAttr(default_factory=list)
+    _parts: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _terms: object = PrivateAttr(default=None)
+
+    @classmethod
+    def build(cls, messages: Sequence[BaseMessage], parts: Mapping[str, Any], terms: object) -> "PreparedRequest":
+        """Return the request on a server's terms. `parts` are the fields of its body that hold the messages."""
+        made = cls(content="")
+        made._messages, made._parts, made._terms = list(messages), dict(parts), terms
+        return made
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        return self._messages
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        return self._parts
+
+    @property
+    def terms(self) -> object:
+        return self._terms
+
+
+def find_prepared(messages: Sequence[BaseMessage]) -> PreparedRequest | None:
+    """Return the prepared request that stands in place of these messages."""
+    first = messages[0] if len(messages) == 1 else None
+    return first if isinstance(first, PreparedRequest) else None
+
+
+def prepare_request(chat: Any, messages: list[Any]) -> list[Any]:
+    """Return what to send in place of a long request's messages, where their model can be prepared. On a thread."""
+    prepare = getattr(chat, "prepare_request", None)
+    return messages if prepare is None else [prepare(messages)]
 
 
 def write_body(body: Mapping[str, Any]) -> bytes:
     """Return the JSON of a body, as the client itself would write it, with its messages last."""
     others = dict(body)
-    entries = others.pop("messages", None)
+    name = "input" if isinstance(others.get("input"), KeptEntries) else "messages"
+    entries = others.pop(name, None)
     if not isinstance(entries, list) or not others:
         return _to_json(dict(body))
-    messages = b",".join(each.to_json() if isinstance(each, KeptEntry) else _to_json(each) for each in entries)
-    return b'%b,"messages":[%b]}' % (_to_json(others)[:-1], messages)
+    messages = entries.json if isinstance(entries, KeptEntries) else _join_entries(entries)
+    return b'%b,"%b":[%b]}' % (_to_json(others)[:-1], name.encode(), messages)
+
+
+def _join_entries(entries: Iterable[Any]) -> bytes:
+    return b",".join(each.to_json() if isinstance(each, KeptEntry) else _to_json(each) for each in entries)
 
 
 def _to_json(value: Any) -> bytes:

@@ -7,12 +7,14 @@ from typing import Any
 
 import httpx
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 from pydantic import SecretStr
 
+from agent.models.anthropic import AnthropicTerms
 from agent.models.catalog import load_chat_model
 from agent.models.keys import ProviderKeys
 from agent.models.parameters import ModelParameters, apply_parameters
+from agent.models.request_bodies import find_prepared, prepare_request
 from checkpoints import RunState
 from checkpoints.values.reasoning import Reasoning
 from tests.agent.running import Running, Several, model_at, running
@@ -208,3 +210,23 @@ def test_the_fake_refuses_what_the_service_refuses(claude: FakeAnthropic, broken
     assert httpx.post(address, headers=headers, json=body).json()["content"][0]["type"] == "text"
     refused = httpx.post(address, headers=headers, json=body | broken)
     assert (refused.status_code, refused.json()["error"]["type"]) == (400, "invalid_request_error")
+
+
+@pytest.mark.usefixtures("refusals_expected")
+def test_a_long_request_that_was_prepared_is_sent_like_any_other(claude: FakeAnthropic) -> None:
+    messages = [SystemMessage("Be brief."), *HI, AIMessage("Hello."), HumanMessage("So?")]
+    tools = [{"name": "f", "description": "Do it.", "input_schema": {"type": "object", "properties": {}}}]
+
+    async def whole() -> None:
+        async with claude_model() as model:
+            for sent in (messages, prepare_request(model, list(messages))):
+                claude.reply(Fault("status", status=400, message="cache_control: not permitted"), Say("So."))
+                model._memory.terms = AnthropicTerms()
+                assert [each.text async for each in model.bind_tools(tools).astream(sent)]
+            assert find_prepared(sent) is not None
+
+    asyncio.run(whole())
+    assert len(claude.requests) == 4
+    assert claude.requests[2:] == claude.requests[:2]
+    assert "cache_control" in str(claude.requests[2])
+    assert len(claude.requests[2]["messages"]) == 3

@@ -138,6 +138,29 @@ def test_small_messages_are_kept_as_bytes_until_all_are_checked() -> None:
     assert _measure_peak(json.dumps(whole).encode(), None) < 4
 
 
+MAX_REFUSAL_BYTES = 30 * 2**20  # of memory beside the file, to refuse one of 9 MB
+HOSTILE: dict[str, Callable[[], str]] = {
+    "one message": lambda: shapes.following([HumanMessage("x" * 9_000_000 + "\U0001f600")]),
+    "small messages": lambda: shapes.following([HumanMessage("x")] * 33_500),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_resealed", [True, False])
+@pytest.mark.parametrize("kind", ["one message", pytest.param("small messages", marks=pytest.mark.long)])
+def test_a_damaged_file_of_9_mb_is_refused_within_30_mib(kind: str, is_resealed: bool) -> None:
+    made = json.loads(HOSTILE[kind]())
+    raw = (resealed({**made, "active": "b9"}) if is_resealed else json.dumps({**made, "sha256": "sha256:0"})).encode()
+    reason = "active names a branch that is not in the file" if is_resealed else None
+    del made
+    tracemalloc.start()
+    with pytest.raises(InvalidDocumentError, match=reason):
+        read_document(raw)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < MAX_REFUSAL_BYTES
+
+
 @given_examples(
     *(30, 300),
     st.recursive(st.text('"\\x\n\0\u00e9\U0001f600'), lambda below: st.lists(below) | st.dictionaries(SEPARATORS, below)),
