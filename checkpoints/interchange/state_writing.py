@@ -7,8 +7,8 @@ from typing import Any
 
 from ..changes.transaction import Transaction
 from ..rows import state_rows, value_rows
-from ..rows.state_batches import StateBatch
-from ..rows.state_rows import StateDraft, StateName, StoredState
+from ..rows.state_inserts import StateBatch, StateDraft
+from ..rows.state_rows import StateName, StoredState
 from ..values.graph_state import Reference, SplitBody, join_runs, list_paths, read_kind
 from ..values.model import Node
 from .import_contents import StateContents
