@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..rows import state_rows, thread_rows, write_rows
-from ..rows.state_batches import StateBatch
 from ..rows.state_choice import choose_states
-from ..rows.state_rows import StateDraft, StateName, StoredState, split_draft
+from ..rows.state_inserts import StateBatch, StateDraft, split_draft
+from ..rows.state_rows import StateName, StoredState
 from ..values.graph_state import Reference, list_paths, read_kind
 from ..values.history import Path
 from ..values.model import Node, Thread

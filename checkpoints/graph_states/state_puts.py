@@ -12,7 +12,8 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
 from ..rows import state_rows, thread_rows, value_rows, write_rows
-from ..rows.state_rows import StateDraft, StoredState
+from ..rows.state_inserts import StateDraft, insert_state
+from ..rows.state_rows import StoredState
 from ..rows.thread_rows import LoadedThread
 from ..rows.write_rows import StateKey
 from ..store import Store
@@ -171,7 +172,7 @@ class StateWriter:
         message = head if put.is_root else None
         key = put.key
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
-        written = state_rows.insert_state(change.connection, new, _make_body(put, values))
+        written = insert_state(change.connection, new, _make_body(put, values))
         if parent is not None:
             self._forget_inputs(change.connection, put, parent, values)
             self._drop_writes(change.connection, put, is_same_run=parent.run_id == run_id)

@@ -11,18 +11,17 @@ from ..values.model import Checkpoint, Node
 from ..values.progress import Report
 from .import_contents import ImportContents
 from .import_plan import BranchPlan, ImportPlan
-from .state_writing import StateWriting
+from .state_writing import StateNumbers, write_states
 from .waymark import CheckpointPart
 
 
 def write_plan(transaction: Transaction, plan: ImportPlan, contents: ImportContents, report: Report) -> None:
     transaction.detail = transaction.detail or plan.detail
     nodes = _write_messages(transaction, plan, contents.messages, report)
-    states = StateWriting(transaction, nodes)
-    states.write_states(contents.states)
+    states = write_states(transaction, nodes, contents.states)
     branch_ids = _write_branches(transaction, plan.branches, nodes, states)
     if plan.shown is not None:
-        transaction.move_head(nodes[plan.shown.head] if plan.shown.head else None, states.find_number(plan.shown.state))
+        transaction.move_head(nodes[plan.shown.head] if plan.shown.head else None, states.get(plan.shown.state))
     _write_checkpoints(transaction, plan, nodes, branch_ids, states)
 
 
@@ -50,13 +49,13 @@ def _write_messages(
 
 
 def _write_branches(
-    transaction: Transaction, plan: BranchPlan, nodes: Mapping[str, Node], states: StateWriting
+    transaction: Transaction, plan: BranchPlan, nodes: Mapping[str, Node], states: StateNumbers
 ) -> dict[str, str]:
     """Return the stored id of each of the document's branches, by its id there."""
     if plan.current_name is not None:
         transaction.update_row("branch", transaction.thread.branch_id, name=plan.current_name)
     heads = [(new.name, nodes[new.head] if new.head else None) for new in plan.new]
-    added = transaction.add_branches(heads, [states.find_number(new.state) for new in plan.new])
+    added = transaction.add_branches(heads, [states.get(new.state) for new in plan.new])
     transaction.update_rows("branch", plan.deleted_ids, deleted_at=transaction.now)
     return {**plan.stored_ids, **{new.document_id: branch.id for new, branch in zip(plan.new, added, strict=True)}}
 
@@ -66,12 +65,12 @@ def _write_checkpoints(
     whole: ImportPlan,
     nodes: Mapping[str, Node],
     branch_ids: Mapping[str, str],
-    states: StateWriting,
+    states: StateNumbers,
 ) -> None:
     plan = whole.checkpoints
     transaction.update_rows("checkpoint", plan.hidden_ids, deleted_at=transaction.now)
     rewritten = {
-        p.id: _make_checkpoint_values(p, nodes[p.message_id], branch_ids[p.branch], states.find_number(p.state))
+        p.id: _make_checkpoint_values(p, nodes[p.message_id], branch_ids[p.branch], states.get(p.state))
         for p in plan.rewritten
     }
     # Some of these were deleted in this thread before; the others were hidden by the statement above.
@@ -86,7 +85,7 @@ def _write_checkpoints(
             replace(
                 _build_checkpoint(part, "" if whole.needs_new_ids else part.id, nodes[part.message_id]),
                 branch_id=branch_ids[part.branch],
-                state_id=states.find_number(part.state),
+                state_id=states.get(part.state),
             )
             for part in plan.new
         ]

@@ -1,4 +1,4 @@
-"""States of graphs and their shapes, read from rows with a check against their hashes, and inserted."""
+"""States of graphs and their shapes, read from rows with a check against their hashes."""
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
@@ -10,18 +10,13 @@ import sqlalchemy as sa
 from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..values.errors import DamagedStateError
-from ..values.graph_state import RowValues, SplitBody, hash_state, hash_text, is_resting, join_body, split_body
+from ..values.graph_state import RowValues, hash_state, is_resting, join_body
 from ..values.history import Path
 from ..values.model import Json, Node
-from .file_rows import load_insert
 
 _state, _message, _shape = schema.state.c, schema.message.c, schema.state_shape.c
 _parent = schema.state.alias("parent_state")
 _PORTION = 20  # states: more than the steps of most turns
-_GIVEN_COLUMNS = (
-    *("thread_id", "namespace", "checkpoint_id", "parent", "parent_id", "segment", "depth", "is_input", "run_id"),
-    *("leaves", "hash", "hidden"),
-)
 _is_of_message = sa.and_(_message.segment == _state.segment, _message.depth == _state.depth)
 STATE_QUERY = (
     sa.select(
@@ -41,15 +36,6 @@ _one_query = STATE_QUERY.where(
     _state.checkpoint_id == sa.bindparam("of_checkpoint"),
 )
 _numbered_query = STATE_QUERY.where(_state.number == sa.bindparam("of_number"))
-_given = [_state[name] for name in _GIVEN_COLUMNS]
-_shape_query = sa.select(*(sa.bindparam(each.name, type_=each.type) for each in _given), _shape.number).where(
-    _shape.hash == sa.bindparam("shape_hash")
-)
-_insert_state = (
-    sa.insert(schema.state)
-    .from_select([*_given, _state.shape], _shape_query, include_defaults=False)
-    .returning(_state.number)
-)
 _is_at_rest = sa.or_(_state.run_id == _message.run_id, _state.run_id.is_(None))
 _found_query = (
     sa.select(_state.number)
@@ -84,78 +70,6 @@ class StoredState(StateName):
     run_id: str
     message: Node | None  # where the conversation stood
     body: Json
-
-
-@dataclass(frozen=True, slots=True)
-class StateDraft:
-    """A state that is still to be written. `parent_id` is of a parent that is not stored."""
-
-    thread_id: str
-    namespace: str
-    checkpoint_id: str
-    parent: StateName | None
-    parent_id: str | None
-    run_id: str
-    message: Node | None  # where the conversation stands with it
-    is_input: bool
-
-
-def insert_state(connection: sa.Connection, new: StateDraft, body: Json) -> StoredState:
-    """Write a state, and return it."""
-    split = split_draft(new, body)
-    row = make_row(new, split.shape, split.write_leaves(split.rest))
-    number = _insert_with_shape(connection, row, split.shape)
-    return StoredState(
-        number=number,
-        thread_id=new.thread_id,
-        namespace=new.namespace,
-        checkpoint_id=new.checkpoint_id,
-        parent=new.parent.number if new.parent else None,
-        parent_id=new.parent.checkpoint_id if new.parent else new.parent_id,
-        run_id=new.run_id,
-        message=new.message,
-        hash=row["hash"],
-        body=body,
-    )
-
-
-def split_draft(new: StateDraft, body: Json) -> SplitBody:
-    return split_body(body, RowValues(new.checkpoint_id, new.run_id, _measure_path(new.message)))
-
-
-def make_row(new: StateDraft, shape: str, leaves: bytes) -> Json:
-    """Return the row of a state, without its number and its shape's."""
-    message_id = new.message.id if new.message else None
-    named = new.parent.hash if new.parent else new.parent_id
-    return {
-        "thread_id": new.thread_id,
-        "namespace": new.namespace,
-        "checkpoint_id": new.checkpoint_id,
-        "parent": new.parent.number if new.parent else None,
-        "parent_id": None if new.parent else new.parent_id,
-        "segment": new.message.segment if new.message else None,
-        "depth": new.message.depth if new.message else None,
-        "is_input": new.is_input,
-        "run_id": None if new.run_id == new.checkpoint_id else new.run_id,
-        "leaves": leaves,
-        "hash": hash_state(new.namespace, new.checkpoint_id, named, shape, leaves, message_id),
-        "hidden": False,
-    }
-
-
-def _measure_path(message: Node | None) -> tuple[str, int] | None:
-    return (message.id, message.depth + 1) if message else None
-
-
-def _insert_with_shape(connection: sa.Connection, row: Json, shape: str) -> int:
-    """Insert a row, and its shape if no state has had it: one statement for most states."""
-    hash_ = hash_text(shape)
-    number = connection.scalar(_insert_state, {**row, "shape_hash": hash_})
-    if number is None:  # another transaction may write the same shape meanwhile
-        insert = load_insert(connection.dialect.name)(schema.state_shape).values(hash=hash_, body=shape)
-        connection.execute(insert.on_conflict_do_nothing(index_elements=["hash"]))
-        number = connection.execute(_insert_state, {**row, "shape_hash": hash_}).scalar_one()
-    return int(number)
 
 
 def select_state(connection: sa.Connection, thread_id: str, namespace: str, checkpoint_id: str) -> StoredState | None:
@@ -198,7 +112,7 @@ def _parse_intact_state(row: Any) -> StoredState:
         run_id=run_id,
         message=message,
         hash=row.hash,
-        body=join_body(row.shape_body, row.leaves, RowValues(row.checkpoint_id, run_id, _measure_path(message))),
+        body=join_body(row.shape_body, row.leaves, RowValues.at(row.checkpoint_id, run_id, message)),
     )
 
 

@@ -9,10 +9,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from .checkpoint_ids import measure_time, read_time
-from .model import Json
+from .model import Json, Node
 from .packed_numbers import pack_numbers, unpack_numbers
 from .serde import parse_canonical
 
@@ -41,6 +41,11 @@ class RowValues:
     run_id: str
     # The message where the conversation stood: its id, and the number of messages up to it. A document has the id alone.
     path: tuple[str, int] | tuple[str] | None
+
+    @classmethod
+    def at(cls, checkpoint_id: str, run_id: str, message: Node | None) -> Self:
+        """Return the columns of a state with which the conversation stood at a message."""
+        return cls(checkpoint_id, run_id, (message.id, message.depth + 1) if message else None)
 
 
 @dataclass(frozen=True, slots=True)

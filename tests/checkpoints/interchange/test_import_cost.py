@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from checkpoints import Store
 from checkpoints.interchange import import_contents, planning, reading, transfer
 from checkpoints.interchange.waymark import Document
-from checkpoints.rows import state_rows, value_rows
+from checkpoints.rows import state_inserts, value_rows
 from checkpoints.values import serde
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
@@ -77,7 +77,7 @@ def test_no_state_is_split_and_no_value_hashed_while_the_lock_is_held(store: Sto
     refuse = AssertionError("work under the lock")
     with (
         patch.object(import_contents, "split_body", side_effect=refuse),
-        patch.object(state_rows, "split_body", side_effect=refuse),
+        patch.object(state_inserts, "split_body", side_effect=refuse),
         patch.object(value_rows, "hash_value", side_effect=refuse),
     ):
         store.import_into(thread_id, body)
