@@ -15,6 +15,7 @@ from agent.run.blocking import BlockingPool
 from agent.run.drivers import Driver
 from agent.run.holding import hold_alone
 from agent.run.hub import RunHub
+from agent.run.live_runs import RunKey
 from agent.run.outcome import RunOutcome, is_cut_by_outage, locate_error, read_outcome
 from agent.run.recorder import RunRecorder
 from agent.run.run_ids import working_for
@@ -141,6 +142,7 @@ class ActiveRuns:
             await self._write_end(recorder, outcome, usage, tried)
         except RunTakenError:
             is_taken = True
+            self.hub.disown_run(run.thread_id, RunKey(run.id, run.attempt))  # the other's events may be lost
             _log.warning("run %s: another process has taken it, and nothing more is written here", run.id)
         except StateError as error:
             _log.error("run %s could not be written to its end: %s", run.id, error)

@@ -136,6 +136,12 @@ class RunHub:
             del self._pending[thread_id]
         self._drop_followers(thread_id)
 
+    def disown_run(self, thread_id: str, key: RunKey) -> None:
+        """Forget a run of this process that another one has taken. Its followers subscribe again."""
+        if self.find_own_run(thread_id) == key:
+            self._remote_threads.add(thread_id)
+            self.forget_remote_run(thread_id)
+
     def refresh_followers(self) -> None:
         """Forget the runs of other processes, and let every follower subscribe again: events may be lost."""
         self.is_delayed = False

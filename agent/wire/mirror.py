@@ -87,6 +87,10 @@ class Mirror:
             return
         if self._is_outdated(group):
             return
+        own = self._hub.find_own_run(thread_id)
+        if own is not None and group.start is None:  # the start of a later attempt is lost
+            self._forget_own_run(thread_id)
+            self._hub.disown_run(thread_id, own)
         run = self._runs.get(thread_id)
         if group.start is not None:
             run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=True, version=group.start.version)

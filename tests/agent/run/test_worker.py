@@ -71,6 +71,7 @@ def test_another_process_goes_on_with_the_run_of_a_dead_one_which_writes_nothing
         else:
             work.work.cancel()
         await one.until(work.end.done)
+        assert one.hub.find_live_run(one.thread_id) is None
         assert other.said() == said
         assert not any(isinstance(event, RunFinished) for event in one.events)
 

@@ -138,6 +138,21 @@ def test_a_process_whose_run_was_taken_over_publishes_nothing_more_of_it() -> No
     assert seen == [HeadMoved(3)]
 
 
+def test_a_process_whose_run_was_taken_over_asks_for_it_where_the_start_is_lost() -> None:
+    cut_off, second = Receiver(), Sender()
+    cut_off.hub.publish("t", RunStarted("r", 1, None))
+    cut_off.hub.publish("t", TextDelta("old"))
+    second.hub.publish("t", RunStarted("r", 1, None, attempt=2))
+    second.flush()
+    second.hub.publish("t", TextDelta("new"))
+    cut_off.take(second.flush())
+    assert cut_off.hub.find_live_run("t") is None
+    assert cut_off.mirror.needs_run("t")
+    second.outbox.ask_for_state("t", "r")
+    cut_off.take(second.flush())
+    assert cut_off.hub.find_live_run("t") == second.hub.find_live_run("t")
+
+
 def test_a_late_start_of_a_run_that_has_ended_begins_nothing_and_one_that_begins_again_does() -> None:
     sender, reader = Sender(), Receiver()
     sender.hub.publish("t", RunStarted("r", 1, None))
