@@ -112,10 +112,11 @@ def count_stored_chars(reader: Reader, thread_id: str) -> int:
         return int(connection.scalar(query) or 0)
 
 
-def read_fork(reader: Reader, segment: int) -> tuple[int | None, int]:
+def read_fork(reader: Reader, thread_id: str, segment: int) -> tuple[int | None, int]:
     """Return the segment that a segment forks from (None: the beginning), and the number of messages before the fork."""
     with reader.database.begin_read() as connection:
-        return tree_rows.select_fork(connection, segment)
+        parent, depth = thread_rows.select_segment_parents(connection, thread_id)[segment]  # which a view has read
+        return parent, depth + 1
 
 
 def find_message_id(reader: Reader, thread_id: str, depth: int, message_hash: str) -> str:

@@ -110,10 +110,22 @@ class _End:
     values: list[int]  # of each message's JSON
     sendable: dict[str, AnyMessage | None]
 
-    def map_sizes(self) -> dict[str, tuple[int, int]]:
-        """Return the tokens and the values of each message, by its id."""
-        sizes = zip(self.tokens, self.values, strict=True)
-        return {message.id: size for message, size in zip(self.path, sizes, strict=True)}
+    def measure(self, path: Sequence[Message]) -> tuple[list[int], list[int]]:
+        """Return the tokens and the values of each message of another end. Those of this one are known."""
+        count = len(self.path)
+        if self.path and len(path) >= count and path[0] is self.path[0] and path[count - 1] is self.path[-1]:
+            new = path[count:]  # it goes on from this one, as each turn does
+            return (
+                [*self.tokens, *map(_estimate_main_tokens, new)],
+                [*self.values, *map(count_message_values, new)],
+            )
+        tokens, values = (
+            {m.id: size for m, size in zip(self.path, sizes, strict=True)} for sizes in (self.tokens, self.values)
+        )
+        return (
+            [tokens[m.id] if m.id in tokens else _estimate_main_tokens(m) for m in path],
+            [values[m.id] if m.id in values else count_message_values(m) for m in path],
+        )
 
     def find_continuation(self, tail: Sequence[Message]) -> list[Message] | None:
         """Return the path up to the end of `tail`, the last messages of the path now; None if it does not continue this."""
@@ -121,6 +133,9 @@ class _End:
         if self.path[-1].id not in last_ids:
             return None
         return [*self.path, *tail[last_ids.index(self.path[-1].id) + 1 :]]
+
+
+_NO_END = _End([], [], [], {})
 
 
 class RecentMessages:
@@ -176,11 +191,9 @@ class RecentMessages:
             known = self._ends.pop(thread_id, None)
             if not path:
                 return path
-            sizes = known.map_sizes() if known else {}
-            values = [sizes[m.id][1] if m.id in sizes else count_message_values(m) for m in path]
+            tokens, values = (known or _NO_END).measure(path)
             first = find_end(path, values, MAX_READ_VALUES, MAIN)
-            path, values = path[first:], values[first:]
-            tokens = [sizes[m.id][0] if m.id in sizes else _estimate_main_tokens(m) for m in path]
+            path, values, tokens = path[first:], values[first:], tokens[first:]
             start = min(_find_start(tokens, max_tokens), max(0, len(path) - FIRST_READ_MESSAGES))
             sendable = {m.id: known.sendable[m.id] for m in path[start:] if m.id in known.sendable} if known else {}
             self._ends[thread_id] = _End(path[start:], tokens[start:], values[start:], sendable)

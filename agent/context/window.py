@@ -99,6 +99,8 @@ def _sum_sizes(path: Sequence[_Sized]) -> int:
 
 
 def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
+    if _sum_sizes(path) <= max_tokens:  # as most do: nothing is looked at
+        return path
     turns = [isinstance(message, HumanMessage) and read_position(message) is not None for message, _ in path]
     return path[find_start([size for _, size in path], turns, max_tokens) :]
 
@@ -112,12 +114,13 @@ def find_start(sizes: Sequence[int], turns: Sequence[bool], max_tokens: int) -> 
     return next((start for start in begins if to_end[start] <= max_tokens), begins[-1])
 
 
-def _empty_old_results(turn: Sequence[_Sized], max_tokens: int) -> list[_Sized]:
+def _empty_old_results(turn: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
+    if (excess_tokens := _sum_sizes(turn) - max_tokens) <= 0:
+        return turn
     call_positions = (
         index for index, (message, _) in enumerate(turn) if isinstance(message, AIMessage) and message.tool_calls
     )
     newest = max(call_positions, default=0)
-    excess_tokens = _sum_sizes(turn) - max_tokens
     kept: list[_Sized] = []
     for index, (message, size) in enumerate(turn):
         if (

@@ -26,14 +26,6 @@ _KEEP_HEAD = (OperationKind.SAVE, OperationKind.RENAME, OperationKind.PIN, Opera
 _REVERTING = (OperationKind.UNDO, OperationKind.REDO)
 _REMOVING = (OperationKind.RESTORE, OperationKind.CLEAR)
 _MAX_SEARCHED_CHARS = checkpoint_rows.MAX_SEARCHED_CHARS
-_segment = schema.segment.c
-_fork_query = sa.select(_segment.parent, _segment.fork_depth).where(_segment.id == sa.bindparam("segment"))
-
-
-def select_fork(connection: sa.Connection, segment: int) -> tuple[int | None, int]:
-    """Return the parent of a segment (None: the beginning), and the number of messages before the segment."""
-    row = connection.execute(_fork_query, {"segment": segment}).one()
-    return row.parent, row.fork_depth + 1
 
 
 def select_fork_messages(connection: sa.Connection, segments: Collection[int]) -> dict[int, str]:

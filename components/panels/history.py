@@ -79,7 +79,7 @@ def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
     first = next(message for message in turn.messages if message.segment == turn.messages[-1].segment)
     if turn.run is None or first.run_id != turn.run.id:
         return []
-    parent, length = read_fork(store, first.segment)
+    parent, length = read_fork(store, turn.thread.id, first.segment)
     if length != first.depth:
         return []
     return [{"id": first.segment, "parent": parent, "from": length, "message": first.parent_id}]

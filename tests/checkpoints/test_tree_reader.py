@@ -51,7 +51,7 @@ def test_a_fork_names_its_message(store: Store) -> None:
     fork = tree.forks[head.segment]
     assert fork is not None
     assert (fork.segment, fork.length, fork.message_id) == (at.segment, at.depth + 1, at.id)
-    assert read_fork(store, head.segment) == (fork.segment, fork.length)
+    assert read_fork(store, thread_id, head.segment) == (fork.segment, fork.length)
     assert [node.id if node else None for node in tree.heads.values()][-1] == head.id
 
 

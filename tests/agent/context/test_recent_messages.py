@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
+from agent.context.path_ends import count_message_values
 from agent.context.recent_messages import (
     FIRST_READ_MESSAGES,
     MAX_KEPT_ENDS,
@@ -15,6 +16,7 @@ from agent.context.recent_messages import (
     read_recent_messages,
 )
 from agent.context.request import build_request
+from agent.context.tokens import estimate_stored_tokens
 from agent.context.window import fit_to_window
 from checkpoints import Database, Message, NewMessage, Store
 from checkpoints.values import serde
@@ -103,3 +105,16 @@ def test_few_conversations_are_kept_and_of_each_only_what_a_request_holds(store:
         talk(store, thread_id, 2)
         recent.load(thread_id, 2_000)
     assert len(recent._ends[thread_id].path) == FIRST_READ_MESSAGES
+
+
+def test_a_turn_measures_only_its_own_messages() -> None:
+    store = Store(Database.in_memory())
+    thread_id = store.create_thread().id
+    talk(store, thread_id, 10)
+    recent = RecentMessages(store, PLENTY)
+    recent.load(thread_id, PLENTY)
+    talk(store, thread_id, 2)
+    with patch("agent.context.recent_messages.count_message_values", wraps=count_message_values) as counted:
+        assert len(recent.load(thread_id, PLENTY)) == 12
+    assert counted.call_count == 2
+    assert recent._ends[thread_id].tokens == [estimate_stored_tokens(each) for each in store.list_messages(thread_id)]
