@@ -8,6 +8,7 @@ import socket
 import struct
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import httptools
@@ -15,6 +16,7 @@ from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from server.handshakes import HandshakeQueue
+from server.request_turns import RequestTurns
 from server.session.session_door import COOKIE_PREFIX
 
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
@@ -35,7 +37,8 @@ class HeadTooLargeError(httptools.HttpParserError):
 class BoundedHttpProtocol(HttpToolsProtocol):
     """uvicorn's protocol with limits. A request over a limit is refused, and its connection is closed.
 
-    `handshakes` is one queue for all connections of a server. A connection beyond `max_connections` is closed at once.
+    `handshakes` and `turns` are one queue each for all connections of a server. A connection beyond `max_connections` is
+    closed at once.
     `proxy_headers` are those in which a proxy names a person.
     """
 
@@ -43,12 +46,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self,
         *args: Any,
         handshakes: HandshakeQueue,
+        turns: RequestTurns,
         max_connections: int,
         proxy_headers: frozenset[bytes] = frozenset(),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self._handshakes = handshakes
+        self._turns = turns
         self._max_connections = max_connections
         self._proxy_headers = proxy_headers
         self._head_bytes = 0
@@ -195,7 +200,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._answered = cycle
-        super()._start_asgi_task(cycle, app)
+        browser = b"".join(value for name, value in cycle.scope["headers"] if name == b"cookie")
+        self._turns.add(browser, partial(super()._start_asgi_task, cycle, app))
 
     @property
     def _is_answering(self) -> bool:

@@ -16,6 +16,7 @@ from server.bounded_log import WarningLimit
 from server.handshakes import HandshakeQueue
 from server.open_files import count_allowed_connections, raise_file_limit
 from server.protocol import BoundedHttpProtocol
+from server.request_turns import RequestTurns
 
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
 SEND_BUFFER_BYTES = 262_144  # of the kernel, for each connection: it would take 4 MB for a client that does not read
@@ -70,6 +71,7 @@ def _configure(asgi: ASGIApp, proxy_headers: frozenset[bytes]) -> uvicorn.Config
         http=partial(  # type: ignore[arg-type]  # called like the class
             BoundedHttpProtocol,
             handshakes=HandshakeQueue(),
+            turns=RequestTurns(),
             proxy_headers=proxy_headers,
             max_connections=count_allowed_connections(raise_file_limit()),
         ),

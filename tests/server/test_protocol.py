@@ -22,6 +22,7 @@ from server.protocol import (
     BoundedHttpProtocol,
     _select_proxy_headers,
 )
+from server.request_turns import RequestTurns
 
 Story = Callable[[int], Awaitable[None]]
 NAMED = ("/held", "/second", "/last", "/refused", "/body", "/up")
@@ -61,7 +62,8 @@ def serve(
         server.lifespan = config.lifespan_class(config)
         loop = asyncio.get_running_loop()
         queue = HandshakeQueue()
-        limits: dict[str, Any] = {"handshakes": queue, "max_connections": max_connections, "proxy_headers": proxy_headers}
+        limits: dict[str, Any] = {"handshakes": queue, "turns": RequestTurns(), "max_connections": max_connections}
+        limits["proxy_headers"] = proxy_headers
         make = lambda: BoundedHttpProtocol(config, server.server_state, {}, **limits)  # noqa: E731
         async with asyncio.timeout(60), await loop.create_server(make, "127.0.0.1", 0) as listening:
             await story(listening.sockets[0].getsockname()[1])
