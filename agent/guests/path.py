@@ -14,6 +14,7 @@ from checkpoints import MAIN, Message, Store, UnfitMessageError
 from checkpoints.graph_states import WaymarkSaver
 
 _FIRST_READ_MESSAGES = 8  # more than a turn without tools has
+MAX_PATH_SECONDS = 15.0  # of the database, for all messages of a conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,9 @@ class GuestPath:
         return [_convert(message) for message in self.end[known + 1 :]]
 
     def list_all(self) -> list[BaseMessage]:
-        """Return all messages, for a graph that takes them anew each time."""
-        return [_convert(message) for message in self.store.list_messages(self.thread_id, agent=MAIN)]
+        """Return all messages, for a graph that takes them anew each time. Raises `TakesTooLongError`."""
+        with self.store.database.begin_read(seconds=MAX_PATH_SECONDS):
+            return [_convert(message) for message in self.store.list_messages(self.thread_id, agent=MAIN)]
 
     def list_last(self) -> list[BaseMessage]:
         """Return the last message alone, for a graph without a channel of messages."""

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import pytest
 
 from agent.events import GraphProgress, MessageAdded, RunStarted
-from checkpoints import Caller, Database, Message, NewMessage, RunState, Store
+from agent.guests import path
+from checkpoints import Caller, Database, Message, NewMessage, RunState, Store, TakesTooLongError
 from checkpoints.interchange import reading, transfer
 from tests.agent.guests.guests import AGENT, answer, hosting, one_node, read_channels
 from tests.agent.guests.stacks import read_identities
@@ -295,8 +297,7 @@ graph = builder.add_edge(START, "node").add_edge("node", "count").compile()
     play(tmp_path, story, text)
 
 
-def test_a_graph_without_a_reducer_gets_all_messages_and_loses_none(tmp_path: Path) -> None:
-    text = """
+WITHOUT_REDUCER = """
 from typing import TypedDict
 from langchain_core.messages import AIMessage
 from langgraph.graph import START, StateGraph
@@ -310,12 +311,39 @@ def node(state):
 graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile()
 """
 
+
+def test_a_graph_without_a_reducer_gets_all_messages_and_loses_none(tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
         for words in ("one", "two"):
             await chat.say(words)
         assert [said for _, _, said in chat.said()] == ["one", "1", "two", "3"]
 
-    play(tmp_path, story, text)
+    play(tmp_path, story, WITHOUT_REDUCER)
+
+
+def test_all_messages_are_read_beside_the_loop_and_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    list_messages = Store.list_messages
+
+    def note(self: Store, *place: Any, **options: Any) -> list[Message]:
+        if "agent" in options and "last" not in options:
+            threads.append(get_ident())
+        return list_messages(self, *place, **options)
+
+    async def story(chat: Running) -> None:
+        monkeypatch.setattr(Store, "list_messages", note)
+        await chat.say("one")
+        assert threads
+        assert get_ident() not in threads
+        monkeypatch.setattr(path, "MAX_PATH_SECONDS", 0.0)
+        late = await chat.say("two")
+        assert late.state is RunState.FAILED
+        assert str(TakesTooLongError()) in str(late.error)
+        monkeypatch.undo()
+        await chat.say("three")
+        assert [said for _, _, said in chat.said()] == ["one", "1", "two", "three", "4"]
+
+    play(tmp_path, story, WITHOUT_REDUCER)
 
 
 def test_a_function_that_is_an_entrypoint_takes_texts_and_json_and_remembers(tmp_path: Path) -> None:
