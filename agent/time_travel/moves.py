@@ -228,25 +228,25 @@ def _find_last_target(path: MovePath, agent: str) -> int | None:
     return mark.position if mark else None
 
 
-def _parse_position(position: object, call_position: int, numbers: NumberStyle) -> int:
+def _parse_position(named: object, call_position: int, numbers: NumberStyle) -> int:
     """Return the position that the model named. Only plain ASCII decimals count, as 3, m3, msg_3 or [msg_3]."""
-    match = _POSITION.fullmatch(str(position).strip()) if isinstance(position, (str, int)) else None
-    index = None if match is None or isinstance(position, bool) else int(match[1] or match[2])
-    if index is not None and index < call_position:
-        return index
-    raise MoveRefused(f"{_describe_odd_position(position, index, call_position, numbers)} Nothing was changed.")
+    match = _POSITION.fullmatch(str(named).strip()) if isinstance(named, (str, int)) else None
+    position = None if match is None or isinstance(named, bool) else int(match[1] or match[2])
+    if position is not None and position < call_position:
+        return position
+    raise MoveRefused(f"{_describe_odd_position(named, position, call_position, numbers)} Nothing was changed.")
 
 
-def _describe_odd_position(position: object, index: int | None, call_position: int, numbers: NumberStyle) -> str:
+def _describe_odd_position(named: object, position: int | None, call_position: int, numbers: NumberStyle) -> str:
     if numbers == "off":
-        reason = "is at the current point" if index == call_position else "is not the name of a checkpoint"
-        return f"{_quote_value(position)} {reason}. Valid are the names of earlier checkpoints."
+        reason = "is at the current point" if position == call_position else "is not the name of a checkpoint"
+        return f"{_quote_value(named)} {reason}. Valid are the names of earlier checkpoints."
     first, last = format_number(0, numbers), format_number(call_position - 1, numbers)
     valid = f"Valid are {first} to {last}." if call_position else "There is no earlier message."
-    if index is None:
-        return f"{_quote_value(position)} is not a message number of the form {first[:-1]}N. {valid}"
-    number = format_number(index, numbers)
-    if index == call_position:
+    if position is None:
+        return f"{_quote_value(named)} is not a message number of the form {first[:-1]}N. {valid}"
+    number = format_number(position, numbers)
+    if position == call_position:
         return f"{number} is at the current point: there is nothing to go back over. {valid}"
     return f"There is no {number}. {valid}"
 
