@@ -22,7 +22,7 @@ MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
 SEND_BUFFER_BYTES = 262_144  # of the kernel, for each connection: it would take 4 MB for a client that does not read
 ACCEPTS_PER_TURN = 16  # of the loop
 ENDING_SECONDS = 2  # for requests that are under way; then they are cancelled
-MAX_LOOP_WAIT_SECONDS = 0.0005  # for another thread's lock on Python; the default is ten times as long
+MAX_LOOP_WAIT_SECONDS = 0.0002  # for another thread's lock on Python; the default is 5 ms
 
 
 def open_listener(host: str, port: int) -> socket.socket:

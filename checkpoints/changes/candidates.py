@@ -37,13 +37,22 @@ def add_candidates(append: ChangeBody, run_id: str, models: Sequence[str]) -> Ch
 
 
 def _name_branches(models: Sequence[str]) -> list[str]:
-    """Return the names of the branches: the model's, with a number where it answers more than once."""
+    """Return the names of the branches: the models' without their provider, numbered where one answers more than once.
+
+    Models that would be named alike keep their provider.
+    """
+    alike = Counter(_drop_provider(model) for model in set(models))
     seen: Counter[str] = Counter()
     names = []
     for model in models:
         seen[model] += 1
-        names.append(model if seen[model] == 1 else f"{model} · {seen[model]}")
+        name = _drop_provider(model) if alike[_drop_provider(model)] == 1 else model
+        names.append(name if seen[model] == 1 else f"{name} · {seen[model]}")
     return names
+
+
+def _drop_provider(model: str) -> str:
+    return model.partition(":")[2] or model
 
 
 def switch_to_candidate(transaction: Transaction, candidate: Candidate) -> str | None:

@@ -16,6 +16,7 @@ from checkpoints import (
     RunState,
     Store,
 )
+from checkpoints.changes.candidates import _name_branches
 from checkpoints.values.errors import NothingToRetryError
 from tests.checkpoints.conversations import new, picture, texts
 
@@ -35,6 +36,17 @@ def commit(runs: Runs, run: Run, number: int, text: str) -> None:
     runs.commit_message(run, answer(text), branch_id=candidate.branch_id, candidate=candidate.key)
 
 
+@pytest.mark.parametrize(
+    ("models", "names"),
+    [
+        (["openai:one", "ollama:two:8b", "demo"], ["one", "two:8b", "demo"]),
+        (["openai:one", "openai-responses:one", "openai:one"], ["openai:one", "openai-responses:one", "openai:one · 2"]),
+    ],
+)
+def test_branches_have_the_names_of_models_as_short_as_they_differ(models: list[str], names: list[str]) -> None:
+    assert _name_branches(models) == names
+
+
 def test_each_model_answers_on_a_branch_that_begins_with_the_question(store: Store) -> None:
     thread_id, runs = store.create_thread().id, Runs(store)
     run = begin(store, thread_id)
@@ -42,7 +54,7 @@ def test_each_model_answers_on_a_branch_that_begins_with_the_question(store: Sto
         commit(runs, run, number, text)
     runs.end_run(run, RunState.DONE)
     assert texts(store, thread_id) == ["which?", "a"]
-    assert [branch.name for branch, _ in store.list_branches(thread_id)] == ["main", "openai:other", "openai:one · 2"]
+    assert [branch.name for branch, _ in store.list_branches(thread_id)] == ["main", "other", "one · 2"]
     question, first = store.list_messages(thread_id)
     assert len(store.find_alternatives(thread_id, [question, first])[first.id]) == len(MODELS)
     candidates = runs.list_candidates(run.id)
@@ -97,7 +109,7 @@ def test_the_end_of_a_run_keeps_what_its_candidates_were_writing(store: Store) -
     heads = {branch.name: branch.head_id for branch, _ in store.list_branches(thread_id)}
     assert [each.head_id for each in runs.list_candidates(run.id)] == list(heads.values())
     assert [each.state for each in runs.list_candidates(run.id)] == [RunState.STOPPED] * 3
-    other = store.list_messages_to(thread_id, heads["openai:other"] or "")
+    other = store.list_messages_to(thread_id, heads["other"] or "")
     assert [message.body["data"]["content"] for message in other] == ["which?", "half 2"]
 
 
