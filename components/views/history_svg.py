@@ -45,6 +45,7 @@ class _Node:
 class Row:
     lane: int
     label: Label | None  # None: a fork, or the beginning
+    end: Label | None  # the branch that ends with this checkpoint
     above: int | None  # the row that it is joined to
     is_current: bool
 
@@ -150,14 +151,24 @@ def _emit(root: _Node) -> list[Row]:
     waiting: list[tuple[_Node, int, int | None]] = [(root, 0, None)]
     while waiting:
         node, lane, above = waiting.pop()
-        for label in node.labels or (None,):
-            rows.append(Row(lane, label, above, node.is_current))
+        checkpoint, end = _find_fold(node)
+        for label in [each for each in node.labels if each is not end] or (None,):
+            rows.append(Row(lane, label, end if label is checkpoint else None, above, node.is_current))
             above = len(rows) - 1
         last = len(node.children) - 1
         waiting += [
             (child, lane if place == last else lane + 1, above) for place, child in reversed(list(enumerate(node.children)))
         ]
     return rows
+
+
+def _find_fold(node: _Node) -> tuple[Label | None, Label | None]:
+    """Return a checkpoint and the end of a branch that are one row, as on the page."""
+    checkpoint = next((each for each in reversed(node.labels) if each.kind == "checkpoint"), None)
+    ends = [each for each in node.labels if each.kind in ("here", "branch")]
+    here = next((each for each in ends if each.kind == "here"), None)
+    end = here or (ends[0] if len(ends) == 1 and not node.is_current else None)
+    return (checkpoint, end) if checkpoint and end else (None, None)
 
 
 def draw(rows: Sequence[Row]) -> str:
@@ -201,7 +212,9 @@ def _draw_row(row: Row, number: int, x: float, text_x: float) -> str:
     mark = f'<circle class="mark-{kind}" cx="{x:g}" cy="{y:g}" r="4.5"/>'
     if kind == "checkpoint":
         mark = f'<path class="mark-checkpoint" d="M{x:g} {y - 6.5:g}l6.5 6.5-6.5 6.5-6.5-6.5z"/>'
-    name = escape(shorten_line(row.label.text, MAX_LABEL_CHARS))
-    here = f" · {escape(_('you are here'))}" if kind == "here" else ""
-    text = f'<text x="{text_x:g}" y="{y + 4:g}">{name}{here}</text>'
+    if row.end and row.end.kind == "here":
+        mark += f'<path class="mark-halo" d="M{x:g} {y - 11:g}l11 11-11 11-11-11z"/>'
+    names = [escape(shorten_line(each.text, MAX_LABEL_CHARS)) for each in (row.label, row.end) if each]
+    here = [escape(_("you are here"))] if "here" in (kind, row.end and row.end.kind) else []
+    text = f'<text x="{text_x:g}" y="{y + 4:g}">{" · ".join([*names, *here])}</text>'
     return mark + (f'<a href="#{escape(row.label.anchor)}">{text}</a>' if row.label.anchor else text)

@@ -58,10 +58,13 @@ def histories(draw: st.DrawFn) -> dict[str, Any]:
     current = draw(st.just({"segment": None, "messages": 0, "message": None}) | st.builds(lambda: place("head")))
     branches = [{**current, "id": "main", "name": "main", "current": True}]
     branches += [place(f"branch {n}", current=False) for n in range(draw(st.integers(0, 6)))]
+    own = checkpoints("own", 8)
+    if current["segment"] is not None and len(branches) > 1 and draw(st.booleans()):
+        own.append({**current, "id": "stand", "name": "stand", "created_by": "user", "pinned": False, "here": True})
     removed = draw(st.none() | st.builds(lambda: place("removed", count=3, checkpoints=[])))
     return {
         **{"segments": segments, "branches": branches, "branch_count": len(branches), "removed": removed},
-        **{"checkpoints": checkpoints("own", 8), "elsewhere": checkpoints("other", 4)},
+        **{"checkpoints": own, "elsewhere": checkpoints("other", 4)},
         "moves": [place(f"move {n}", kind="goto") for n in range(draw(st.integers(0, 3)))],
         "alternatives": [place(f"alternative {n}") for n in range(draw(st.integers(0, 3)))],
     }
@@ -104,13 +107,21 @@ def lay_out(tab: Page, data: dict[str, Any], kind: str = "all", words: str = "")
 def check_rows(tab: Page, data: dict[str, Any]) -> None:
     rows, edges = lay_out(tab, data)
     assert len({row["key"] for row in rows}) == len(rows)
-    assert sum(row["item"] is not None for row in rows) == len(find_items(data))
+    items = [name for row in rows for name in list_items(row)]
+    assert sorted(items) == sorted({*items})
+    assert len(items) == len(find_items(data))
     assert {read_place(row) for row in rows if row["kind"] != "fold"} == find_nodes(data)
     for number, row in enumerate(rows):
         assert [edge["from"] for edge in edges if edge["to"] == number] == ([row["up"]] if row["up"] >= 0 else [])
         assert row["up"] < number
         if row["up"] >= 0:
             assert rows[row["up"]]["messages"] <= row["messages"]
+
+
+def list_items(row: dict[str, Any]) -> list[str]:
+    """Return what a row shows: nothing, an item, or a checkpoint and the branch that ends with it."""
+    own = [row["key"]] if row["item"] else []
+    return [*own, f"branch:{row['branch']['id']}"] if row["kind"] == "checkpoint" and row["branch"] else own
 
 
 def read_place(row: dict[str, Any]) -> Place:
@@ -180,6 +191,41 @@ def test_messages_without_places_are_folded(tab: Page) -> None:
     assert [[row["kind"], row["count"]] for row in rows] == [
         *(["fold", 9], ["checkpoint", 0], ["checkpoint", 0], ["fold", 10], ["branch", 0])
     ]
+
+
+def test_a_checkpoint_and_the_branch_that_ends_with_it_are_one_row(tab: Page) -> None:
+    """At the current position; and on another branch, where one branch alone ends."""
+
+    def put(name: str, segment: int, messages: int, **fields: Any) -> dict[str, Any]:
+        place = {"segment": segment, "messages": messages, "message": f"{segment} {messages}"}
+        return {"id": name, "name": name, "created_by": "user", "pinned": False, "here": False, **place, **fields}
+
+    data = {
+        "segments": [
+            {"id": 0, "parent": None, "from": 0, "message": None},
+            *({"id": number, "parent": 0, "from": 2, "message": "0 2"} for number in (1, 2)),
+        ],
+        "branches": [
+            put("main", 0, 6, current=True),
+            *(put(name, 0, 4, current=False) for name in ("past",)),
+            put("alone", 1, 6, current=False),
+            *(put(name, 2, 6, current=False) for name in ("one", "two")),
+        ],
+        **{"branch_count": 5, "moves": [], "alternatives": [], "removed": None},
+        "checkpoints": [put("own", 0, 4), put("stand", 0, 6, here=True)],
+        "elsewhere": [put("theirs", 1, 6), put("shared", 2, 6)],
+    }
+    layout = tab.evaluate("data => layOutHistory(data)", data)
+    rows = {row["key"]: (row["branch"] or {}).get("name") for row in layout["rows"] if row["item"]}
+    assert rows == {
+        **{"checkpoint:own": None, "branch:past": "past", "checkpoint:stand": "main", "checkpoint:theirs": "alone"},
+        **{"checkpoint:shared": None, "branch:one": "one", "branch:two": "two"},
+    }
+    found = """data => {
+      const { rows, numbers, here } = layOutHistory(data);
+      return ["branch:main", "branch:alone", "branch:past"].map((key) => rows[numbers.get(key)].key).concat(rows[here].key);
+    }"""
+    assert tab.evaluate(found, data) == ["checkpoint:stand", "checkpoint:theirs", "branch:past", "checkpoint:stand"]
 
 
 def test_a_removed_checkpoint_that_another_branch_has_is_there_once(tab: Page) -> None:

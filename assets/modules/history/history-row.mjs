@@ -22,6 +22,7 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
   const isHere = item?.isHere ?? false;
   const classes = ["place", `place-${kind}`, `line-${line}`, item?.isMarked && "here", isMilestone(row) && "milestone",
     isSelected && "selected"];
+  const isFold = kind === "checkpoint" && row.branch !== null; // of a checkpoint and the end of a branch
   const name = nameRow(row, hasBranches);
   const fullName = kind === "move" && value.kind === "summary" ? nameSummary(value) : name;
   return h(
@@ -38,17 +39,23 @@ function Row({ row, number, count, height, now, maxTokens, isSelected, isTabStop
       "aria-setsize": count,
       "aria-posinset": number + 1,
     },
-    h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected,
-      title: fullName, "aria-label": fullName, onClick: () => onPress(row) },
-      h("span", { className: "place-name" }, name)),
-    value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"),
-      h("span", { className: "visually-hidden" }, _("Pinned"))),
-    h(Note, { row, isHere, hasBranches }),
+    h(isFold ? "div" : Fragment, isFold ? describeFold(row) : null,
+      h("button", { type: "button", className: "place-jump", tabIndex: isTabStop ? 0 : -1, "aria-pressed": isSelected,
+        title: fullName, "aria-label": fullName, onClick: () => onPress(row) },
+        h("span", { className: "place-name" }, name)),
+      value?.pinned && h("span", { className: "place-pin", title: _("Pinned") }, icon("pin-angle-fill"),
+        h("span", { className: "visually-hidden" }, _("Pinned"))),
+      h(Note, { row, isHere, hasBranches })),
     h(TokenBar, { tokens: row.tokens, maxTokens }),
     value?.time && h("time", { className: "place-time", dateTime: value.time, title: formatDateTime(value.time) },
       formatShortTime(value.time, now)),
   );
 }
+
+/** The part of a row that is the end of a branch as well. */
+const describeFold = ({ branch, messages }) => ({
+  className: "place-both", "data-testid": TEST_IDS.branch, "data-branch-id": branch.id, "data-messages": messages,
+});
 
 /** A turn brings all places as new objects. Of a thousand, only changed ones are rendered again. */
 const isSameRow = ({ row, onPress: _, ...one }, { row: otherRow, onPress: __, ...other }) =>
@@ -74,7 +81,7 @@ export function nameRow({ kind, item, count, messages }, hasBranches) {
 }
 
 /** The words beside a name. */
-function Note({ row: { kind, item }, isHere, hasBranches }) {
+function Note({ row: { kind, item, branch }, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
   if (kind === "branch")
@@ -96,9 +103,17 @@ function Note({ row: { kind, item }, isHere, hasBranches }) {
         author,
       ),
     isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, _("Milestone")),
-    isHere && h("span", { key: "here", className: "visually-hidden" }, _("you are here")),
+    branch
+      ? h(BranchEnd, { key: "branch", branch, isHere })
+      : isHere && h("span", { key: "here", className: "visually-hidden" }, _("you are here")),
   ];
 }
+
+/** The branch that ends with a checkpoint. What it is besides its name is hidden where there is no room for all of it. */
+const BranchEnd = ({ branch, isHere }) =>
+  h("span", { className: "branch-end" },
+    h("span", { className: "end-chip", title: branch.name }, branch.name),
+    h("span", { className: "place-note" }, isHere ? _("you are here") : formatCount(branch.messages, "message")));
 
 /** "−4 messages": what left with a move, counted as everywhere. The name of a summary has their number already. */
 const describeRemoval = ({ kind, removed }) => (kind !== "summary" && removed ? `−${formatCount(removed, "message")}` : "");

@@ -9,9 +9,9 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed",
- *   lane: number, item: PlaceItem|null, messages: number, message: string|null, count: number,
- *   line: "current"|"other"|"removed", tokens: number|null, up: number, down: number}} HistoryRow `count`: of the messages
- *   in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
+ *   lane: number, item: PlaceItem|null, branch: object|null, messages: number, message: string|null, count: number,
+ *   line: "current"|"other"|"removed", tokens: number|null, up: number, down: number}} HistoryRow `branch`: the one that
+ *   ends here. `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
  * @typedef {{from: number, to: number, line: "current"|"other"|"removed"}} HistoryEdge  between the numbers of two rows
  * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number, numbers: Map<string, number>, here: number,
  *   forks: number[]}} HistoryLayout For keys, which must not scan a thousand rows each time: `numbers` of rows by their
@@ -38,6 +38,7 @@ function addIndexes({ rows, edges }) {
   const lanes = rows.reduce((most, { lane }) => Math.max(most, lane + 1), 1);
   const forks = new Set(edges.filter(({ from, to }) => rows[from].lane !== rows[to].lane).map(({ from }) => from));
   const numbers = new Map(rows.map(({ key }, number) => [key, number]));
+  rows.forEach(({ branch }, number) => branch && numbers.set(`branch:${branch.id}`, number));
   return {
     rows,
     edges,
@@ -67,14 +68,29 @@ const compareChildren = (one, other) =>
 /** @returns {number|null} tokens up to the place of an item, as far as the item has them */
 const countTokens = ({ value }) => value.tokens ?? value.after ?? null;
 
+/**
+ * Find the end of a branch and the checkpoint there that are one row: at the current position; and on another branch, where
+ * the checkpoint has no actions of its own, if no other branch ends there.
+ */
+function findFold({ items }) {
+  const ends = items.filter(({ kind }) => kind === "branch");
+  const checkpoints = items.filter(({ kind }) => kind === "checkpoint");
+  const [end, into] = ends.some(({ isHere }) => isHere)
+    ? [ends.find(({ isHere }) => isHere), checkpoints.find(({ isHere }) => isHere)]
+    : [ends[0], ends.length === 1 ? checkpoints.findLast(({ isElsewhere }) => isElsewhere) : undefined];
+  return into ? { end, into } : null;
+}
+
 /** Add the rows of a node, and put its children on the stack: the one that continues its lane comes last. */
 function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
   const { messages, message, line } = node;
+  const fold = findFold(node);
   let above = from;
   const add = (kind, key, item, count) => {
     const number = rows.length;
     const tokens = item && (countTokens(item) ?? placeTokens);
-    rows.push({ key, kind, item, count, lane, messages, message, line, tokens, up: above, down: -1 });
+    const branch = kind === "branch" ? item.value : item !== null && item === fold?.into ? fold.end.value : null;
+    rows.push({ key, kind, item, branch, count, lane, messages, message, line, tokens, up: above, down: -1 });
     if (above >= 0) {
       edges.push({ from: above, to: number, line });
       if (above !== from || isMain) rows[above].down = number;
@@ -88,7 +104,7 @@ function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
   const place = `${node.segment}:${messages}`;
   if (folded >= MIN_FOLDED_MESSAGES) add("fold", `fold:${place}`, null, folded);
   if (isFork) add(node.parent === null ? "beginning" : "fork", `fork:${place}`, null, 0);
-  for (const item of node.items) add(item.kind, item.key, item, 0);
+  for (const item of node.items) if (item !== fold?.end) add(item.kind, item.key, item, 0);
   for (let place = node.children.length - 1; place >= 0; place -= 1) {
     const isLast = place === node.children.length - 1;
     open.push({ node: node.children[place], lane: isLast ? lane : lane + 1, from: above, isMain: isLast });

@@ -15,16 +15,16 @@ import { _ } from "../lib/words.mjs";
  * @returns {PlaceActions}
  */
 export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }) {
-  const { kind, item, message } = row;
+  const { item, branch, message } = row;
   const own = isOwn(row) ? item.value.id : null;
   const isHere = isCurrentPlace(row, rows);
-  const place = own ? `checkpoint:${own}` : kind === "branch" ? `branch:${item.value.id}` : message && `message:${message}`;
+  const place = own ? `checkpoint:${own}` : branch ? `branch:${branch.id}` : message && `message:${message}`;
   const target = isHere ? null : findRestoreTarget(row);
   return {
     restore: target && (() => act("restore", target)),
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
     compare: place && !isHere ? () => onCompare(place) : null,
-    bring: kind === "branch" && !item.value.current ? () => onBring(place) : null,
+    bring: branch && !branch.current ? () => onBring(place) : null,
     again: place ? () => onRunAgain(place) : null,
     state: place && onState ? () => onState(place) : null,
     switchTo: findSwitch(row, rows, act),
@@ -49,7 +49,7 @@ function findRestoreTarget(row) {
 
 function findSwitch(row, rows, act) {
   if (row.kind === "alternative") return { name: _("this alternative"), run: () => act("choose", { message: row.message }) };
-  const ownBranch = row.kind === "branch" && !row.item.value.current ? row.item.value : null; // also on the current path
+  const ownBranch = row.branch && !row.branch.current ? row.branch : null; // also on the current path
   const branch = ownBranch ?? (row.line === "current" || isOwn(row) ? null : findBranch(row, rows));
   return branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) };
 }
@@ -67,6 +67,6 @@ export function explainNoRestore(row, rows) {
 /** Find the branch that a place is on: the one at the end of its lane. */
 function findBranch(row, rows) {
   let last = row;
-  while (last.down >= 0 && last.kind !== "branch") last = rows[last.down];
-  return last.kind === "branch" ? last.item.value : null;
+  while (last.down >= 0 && last.branch === null) last = rows[last.down];
+  return last.branch;
 }

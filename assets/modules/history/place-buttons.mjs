@@ -15,7 +15,7 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
  *   for those who only hear it
  * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData,
  *   act: Function, actions: import("./place-actions.mjs").PlaceActions, onShow: (row: object) => void,
- *   onRename: () => void}} props
+ *   onRename: (kind: "checkpoint"|"branch") => void}} props
  */
 export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }) {
   const [isOpen, setOpen] = useState(false);
@@ -104,38 +104,51 @@ const listBeginnings = ({ state, bring, again }) =>
     again && [_("Run again"), again, "run-again"],
   ].filter(Boolean);
 
-/** List the menu's items that are about the place itself. */
-function listChangesOfPlace({ kind, item }, data, act, onRename) {
-  if (kind !== "checkpoint" && kind !== "branch") return [];
-  const { id, name, pinned, current } = item.value;
-  const link = [_("Copy link"), () => copyLink(data.thread, { [kind]: id }), "copy-link"];
-  const rename = [_("Rename"), onRename, "rename"];
-  if (kind === "branch")
-    return data.branch_count < 2
-      ? [link]
-      : [link, rename, current && [_("Delete all others"), () => act("prune"), "prune"]].filter(Boolean);
-  if (item.isElsewhere) return [link];
-  const share = [_("Share"), () => showShare(data.thread, { id, name }), "share"];
+/** List the menu's items that are about the place itself: its checkpoint, and the branch that ends there. */
+function listChangesOfPlace({ kind, item, branch }, data, act, onRename) {
+  if (kind !== "checkpoint") return branch ? listChangesOfBranch(branch, data, act, onRename) : [];
+  const { id, name, pinned } = item.value;
+  const link = [_("Copy link"), () => copyLink(data.thread, { checkpoint: id }), "copy-link"];
+  const ofBranch = branch ? listChangesOfBranch(branch, data, act, onRename, true) : [];
+  if (item.isElsewhere) return [link, ...ofBranch];
   return [
     link,
-    share,
+    [_("Share"), () => showShare(data.thread, { id, name }), "share"],
     [pinned ? _("Unpin") : _("Pin"), () => act("change", { checkpoint: id, pinned: !pinned }), "pin"],
-    rename,
+    [_("Rename"), () => onRename(kind), "rename"],
+    ...ofBranch,
   ];
+}
+
+/** @param {boolean} [isNamed] whether each item says that it is about the branch */
+function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = false) {
+  const link = [
+    isNamed ? _("Copy link to the branch") : _("Copy link"),
+    () => copyLink(data.thread, { branch: id }),
+    isNamed ? "copy-branch-link" : "copy-link",
+  ];
+  if (data.branch_count < 2) return [link];
+  const rename = [
+    isNamed ? _("Rename the branch") : _("Rename"),
+    () => onRename("branch"),
+    isNamed ? "rename-branch" : "rename",
+  ];
+  const prune = [isNamed ? _("Delete all other branches") : _("Delete all others"), () => act("prune"), "prune"];
+  return current ? [link, rename, prune] : [link, rename];
 }
 
 /**
  * @param {{row: import("./layout.mjs").HistoryRow, name: string, data: import("../lib/types.mjs").HistoryData,
  *   act: Function}} props
  */
-export function DeleteButton({ row: { kind, item }, name, data, act }) {
+export function DeleteButton({ row: { kind, item, branch }, name, data, act }) {
   const isOwn = kind === "checkpoint" && !item.isElsewhere;
-  const isOtherBranch = kind === "branch" && data.branch_count > 1 && !item.value.current;
+  const isOtherBranch = branch && data.branch_count > 1 && !branch.current;
   if (!isOwn && !isOtherBranch) return null;
-  const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name });
+  const label = isOwn ? _("Delete {name}", { name }) : _("Delete branch {name}", { name: branch.name });
   const onClick = ({ detail }) =>
     // the second click of a double one on the form that was here is none
-    detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: item.value.id }));
+    detail < 2 && (isOwn ? act("delete", { checkpoint: item.value.id }) : act("delete-branch", { branch: branch.id }));
   return h(
     "button",
     {

@@ -71,31 +71,32 @@ function useInView(card, key) {
   }, [key]);
 }
 
-/** The form for another name. Afterwards its button gets the focus, which the form took with it. */
-function useRenaming({ key, kind, item }, card, act) {
-  const [renamed, setRenamed] = useState(null); // with the whole description
+/** The form for another name, of the checkpoint or of the branch. Then its button gets the focus, which the form took. */
+function useRenaming({ key, item, branch }, card, act) {
+  const [renamed, setRenamed] = useState(null); // {kind, name, description}: the description whole
   useEffect(() => setRenamed(null), [key]);
-  const value = item?.value;
   const close = () => {
     setRenamed(null);
     requestAnimationFrame(() => card.current?.querySelector(".card-more")?.focus());
   };
-  const start = async () => {
-    const description = kind === "checkpoint" ? await fetchWholeText({ text: value.description, more: value.more }) : "";
+  const start = async (kind) => {
+    if (kind === "branch") return setRenamed({ kind, name: branch.name });
+    const { name, description: text, more } = item.value;
+    const description = await fetchWholeText({ text, more });
     if (description === null) showToast(_("The description cannot be read right now."));
-    else setRenamed({ name: value.name, description });
+    else setRenamed({ kind, name, description });
   };
   const saveCheckpoint = (name, description) => {
     if (name !== renamed.name || description !== renamed.description)
-      act("change", { checkpoint: value.id, name, description });
+      act("change", { checkpoint: item.value.id, name, description });
     close();
   };
   const saveBranch = (name) => {
-    if (name !== null) act("rename-branch", { branch: value.id, name });
+    if (name !== null) act("rename-branch", { branch: branch.id, name });
     close();
   };
   if (renamed === null) return { start, form: null };
-  if (kind === "checkpoint")
+  if (renamed.kind === "checkpoint")
     return {
       start,
       form: h(CheckpointForm, {
@@ -127,10 +128,10 @@ function Description({ row: { kind, item } }) {
   );
 }
 
-function Figures({ row: { kind, item, messages } }) {
+function Figures({ row: { kind, item, branch, messages } }) {
   const now = useNow();
   const value = item?.value;
-  const figures = [kind === "branch" ? describeBranch(value) : messages > 0 && formatCount(messages, "message")];
+  const figures = [branch ? describeBranch(branch) : messages > 0 && formatCount(messages, "message")];
   if (value?.tokens) figures.push(formatCount(value.tokens, "token"));
   if (kind === "move" && value.before !== null && value.after !== null) {
     const [messages, before, after] = [
@@ -144,6 +145,7 @@ function Figures({ row: { kind, item, messages } }) {
   return h(
     "p",
     { className: "card-figures" },
+    kind === "checkpoint" && branch && h("span", { className: "card-branch" }, branch.name),
     figures.filter(Boolean).map((figure) => h("span", { key: figure }, figure)),
     value?.time && h("time", { dateTime: value.time, title: formatDateTime(value.time) }, formatAge(value.time, now)),
     author &&

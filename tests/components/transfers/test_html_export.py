@@ -68,6 +68,16 @@ def test_messages_calls_and_checkpoints_are_there_in_order(memory_store: Store) 
     assert document.index("An <em>answer</em>") < document.rindex("after An *answer*") < document.index("Second")
     assert '<svg class="history"' in document
     assert ">main · you are here<" in document
+    memory_store.save(thread_id, name="At the end")
+    main = memory_store.get_thread(thread_id).branch_id
+    memory_store.fork(thread_id, None, name="other")
+    memory_store.append(thread_id, new("Another end"))
+    memory_store.save(thread_id, name="Elsewhere")
+    memory_store.switch(thread_id, main)
+    document = export_html(memory_store, thread_id)
+    assert ">At the end · main · you are here<" in document
+    assert ">Elsewhere · other<" in document
+    assert document.count(">main") == document.count(">other") == 0
 
 
 def test_redacted_words_are_nowhere(memory_store: Store) -> None:
@@ -108,13 +118,13 @@ def test_the_graph_has_branches_in_lanes_of_their_own(memory_store: Store) -> No
     memory_store.save(thread_id, name="of the side")
     conversation = html_export.read_conversation(memory_store, thread_id)
     rows = html_export.history_svg.lay_out(html_export.history_svg.list_labels(conversation, {}, {}), conversation.forks)
-    assert [(row.lane, row.label and row.label.text, row.above, row.is_current) for row in rows] == [
-        (0, None, None, True),
-        (0, "after b", 0, True),
-        (1, "after d", 1, False),
-        (1, "main", 2, False),
-        (0, "of the side", 1, True),
-        (0, "Side", 4, True),
+    assert [
+        (row.lane, row.label and row.label.text, row.end and row.end.text, row.above, row.is_current) for row in rows
+    ] == [
+        (0, None, None, None, True),
+        (0, "after b", None, 0, True),
+        (1, "after d", "main", 1, False),
+        (0, "of the side", "Side", 1, True),
     ]
 
 
