@@ -247,6 +247,8 @@ class CandidateDriver:
             await self.blocking.run(reopen)
             found = await self.blocking.run(self.runs.list_candidates, key.run_id)
             candidate = next(each for each in found if each.key == key)
+            if candidate.state is not RunState.RUNNING:  # it has ended since somebody looked
+                raise NothingToRetryError
             messages = await self.blocking.run(self._build_request, at_work, candidate)
         except StateError as error:
             begun.set_exception(error)

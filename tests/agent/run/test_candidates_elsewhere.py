@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from agent.events import CandidateProgress, TextDelta
 from agent.run import worker
-from checkpoints import Caller, Candidate, CandidateKey, Database, Run, RunState, Store
+from checkpoints import Caller, Candidate, CandidateKey, Database, Run, Runs, RunState, Store
 from checkpoints.workers import Workers
 from tests.agent.run.two_processes import TestWire, Wires, freeze, pause_messages_with_calls
 from tests.agent.running import Running, Several, model_at, running, tool
@@ -95,6 +96,28 @@ def test_one_model_is_tried_again_from_another_process_while_the_other_writes(
         assert written(other, run, 2) == [("ai", "done", "one two three")]
 
     play(story, postgres_url, loses=loses)
+
+
+def test_an_answer_that_ends_while_its_row_is_looked_at_is_not_written_again(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(one: Running, other: Running, some: FakeOpenAI, second: FakeOpenAI) -> None:
+        some.reply(Say("done"), Say("once more"))
+        second.reply(Say("one two three"))
+        second.hold(1)
+        run = await ask(one)
+        await one.until(lambda: candidate(one, run, 1).state is RunState.DONE)
+        list_candidates, seen = Runs.list_candidates, [replace(candidate(one, run, 1), state=RunState.RUNNING)]
+        monkeypatch.setattr(Runs, "list_candidates", lambda *of: [seen.pop()] if seen else list_candidates(*of))
+        assert one.runner.worker is not None
+        await one.runner.worker.candidates.answer_reopened(run.id)
+        second.release()
+        assert (await one.end(run)).state is RunState.DONE
+        assert written(one, run, 1) == [("ai", "done", "done")]
+        assert len(some.requests) == 1
+
+    monkeypatch.setattr(worker, "BEAT_SECONDS", 60)
+    play(story, postgres_url)
 
 
 def test_the_answers_of_a_dead_process_go_on_unless_they_are_in_a_tool(postgres_url: str) -> None:
