@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
 from agent.guests import reporter, streaming
+from agent.guests.path import MAX_PATH_SECONDS
 from agent.models import other_bodies, paced_client
 from agent.models.connections import MAX_TRIAL_SECONDS
 from agent.preparation.compaction import MAX_FOCUS_CHARS
@@ -232,7 +233,8 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
         "times as much where “earlier” was used",
         "One reading for a view or a request": f"the newest messages with {limits.MAX_READ_VALUES:,} values; each “earlier” "
-        "brings as many more, and a request has the last turn whole; a sub-agent with a larger memory, "
+        "brings as many more, and a request has the last turn whole; a guest graph that takes its messages anew has all of "
+        f"them, read in {MAX_PATH_SECONDS:g} s or the run ends; a sub-agent with a larger memory, "
         f"or one of more than {limits.MAX_MEMORY_MESSAGES:,} messages, cannot move in it",
         "One table, all tables of a text": f"{MAX_TABLE_CELLS:,} and {MAX_TEXT_CELLS:,} cells; a table "
         "beyond is shown as it was written",
