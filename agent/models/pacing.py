@@ -52,7 +52,7 @@ class StreamPacer:
     async def wait_for_moment(self, pause: float) -> None:
         """Wait until the next moment that all streams with this pause share. They have one timer, and wake up together.
 
-        Beside a thread at work, each timer of its own would wait for Python's lock, half a millisecond.
+        Beside a thread at work, each timer of its own would wait for Python's lock, a fraction of a millisecond.
         """
         loop = asyncio.get_running_loop()
         moment = (loop.time() // pause + 1) * pause
