@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 from agent.certificates import load_certificates
 from agent.models.fallbacks import Attempt, TermsMemory, stream_with_fallbacks
 from agent.models.refusal_body import read_words
-from agent.models.request_bodies import PreparedRequest, find_prepared
+from agent.models.request_bodies import PreparedRequest, choose_sent, find_prepared, list_whole
 
 CACHE = {"type": "ephemeral"}
 SUMMARIZED = {"type": "adaptive", "display": "summarized"}
@@ -46,6 +46,7 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
     class AnthropicModel(base):  # type: ignore[misc]  # the package may be missing, so its class is known only now
         extra_body: dict[str, Any] | None = None  # as the package's client takes it; the package has no field for it
         _memory: TermsMemory[AnthropicTerms] = PrivateAttr(default_factory=lambda: TermsMemory(AnthropicTerms()))
+        prepare_request = _prepare_request
 
         @cached_property
         def _client(self) -> Any:
@@ -57,27 +58,17 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
                 super()._async_client, "DefaultAsyncHttpxClient", getattr(self, "anthropic_proxy", None)
             )
 
-        def prepare_request(self, messages: list[BaseMessage]) -> BaseMessage:
-            """Return the request of these messages on the server's terms."""
-            terms = self._memory.terms
-            payload = self._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})
-            parts = {name: payload[name] for name in _MESSAGE_PARTS if name in payload}
-            return PreparedRequest.build(messages, parts, terms)
-
         async def _astream(
             self, messages: list[BaseMessage], *args: Any, **kwargs: Any
         ) -> AsyncIterator[ChatGenerationChunk]:
-            stream, prepared = super()._astream, find_prepared(messages)
-            whole = prepared.messages if prepared else messages
+            stream = super()._astream
 
             def send(attempt: Attempt[AnthropicTerms]) -> AsyncIterator[ChatGenerationChunk]:
                 options = {**kwargs, **attempt.options, _TERMS_KEY: attempt.terms}
-                is_prepared = prepared and attempt.messages is whole and attempt.terms == prepared.terms
-                sent = messages if is_prepared else list(attempt.messages)
-                chunks: AsyncIterator[ChatGenerationChunk] = stream(sent, *args, **options)
+                chunks: AsyncIterator[ChatGenerationChunk] = stream(choose_sent(messages, attempt), *args, **options)
                 return chunks
 
-            async for chunk in stream_with_fallbacks(self, whole, self._memory, send, drop_refused_extra):
+            async for chunk in stream_with_fallbacks(self, list_whole(messages), self._memory, send, drop_refused_extra):
                 yield chunk
 
         def _get_request_payload(self, input_: Any, *, stop: list[str] | None = None, **kwargs: Any) -> dict[str, Any]:
@@ -89,6 +80,14 @@ def build_anthropic_class(base: Any) -> type[BaseChatModel]:
             return payload
 
     return AnthropicModel
+
+
+def _prepare_request(model: Any, messages: list[BaseMessage]) -> BaseMessage:
+    """Return the request of these messages on the server's terms."""
+    terms = model._memory.terms
+    payload = model._get_request_payload(messages, stop=None, **{_TERMS_KEY: terms})
+    parts = {name: payload[name] for name in _MESSAGE_PARTS if name in payload}
+    return PreparedRequest.build(messages, parts, terms)
 
 
 def _separate_connections(client: Any, http_client: str, proxy: str | None) -> Any:

@@ -21,7 +21,7 @@ from agent.models.json_streams import WholeResponse
 from agent.models.message_rules import answer_results, join_questions, shorten_call_ids
 from agent.models.reasoning import TEXT_FIELDS, WIRE_KEY, fill_blocks
 from agent.models.refusal_body import read_words
-from agent.models.request_bodies import KeptEntries, KeptEntry, PreparedRequest, find_prepared
+from agent.models.request_bodies import KeptEntries, KeptEntry, PreparedRequest, choose_sent, find_prepared, list_whole
 from agent.models.whole_answers import convert_result, generate_whole
 from checkpoints.values.reasoning import Reasoning
 
@@ -144,16 +144,14 @@ class ReasoningFields(BaseChatOpenAI):
         return PreparedRequest.build(messages, {name: KeptEntries(entries)}, terms)
 
     async def _astream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
-        stream, prepared = super()._astream, find_prepared(messages)
-        whole_messages = prepared.messages if prepared else messages
+        stream = super()._astream
 
         async def send(attempt: Attempt[Terms]) -> AsyncIterator[ChatGenerationChunk]:
             options = {**kwargs, _TERMS_KEY: attempt.terms}
-            is_prepared = prepared and attempt.messages is whole_messages and attempt.terms == prepared.terms
-            sent = messages if is_prepared and attempt.terms.streams else list(attempt.messages)
             if not attempt.terms.streams:
-                yield await generate_whole(self, sent, *args, **options)
+                yield await generate_whole(self, list(attempt.messages), *args, **options)
                 return
+            sent = choose_sent(messages, attempt)
             whole = None
             try:
                 async for chunk in stream(sent, *args, **options):
@@ -164,7 +162,7 @@ class ReasoningFields(BaseChatOpenAI):
                 yield convert_result(_construct_lc_result_from_responses_api(whole, output_version=self.output_version))
 
         fallback = partial(change_terms, is_responses=bool(self.use_responses_api))
-        async for chunk in stream_with_fallbacks(self, whole_messages, self._memory, send, fallback):
+        async for chunk in stream_with_fallbacks(self, list_whole(messages), self._memory, send, fallback):
             yield chunk
 
     def _get_request_payload(

@@ -7,6 +7,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage
 from pydantic import PrivateAttr
 
+from agent.models.fallbacks import Attempt
+
 
 class KeptEntry(dict[str, Any]):
     """The entry of a message in requests, with its JSON. It is not changed."""
@@ -61,6 +63,19 @@ def find_prepared(messages: Sequence[BaseMessage]) -> PreparedRequest | None:
     """Return the prepared request that stands in place of these messages."""
     first = messages[0] if len(messages) == 1 else None
     return first if isinstance(first, PreparedRequest) else None
+
+
+def list_whole(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Return the messages that a prepared request stands for; others as they are."""
+    prepared = find_prepared(messages)
+    return prepared.messages if prepared else messages
+
+
+def choose_sent(messages: list[BaseMessage], attempt: Attempt[Any]) -> list[BaseMessage]:
+    """Return what to send for an attempt: the prepared request, where it is of the attempt's messages and terms."""
+    prepared = find_prepared(messages)
+    fits = prepared is not None and attempt.messages is prepared.messages and attempt.terms == prepared.terms
+    return messages if fits else list(attempt.messages)
 
 
 def prepare_request(chat: Any, messages: list[Any]) -> list[Any]:

@@ -169,8 +169,7 @@ class StateWriter:
         values |= _inherit_snapshots(put, parent)
         head = _find_head(change, values, path, parent)
         is_input = put.metadata.get("source") == "input"  # it belongs to the messages that are still to come
-        message = head if put.is_root else None
-        key = put.key
+        message, key = head if put.is_root else None, put.key
         new = StateDraft(key.thread_id, key.namespace, key.checkpoint_id, parent, put.parent_id, run_id, message, is_input)
         written = insert_state(change.connection, new, _make_body(put, values))
         if parent is not None:
