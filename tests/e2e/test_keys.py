@@ -163,9 +163,8 @@ def test_one_saves_restores_undoes_branches_and_compares_by_keyboard_alone(talke
     press("Shift+Escape")
     press("F6")  # from the field to History
     press_tab_to(talked, "Begin", ".place-jump")
-    for place in ("Branch 2", "Later"):
-        press("ArrowDown")
-        expect(cards).to_contain_text(place)
+    press("ArrowDown")  # “Begin” and the end of “Branch 2” are one row
+    expect(cards).to_contain_text("Later")
     press("c")
     expect(talked.dialog).to_contain_text("2 messages in common")
     press("Escape")
