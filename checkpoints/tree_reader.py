@@ -12,7 +12,7 @@ from .storage import schema
 from .values import history
 from .values.errors import MessageNotFoundError
 from .values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
-from .values.operation import Operation, OperationKind
+from .values.operation import Move, OperationKind
 
 MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
 
@@ -33,7 +33,7 @@ class ConversationTree:
     heads: Mapping[str, Node | None]  # by branch; None: it is empty
     forks: Mapping[int, Fork | None]  # by segment; None: it begins the conversation
     elsewhere: Sequence[Checkpoint]  # that the current branch does not show
-    moves: Sequence[tuple[Operation, Node]]  # moves and summaries, each with its note
+    moves: Sequence[Move]  # moves and summaries, also of paths that a shown summary replaced
     left_behind: LeftBehind | None
     alternatives: Sequence[Node]  # the newest ends that an edit, another answer or a choice left, on no shown branch
 
@@ -62,12 +62,12 @@ def read_tree(
         elsewhere = tree_rows.select_elsewhere(connection, thread, path, searched, count, words, database)
         left = tree_rows.select_left_behind(connection, thread, path, database)
         ends = [node for node in (*heads.values(), left.node if left else None) if node]
-        reached = history.find_reachable_depths(ends, segment_parents)
+        moves, reached = tree_rows.find_shown_moves(tree_rows.select_moves(connection, thread_id), ends, segment_parents)
         abandoned = branches.select_abandoned_heads(connection, thread_id)
         alternatives = _select_alternatives(connection, abandoned, reached)
-        moves = tree_rows.select_moves(connection, thread_id, reached)
         marked = [each.node for each in (*checkpoints, *elsewhere, *(left.checkpoints if left else ())) if each.node]
-        places = {node.place for node in (*ends, *alternatives, *marked, *(node for _, node in moves))}
+        of_moves = [node for each in moves for node in (each.node, each.replaced) if node]
+        places = {node.place for node in (*ends, *alternatives, *marked, *of_moves)}
         outline = history.outline_tree(places, segment_parents)
         messages = tree_rows.select_fork_messages(connection, outline.values())
     forks = {segment: _build_fork(*segment_parents[first], messages.get(first, "")) for segment, first in outline.items()}

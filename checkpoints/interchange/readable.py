@@ -74,7 +74,7 @@ def read_conversation(store: Store, thread_id: str, options: ExportOptions = WHO
             for branch, part in zip(branches, document["branches"], strict=True)
         ],
         checkpoints=_restore_checkpoints(checkpoints, document),
-        moves=[ReadableMove(operation.kind, operation.detail.messages, node) for operation, node in tree.moves],
+        moves=[ReadableMove(each.operation.kind, each.operation.detail.messages, each.node) for each in tree.moves],
         forks=tree.forks,
     )
 

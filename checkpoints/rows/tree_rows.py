@@ -1,6 +1,6 @@
 """Reading the tree of a thread around its branches and checkpoints: forks, moves, and the end that a restore left behind."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -9,10 +9,10 @@ from ..storage import schema
 from ..storage.batches import select_in_batches
 from ..storage.database import Database
 from ..values import history
-from ..values.history import Path
+from ..values.history import Path, SegmentParents
 from ..values.limits import MAX_BRANCHES_AND_CHECKPOINTS, MAX_READ_VALUES
 from ..values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, Thread
-from ..values.operation import Operation, OperationKind
+from ..values.operation import Move, Operation, OperationKind
 from . import checkpoint_rows, message_rows, operation_rows, thread_rows
 
 MAX_MOVES = 100  # of a tree, the newest
@@ -68,14 +68,44 @@ def select_elsewhere(
     return checkpoint_rows.select_checkpoints_by_id(connection, wanted[:count], database)
 
 
-def select_moves(connection: sa.Connection, thread_id: str, reached: Mapping[int, int]) -> list[tuple[Operation, Node]]:
-    """Return the newest moves and summaries, each with its note, as far as their notes are on a path to a head."""
+def select_moves(connection: sa.Connection, thread_id: str) -> list[Move]:
+    """Return the newest moves and summaries whose notes are there."""
     table = schema.operation.c
     are_moves = (table.kind.in_(_MOVES), table.undone_by.is_(None))
     moves = operation_rows.select_operations(connection, thread_id, *are_moves, limit=MAX_MOVES, abridged=True)
     nodes = thread_rows.select_nodes(connection, {each.result for each in moves if each.result})
-    placed = [(each, nodes[each.result]) for each in reversed(moves) if each.result in nodes]
-    return [(each, node) for each, node in placed if node.depth <= reached.get(node.segment, -1)]
+    summaries = [each.version for each in moves if each.kind is OperationKind.COMPACT]
+    ends = _select_heads_before(connection, thread_id, summaries)
+    return [Move(each, nodes[each.result], ends.get(each.version)) for each in reversed(moves) if each.result in nodes]
+
+
+def _select_heads_before(connection: sa.Connection, thread_id: str, versions: Sequence[int]) -> dict[int, Node]:
+    """Return the messages that a branch stood on before these operations, by their versions."""
+    if not versions:
+        return {}
+    whole = operation_rows.select_operations(connection, thread_id, schema.operation.c.version.in_(versions))
+    heads = {each.version: _find_head_before(each) for each in whole}
+    nodes = thread_rows.select_nodes(connection, {head for head in heads.values() if head})
+    return {version: nodes[head] for version, head in heads.items() if head in nodes}
+
+
+def _find_head_before(operation: Operation) -> str | None:
+    heads = [str(change.before.get("head_id")) for change in operation.changes if change.table == "branch"]
+    return heads[0] if heads else None
+
+
+def find_shown_moves(
+    moves: Sequence[Move], ends: Sequence[Node], parents: SegmentParents
+) -> tuple[list[Move], dict[int, int]]:
+    """Return the moves on a path to one of the ends, or on one that a summary there replaced; and how far paths reach."""
+    shown: list[Move] = []
+    while True:
+        replaced = [each.replaced for each in shown if each.replaced]
+        reached = history.find_reachable_depths([*ends, *replaced], parents)
+        found = [each for each in moves if each.node.depth <= reached.get(each.node.segment, -1)]
+        if len(found) == len(shown):
+            return found, reached
+        shown = found
 
 
 @dataclass(frozen=True, slots=True)

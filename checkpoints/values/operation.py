@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from .errors import DamagedOperationError
-from .model import Actor, Json
+from .model import Actor, Json, Node
 from .operation_detail import NO_DETAIL, OperationDetail
 
 
@@ -99,6 +99,15 @@ class Operation:
         if self.damaged:
             raise DamagedOperationError(self.thread_id, self.version)
         return self
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move or a summary, with its note. A summary replaced the messages of a path, up to `replaced`."""
+
+    operation: Operation
+    node: Node
+    replaced: Node | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from checkpoints import Checkpoint, Operation, OperationKind
+from checkpoints import Checkpoint, OperationKind
 from checkpoints.tree_reader import ConversationTree, Fork
 from checkpoints.values.model import LeftBehind, Node
+from checkpoints.values.operation import Move
 from components.views import list_rows
 
 _MOVE_KINDS: Final = {OperationKind.GOTO: "goto", OperationKind.REWIND: "rewind", OperationKind.COMPACT: "summary"}
@@ -17,7 +18,7 @@ def describe_tree(tree: ConversationTree, thread_id: str) -> dict[str, Any]:
     return {
         "segments": [_describe_segment(segment, fork) for segment, fork in tree.forks.items()],
         "elsewhere": _describe_checkpoints(tree.elsewhere, thread_id),
-        "moves": [_describe_move(operation, node) for operation, node in tree.moves],
+        "moves": [_describe_move(each) for each in tree.moves],
         "alternatives": [{"id": node.id, **describe_place(node)} for node in tree.alternatives],
         "removed": left and _describe_left_behind(left, thread_id),
     }
@@ -45,12 +46,13 @@ def _describe_segment(segment: int, fork: Fork | None) -> dict[str, Any]:
     return {"id": segment, **(parent or {"parent": None, "from": 0, "message": None})}
 
 
-def _describe_move(operation: Operation, node: Node) -> dict[str, Any]:
-    detail = operation.detail
+def _describe_move(move: Move) -> dict[str, Any]:
+    operation, detail = move.operation, move.operation.detail
     return {
         "id": str(operation.version),
         "kind": _MOVE_KINDS[operation.kind],
-        **describe_place(node),
+        **describe_place(move.node),
+        "replaced": describe_place(move.replaced) if move.replaced else None,
         "removed": detail.messages,
         "before": detail.tokens_before,
         "after": detail.tokens_after,

@@ -62,10 +62,29 @@ def test_a_move_is_read_with_its_note_until_it_is_undone(store: Store) -> None:
     detail = OperationDetail(depth=1, messages=3, tokens_before=90, tokens_after=20)
     runs.record_move(run, OperationKind.GOTO, new("note")[0], after=after, detail=detail)
     runs.end_run(run, RunState.DONE)
-    [(move, node)] = read(store, thread_id).moves
-    assert (move.detail.tokens_before, node.id) == (90, store.list_messages(thread_id)[2].id)
+    [move] = read(store, thread_id).moves
+    assert move.operation.detail.tokens_before == 90
+    assert (move.node.id, move.replaced) == (store.list_messages(thread_id)[2].id, None)
     store.undo(thread_id, caller=Caller())
     assert read(store, thread_id).moves == []
+
+
+def test_the_moves_on_a_path_that_a_summary_replaced_are_read_as_well(store: Store) -> None:
+    thread_id = talked(store, "a", "b", "c", "d")
+    runs, after = Runs(store), store.list_messages(thread_id)[1].id
+    run = runs.begin_run(thread_id, new("on")[0])
+    runs.record_move(run, OperationKind.GOTO, new("note")[0], after=after, detail=OperationDetail(depth=1))
+    runs.end_run(run, RunState.DONE)
+    for text in ("short", "shorter"):
+        runs.replace_with_summary(
+            runs.begin_run(thread_id, None, compacts=True), new(text), after=None, detail=OperationDetail(messages=3)
+        )
+    moves = read(store, thread_id).moves
+    assert [move.operation.kind for move in moves] == [OperationKind.GOTO, OperationKind.COMPACT, OperationKind.COMPACT]
+    assert [move.replaced for move in moves] == [None, moves[0].node, moves[1].node]
+    for count in (2, 1, 0):
+        store.undo(thread_id, caller=Caller())
+        assert len(read(store, thread_id).moves) == count
 
 
 def test_what_an_edit_set_aside_is_an_alternative_until_a_branch_contains_it(store: Store) -> None:

@@ -193,6 +193,42 @@ def test_messages_without_places_are_folded(tab: Page) -> None:
     ]
 
 
+def test_a_summary_stands_below_what_it_replaced(tab: Page) -> None:
+    """A summary replaced messages 3 to 9, and another one that summary and all before it."""
+    place = {"created_by": "user", "pinned": False, "here": False}
+
+    def put(name: str, segment: int, messages: int, **fields: Any) -> dict[str, Any]:
+        return {**place, "id": name, "name": name, "segment": segment, "messages": messages, "message": name, **fields}
+
+    def summarise(name: str, segment: int, messages: int, *replaced: int) -> dict[str, Any]:
+        end = dict(zip(("segment", "messages"), replaced, strict=True))
+        return put(name, segment, messages, kind="summary", replaced={**end, "message": "end"})
+
+    data = {
+        "segments": [
+            {"id": 0, "parent": None, "from": 0, "message": None},
+            *({"id": number, "parent": 0, "from": begin, "message": "fork"} for number, begin in ((1, 6), (2, 2))),
+            {"id": 3, "parent": None, "from": 0, "message": None},
+        ],
+        "branches": [put("main", 3, 3, current=True), put("side", 1, 8, current=False)],
+        "checkpoints": [put("shared", 0, 2), put("old", 0, 9), put("between", 2, 5)],
+        "moves": [summarise("first", 2, 3, 0, 9), summarise("second", 3, 1, 2, 6)],
+        **{"branch_count": 2, "elsewhere": [], "alternatives": [], "removed": None},
+    }
+    rows, edges = lay_out(tab, data)
+    assert [(row["key"], row["lane"], row["line"]) for row in rows] == [
+        ("checkpoint:shared", 0, "replaced"),
+        ("fork:0:6", 0, "replaced"),
+        ("branch:side", 1, "other"),
+        ("checkpoint:old", 0, "replaced"),
+        ("move:first", 0, "replaced"),
+        ("checkpoint:between", 0, "replaced"),
+        ("move:second", 0, "current"),
+        ("branch:main", 0, "current"),
+    ]
+    assert [(edge["from"], edge["to"]) for edge in edges if edge["line"] == "current"] == [(6, 7)]
+
+
 def test_a_checkpoint_and_the_branch_that_ends_with_it_are_one_row(tab: Page) -> None:
     """At the current position; and on another branch, where one branch alone ends."""
 

@@ -4,7 +4,7 @@ const { createElement: h, memo } = window.React;
 const LANE_WIDTH = 16;
 const MAX_LANES_WIDTH = 112; // more lanes are nearer to one another
 const MARGIN = 15;
-const LINES = ["other", "removed", "current", "move"]; // the last is drawn above the others
+const LINES = ["other", "removed", "replaced", "current", "move"]; // the last is drawn above the others
 
 /**
  * @param {{lanes: number}} layout
@@ -43,7 +43,7 @@ export const Graph = memo(GraphView);
 
 /** Join the edges in view to one path for each kind of line. */
 function drawEdges({ rows, edges }, first, end, height, x) {
-  const paths = { current: "", other: "", removed: "", move: "" };
+  const paths = { current: "", other: "", removed: "", replaced: "", move: "" };
   const [top, bottom] = [first * height, end * height];
   for (const { from, to, line } of edges) {
     if (to < first || from >= end) continue;

@@ -8,11 +8,12 @@ const MIN_FOLDED_MESSAGES = 6; // fewer messages between two places get no row o
 /**
  * @typedef {import("./places.mjs").PlaceNode} PlaceNode
  * @typedef {import("./places.mjs").PlaceItem} PlaceItem
+ * @typedef {"current"|"other"|"removed"|"replaced"} Line
  * @typedef {{key: string, kind: "checkpoint"|"branch"|"move"|"alternative"|"fork"|"fold"|"beginning"|"removed",
  *   lane: number, item: PlaceItem|null, branch: object|null, messages: number, message: string|null, count: number,
- *   line: "current"|"other"|"removed", tokens: number|null, up: number, down: number}} HistoryRow `branch`: the one that
- *   ends here. `count`: of the messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
- * @typedef {{from: number, to: number, line: "current"|"other"|"removed"}} HistoryEdge  between the numbers of two rows
+ *   line: Line, tokens: number|null, up: number, down: number}} HistoryRow `branch`: the one that ends here. `count`: of the
+ *   messages in a fold. `up` and `down`: the rows before and after it on its branch; -1 for none
+ * @typedef {{from: number, to: number, line: Line}} HistoryEdge  between the numbers of two rows
  * @typedef {{rows: HistoryRow[], edges: HistoryEdge[], lanes: number, numbers: Map<string, number>, here: number,
  *   forks: number[]}} HistoryLayout For keys, which must not scan a thousand rows each time: `numbers` of rows by their
  *   keys, the current position (-1: none), and the rows that a branch forks from, in order
@@ -61,7 +62,7 @@ function measureNodes(root) {
   }
 }
 
-const RANKS = { other: 0, removed: 1, current: 2 };
+const RANKS = { other: 0, removed: 1, replaced: 2, current: 3 };
 const compareChildren = (one, other) =>
   RANKS[one.line] - RANKS[other.line] || one.size - other.size || one.segment - other.segment;
 
@@ -92,7 +93,7 @@ function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
     const branch = kind === "branch" ? item.value : item !== null && item === fold?.into ? fold.end.value : null;
     rows.push({ key, kind, item, branch, count, lane, messages, message, line, tokens, up: above, down: -1 });
     if (above >= 0) {
-      edges.push({ from: above, to: number, line });
+      edges.push({ from: above, to: number, line: node.after && above === from && line === "current" ? "replaced" : line });
       if (above !== from || isMain) rows[above].down = number;
     }
     above = number;
@@ -100,7 +101,8 @@ function emitNode({ rows, edges }, { node, lane, from, isMain }, open) {
   // counted by another item at the place
   const placeTokens = node.items.map(countTokens).find((tokens) => tokens !== null) ?? null;
   const isFork = node.items.length === 0 && node.children.length > 1;
-  const folded = node.parent === null ? 0 : messages - node.parent.messages - 1;
+  const before = node.after ?? node.parent; // what a summary replaced is not before it
+  const folded = before === null ? 0 : messages - before.messages - 1;
   const place = `${node.segment}:${messages}`;
   if (folded >= MIN_FOLDED_MESSAGES) add("fold", `fold:${place}`, null, folded);
   if (isFork) add(node.parent === null ? "beginning" : "fork", `fork:${place}`, null, 0);

@@ -50,7 +50,8 @@ function findRestoreTarget(row) {
 function findSwitch(row, rows, act) {
   if (row.kind === "alternative") return { name: _("this alternative"), run: () => act("choose", { message: row.message }) };
   const ownBranch = row.branch && !row.branch.current ? row.branch : null; // also on the current path
-  const branch = ownBranch ?? (row.line === "current" || isOwn(row) ? null : findBranch(row, rows));
+  const isOfPath = row.line === "current" || row.line === "replaced";
+  const branch = ownBranch ?? (isOfPath || isOwn(row) ? null : findBranch(row, rows));
   return branch && { name: branch.name, run: () => act("switch", { branch: branch.id }) };
 }
 
@@ -58,6 +59,7 @@ function findSwitch(row, rows, act) {
 export function explainNoRestore(row, rows) {
   if (isCurrentPlace(row, rows)) return _("The conversation is at this place already.");
   if (row.line === "removed") return _("The last restore removed this. Undo brings it back.");
+  if (row.line === "replaced") return _("A summary replaced this. Branch from it, with b.");
   const branch = findBranch(row, rows);
   return branch
     ? _("This place is on the branch “{name}”. Switch to it first, with s.", { name: branch.name })

@@ -6,7 +6,8 @@
  *   that is at a place: after so many messages, on a segment (null: before the first message). `isHere`: at the current
  *   position; one such item is marked
  * @typedef {{segment: number, messages: number, message: string|null, items: PlaceItem[], parent: PlaceNode|null,
- *   children: PlaceNode[], line: "current"|"other"|"removed", size: number}} PlaceNode
+ *   children: PlaceNode[], line: "current"|"other"|"removed"|"replaced", size: number, after: PlaceNode|null}} PlaceNode
+ *   `after`: where the path goes on that a summary there replaced; the node's parent is then the end of what it replaced
  */
 
 export const NO_FILTER = { kind: "all", words: "" };
@@ -19,8 +20,11 @@ export function buildNodes(data, filter = NO_FILTER) {
   const segments = new Map(data.segments.map((segment) => [segment.id, segment]));
   const items = listItems(data, filter);
   for (const item of items) findNode(nodes, item).items.push(item);
+  const summaries = data.moves.filter(({ replaced }) => replaced && segments.has(replaced.segment));
+  for (const { replaced } of summaries) findNode(nodes, replaced);
   addForks(nodes, segments);
   joinNodes(nodes, segments);
+  for (const summary of summaries) moveBelow(nodes, summary);
   markLines(nodes, items);
   for (const node of nodes.values()) if (isBare(node)) removeNode(node);
   return nodes.get(ROOT);
@@ -79,6 +83,7 @@ const makeNode = (segment, messages, message) => ({
   children: [],
   line: "other",
   size: 1,
+  after: null,
 });
 
 function findNode(nodes, { segment, messages, message }) {
@@ -114,13 +119,20 @@ function joinNodes(nodes, segments) {
   });
 }
 
+/** Put a summary below the end of what it replaced. */
+function moveBelow(nodes, summary) {
+  const [node, end] = [findNode(nodes, summary), findNode(nodes, summary.replaced)];
+  for (let above = end; above; above = above.parent) if (above === node) return;
+  if (node.parent === null || node.after) return;
+  node.after = node.parent;
+  node.parent.children.splice(node.parent.children.indexOf(node), 1);
+  node.parent = end;
+  end.children.push(node);
+}
+
 /** Mark the path to the current position, and what a restore removed. */
 function markLines(nodes, items) {
-  const mark = (wanted, line) => {
-    const item = items.find(wanted);
-    for (let node = item && findNode(nodes, item); node && node.line === "other"; node = node.parent) node.line = line;
-  };
-  mark(({ isHere }) => isHere, "current");
+  markCurrent(findNode(nodes, items.find(({ isHere }) => isHere) ?? { segment: null }));
   for (const { isElsewhere, kind, ...item } of items) {
     if (kind === "branch" && isElsewhere)
       for (let node = findNode(nodes, item); node && !node.isReached; node = node.parent) node.isReached = true;
@@ -128,6 +140,16 @@ function markLines(nodes, items) {
   const end = items.find(({ kind }) => kind === "removed");
   for (let node = end && findNode(nodes, end); node && node.line === "other" && !node.isReached; node = node.parent)
     node.line = "removed";
+}
+
+/** Mark the path up from a node, and what its summaries replaced. */
+function markCurrent(here) {
+  let after = null; // where the path goes on above what a summary replaced
+  for (let node = here; node; node = node.parent) {
+    if (node === after) after = null;
+    node.line = after === null ? "current" : "replaced";
+    if (after === null) after = node.after;
+  }
 }
 
 /** Return whether a node has nothing to show: no item, and no fork. */

@@ -74,7 +74,8 @@
  *   here: boolean}} CheckpointView
  * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
  * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null,
- *   after: number|null, time: string}} MoveView
+ *   after: number|null, time: string, replaced: PlaceView|null}} MoveView  `replaced`: the end of the path that a summary
+ *   replaced
  * @typedef {PlaceView & {count: number, checkpoints: CheckpointView[], undoable: boolean}} RemovedView  the end that the
  *   last restore left behind
  * @typedef {{id: number, parent: number|null, from: number, message: string|null}} SegmentView  forks from `parent` after
