@@ -157,6 +157,7 @@ def test_one_saves_restores_undoes_branches_and_compares_by_keyboard_alone(talke
     expect(cards).to_contain_text("Begin")
     press("b")
     expect(talked.dialog).to_contain_text("From checkpoint “Begin”, at message 2:")
+    expect(talked.dialog.locator(":focus")).to_have_count(1)
     press("Enter")
     talked.expect_messages(2)
     expect(talked.branch("Branch 2")).to_contain_text("you are here")
