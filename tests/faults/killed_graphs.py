@@ -15,8 +15,8 @@ from langgraph.graph.message import add_messages
 from langgraph.types import Command, interrupt
 
 from checkpoints import Store
-from checkpoints.graph_states import WaymarkSaver
-from checkpoints.rows import state_rows, write_rows
+from checkpoints.graph_states import WaymarkSaver, state_puts
+from checkpoints.rows import write_rows
 from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, make_graph
 
 QUESTIONS = ["hello", "tool", "mark", "approve", "forget"]
@@ -105,7 +105,7 @@ def drive(address: str, notes: Path, seed: int) -> None:
     moments = ["before", "in", "after"]
     saver = DyingSaver.open(address, notes=notes, writes=chance.randint(1, 40), moment=chance.choice(moments))
     assert isinstance(saver, DyingSaver)
-    for module, name in ((state_rows, "insert_state"), (write_rows, "insert_writes")):
+    for module, name in ((state_puts, "insert_state"), (write_rows, "insert_writes")):
         _die_after(module, name, saver)
     graph, thread_id = GRAPHS[seed % len(GRAPHS)](saver), f"t{seed}"
     while True:
