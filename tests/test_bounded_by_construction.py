@@ -60,7 +60,8 @@ SEGMENTS_OF_A_STATEMENT = 100  # at least: checkpoints on a path are read in por
 ROWS_OF_A_STATEMENT = 20  # of an import, at least
 MAX_IMPORT_STATEMENTS = 60  # beside those
 MAX_CHANGE_STATEMENTS = 30  # of a save or a restore
-MAX_TURN_STATEMENTS = 120
+MAX_TURN_STATEMENTS = 60
+OF_THE_WATCHDOG = ("BEGIN", "SELECT run.thread_id")  # its look for runs at work
 MAX_EXPORT_STATEMENTS = 20
 LIMIT = re.compile(r"\d[\d,.]* (MB|megabytes|messages|values|tool calls|alternatives|branches|parts|objects)|\d[\d,]{2,}")
 FORM_OBJECTS = 20  # that an export of one has in its form
@@ -423,9 +424,10 @@ async def expect_bounded_life(text: str, segments: int) -> None:
 
 @contextmanager
 def counting_statements(store: Store, most: int) -> Iterator[None]:
+    """Count the statements of the block, without those that the watchdog repeats: a slower block has more of them."""
     with record_statements(store.database) as statements:
         yield
-    assert len(statements) <= most
+    assert len([each for each in statements if not each.startswith(OF_THE_WATCHDOG)]) <= most
 
 
 @given_examples(3, 100, generate_trees(0.4))
