@@ -216,7 +216,7 @@ def _aria_label(name: str) -> Any:
 def read_panels(services: Services, location: page_state.PageLocation) -> Properties:
     """Read the properties that the panels show at a location."""
     shown: Properties = {}
-    for panel in PANELS:
+    for panel in [threads.PANEL] if location.list_only else PANELS:
         for (identifier, name), value in zip(panel.shown, panel.show(services, location), strict=True):
             shown.setdefault(identifier, {})[name] = value
     return shown

@@ -37,6 +37,7 @@ class _Body(TypedDict, total=False):
     window: MessageWindow | None
     action: Any
     list_seen: str | None
+    list_only: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class PageRequest:
     last_update: page_state.PageUpdate
     window: MessageWindow | None
     list_seen: datetime | None  # see PageLocation
+    list_only: bool  # likewise
 
     @classmethod
     async def read(cls, request: Request) -> Self:
@@ -55,7 +57,14 @@ class PageRequest:
         fields = parse_body(_Body, await request.body())
         thread_id, update = page_state.parse_thread_id(fields["pathname"]), fields.get("update")
         list_seen = _parse_time(fields.get("list_seen"))
-        return cls(fields.get("action"), thread_id, update or page_state.PageUpdate(), fields.get("window"), list_seen)
+        return cls(
+            action=fields.get("action"),
+            thread_id=thread_id,
+            last_update=update or page_state.PageUpdate(),
+            window=fields.get("window"),
+            list_seen=list_seen,
+            list_only=fields.get("list_only", False),
+        )
 
 
 def _parse_time(text: str | None) -> datetime | None:
@@ -91,12 +100,12 @@ def add_routes(server: FastAPI, services: Services, lists: Mapping[str, ActionLi
 
     @server.post("/api/panels")
     async def show_panels(request: Request) -> Response:
-        """Read every panel from one snapshot."""
+        """Read every panel, or the list of conversations alone, from one snapshot."""
         page = await PageRequest.read(request)
         return await _answer(services, lambda: read_page(page))
 
     async def read_page(page: PageRequest) -> Properties:
-        location = page_state.PageLocation(page.thread_id, page.last_update, page.window, page.list_seen)
+        location = page_state.PageLocation(page.thread_id, page.last_update, page.window, page.list_seen, page.list_only)
         return await services.read_snapshot(read_panels, services, location)
 
 

@@ -36,6 +36,7 @@ class PageLocation:
     last_update: "PageUpdate"
     window: Mapping[str, Any] | None = None
     list_seen: datetime | None = None  # the moment of the list of conversations that the page has; None: it has none
+    list_only: bool = False  # nothing but the list of conversations is wanted
 
 
 class ChangedThread(TypedDict):

@@ -53,6 +53,7 @@ def test_an_action_without_its_fields_is_a_bad_request(
         {"pathname": "/", "update": 1},
         {"pathname": "/", "window": []},
         {"pathname": "/t/x", "window": {}},
+        {"pathname": "/", "list_only": 2},
     ],
 )
 def test_a_page_without_its_state_is_a_bad_request(tmp_path: Path, body: Any) -> None:

@@ -1,6 +1,7 @@
 """Answers that end out of sight: the mark in the title, and the browser's notification."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -75,8 +76,11 @@ def test_an_answer_that_ends_in_another_conversation_is_marked_and_leads_there(p
     expect(page.live).to_contain_text("two")
     page.new_conversation()
     expect(page.log).not_to_contain_text("two")
+    reads: list[Any] = []  # of the panels
+    page.tab.on("request", lambda request: reads.append(request.post_data_json) if "/panels" in request.url else None)
     fake_openai.release()
     expect(page.tab).to_have_title("(1) Waymark")
+    assert {body["list_only"] for body in reads} == {True}
     ((title, body),) = page.tab.evaluate(SHOWN)
     assert body == "The answer has ended."
     assert title != ""

@@ -21,6 +21,7 @@ const page = { pathname: location.pathname, update: null, window: null, begun: n
 let newestRead = 0;
 let shownRead = 0;
 let openReads = 0;
+let shownChanges = 0; // of the panels' data
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
 let visits = 0; // addresses that the user has gone to
 
@@ -74,7 +75,7 @@ function showPanels(properties, { pathname, window }) {
   newestRead += 1;
   shownRead = newestRead;
   begunRead = { pathname, update: properties.head.data, window, number: newestRead, reply: Promise.resolve(null) };
-  setProperties(properties);
+  showData(properties);
 }
 
 /**
@@ -95,7 +96,7 @@ export async function readPanels(pathname, update, shownWindow) {
   const read = await reply;
   if (read === null || number < shownRead || pathname !== page.pathname) return;
   shownRead = number;
-  setProperties(read);
+  showData(read);
 }
 
 function beginRead(pathname, update) {
@@ -124,6 +125,20 @@ export function refreshPanels(address) {
   setProperties({ head: { data: update } });
 }
 
+function showData(properties) {
+  shownChanges += 1;
+  setProperties(properties);
+}
+
+/** Read the list of conversations alone; once more where a panel has changed meanwhile, and the reply may be older. */
+export async function refreshThreads() {
+  const [shown, newest] = [shownChanges, newestRead];
+  const read = await request("/api/panels", { ...describePage(), list_only: true });
+  if (read === null) return;
+  if (shown === shownChanges && newest === newestRead) showData(read);
+  else refreshThreads();
+}
+
 /**
  * Apply a turn's changes to the panels.
  * @param {{properties: object, data: Record<string, import("./data-changes.mjs").DataChange>}} turn
@@ -133,7 +148,7 @@ export function refreshPanels(address) {
 export function applyTurn({ properties, data }) {
   if (Object.keys(data).some((id) => !getData(id))) return false;
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
-  setProperties({ ...properties, ...Object.fromEntries(changed) });
+  showData({ ...properties, ...Object.fromEntries(changed) });
   if (openReads > 0) shownRead = newestRead + 1; // drops what is being read
   return openReads === 0;
 }

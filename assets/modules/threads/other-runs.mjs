@@ -1,6 +1,6 @@
 /** Follow the runs of other conversations: their ends are noticed, although their streams are not open. */
 import { noticeRunEnd } from "../lib/notices.mjs";
-import { refreshPanels } from "../lib/panels.mjs";
+import { refreshThreads } from "../lib/panels.mjs";
 
 const { useEffect, useRef } = window.React;
 
@@ -31,7 +31,7 @@ export function useOtherRuns(data, threads) {
     const timer = setInterval(async () => {
       const reply = await fetch("/api/runs").catch(() => null);
       const states = reply?.ok ? await reply.json() : null;
-      if (states && [...followed.current].some((id) => !states.running.includes(id))) refreshPanels();
+      if (states && [...followed.current].some((id) => !states.running.includes(id))) refreshThreads();
     }, ASK_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isFollowing]);
