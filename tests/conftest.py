@@ -17,7 +17,8 @@ from checkpoints import Database, Store
 from tests.checkpoints.conversations import talked
 from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
-from tests.quick_databases import copy_empty_database, share_statements
+from tests.quick_apps import look_for_no_hooks, share_route_parameters
+from tests.quick_databases import copy_empty_database, replay_tables, share_statements
 from tests.rounds import Rounds, Turn, find_left_cells, find_waiting
 from words import SOURCE_LANGUAGE, set_language
 
@@ -29,6 +30,9 @@ settings.register_profile("waymark", deadline=None)  # speed is measured in benc
 settings.load_profile("waymark")
 share_statements()
 copy_empty_database()
+replay_tables()
+share_route_parameters()
+look_for_no_hooks()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
