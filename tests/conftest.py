@@ -17,8 +17,9 @@ from checkpoints import Database, Store
 from tests.checkpoints.conversations import talked
 from tests.fakes.server import FakeServer
 from tests.postgres import Postgres
-from tests.quick_databases import copy_empty_database, share_statements
-from tests.rounds import Rounds, Turn, find_left_cells, find_waiting
+from tests.quick_apps import look_for_no_hooks, share_route_parameters
+from tests.quick_databases import copy_empty_database, replay_tables, share_statements
+from tests.rounds import Rounds, Turn, find_left_cells, find_waiting, put_pages_first
 from words import SOURCE_LANGUAGE, set_language
 
 QUICK = "not long and not slow"
@@ -29,6 +30,9 @@ settings.register_profile("waymark", deadline=None)  # speed is measured in benc
 settings.load_profile("waymark")
 share_statements()
 copy_empty_database()
+replay_tables()
+share_route_parameters()
+look_for_no_hooks()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +54,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the cells of long grids that were not asked for, and slow tests whose turn it is not."""
+    """Leave out the cells of long grids that were not asked for, and slow tests whose turn it is not. Order the others."""
+    if config.option.markexpr == QUICK:
+        put_pages_first(items)
     if config.getoption("lf", default=False):  # they were chosen before
         return
     turn: Turn = config.option.turn

@@ -100,6 +100,15 @@ def find_waiting(items: Iterable[pytest.Item], turn: Turn) -> list[pytest.Item]:
     return waiting
 
 
+def put_pages_first(items: list[pytest.Item]) -> None:
+    """Put the tests that drive a page before all others, which keep their order.
+
+    The processes of a run begin with equal parts of the list, and an idle one takes over the end of another one's part. So
+    one process goes through all pages. Each further one would start servers and a browser of its own.
+    """
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/e2e/"))
+
+
 def given_examples(ordinary: int, long: int, *strategies: SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
     """Run a property on this many examples, and in the long run on the share of more, but never on fewer."""
 

@@ -171,11 +171,12 @@ def test_the_table_of_settings_names_every_setting_and_no_other() -> None:
     assert set(read_settings_table()) == {*plain, *PROVIDER_KEYS, "[agents.NAME]", "[graphs.NAME]", "[mcp.NAME]", "[prices]"}
 
 
-@pytest.mark.parametrize("name", [name for name in Settings.model_fields if name not in (*TABLES, "provider_keys")])
-def test_the_table_of_settings_shows_the_default(name: str) -> None:
-    value = getattr(Settings(), name)
-    shown = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-    assert read_settings_table()[name.upper()][0] == shown
+def test_the_table_of_settings_shows_the_defaults() -> None:
+    defaults, table = Settings(), read_settings_table()
+    for name in [name for name in Settings.model_fields if name not in (*TABLES, "provider_keys")]:
+        value = getattr(defaults, name)
+        shown = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        assert (name, table[name.upper()][0]) == (name, shown)
 
 
 def test_the_table_of_settings_names_the_place_in_waymark_toml(tmp_path: Path) -> None:
@@ -383,25 +384,24 @@ async def expect_tool_is_called(tool: BaseTool) -> None:
             assert [text for kind, _, text in chat.said() if kind == "tool"] == ["6 words, 4 of them different"]
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_file_that_a_document_links_to_is_there(document: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
-    assert [link for link in links if not (document.parent / link).exists()] == []
+def test_every_file_that_a_document_links_to_is_there() -> None:
+    for document in DOCUMENTS:
+        links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text())
+        assert [link for link in links if not (document.parent / link).exists()] == [], document
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_heading_that_a_document_links_to_is_there(document: Path) -> None:
-    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text())
-    for target, anchor in links:
-        headings = re.findall(r"^#+ (.*)$", (document.parent / target if target else document).read_text(), re.MULTILINE)
-        assert anchor in [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+def test_every_heading_that_a_document_links_to_is_there() -> None:
+    for document in DOCUMENTS:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+            headings = re.findall(r"^#+ (.*)$", (document.parent / target if target else document).read_text(), re.MULTILINE)
+            assert anchor in [re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings], document
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_module_that_a_document_names_is_there(document: Path) -> None:
-    text = document.read_text().replace("agent/tools/count_words.py", "")  # the example's own
-    named = re.findall(r"`((?:agent|assets|checkpoints|components|server|tests)/[\w/.-]*)`", text)
-    assert [name for name in named if not (ROOT / name).exists()] == []
+def test_every_module_that_a_document_names_is_there() -> None:
+    for document in DOCUMENTS:
+        text = document.read_text().replace("agent/tools/count_words.py", "")  # the example's own
+        named = re.findall(r"`((?:agent|assets|checkpoints|components|server|tests)/[\w/.-]*)`", text)
+        assert [name for name in named if not (ROOT / name).exists()] == [], document
 
 
 def test_every_guarantee_names_its_tests() -> None:
@@ -410,14 +410,17 @@ def test_every_guarantee_names_its_tests() -> None:
     assert [claim for claim, proof in rows if not re.fullmatch(r"(`tests/[\w/]+\.py`(, )?)+", proof)] == []
 
 
-@pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.stem)
-def test_every_decision_has_the_same_form_and_the_title_of_its_file(decision: Path) -> None:
-    title, *rest = decision.read_text().split("\n")
-    assert decision.stem == "{:0>4}-{}".format(
-        *re.sub(r"^# (\d+)\. ", r"\1 ", title).lower().replace(" ", "-").split("-", 1)
-    )
-    assert re.fullmatch(r"\*\*Date:\*\* \d{4}-\d\d-\d\d\. \*\*Status:\*\* (accepted|replaced by \d+)\.", rest[1])
-    assert [line for line in rest if line.startswith("#")] == ["## Context", "## Decision", "## Why", "## Not taken"]
+def test_every_decision_has_the_same_form_and_the_title_of_its_file() -> None:
+    for decision in DECISIONS:
+        title, *rest = decision.read_text().split("\n")
+        assert decision.stem == "{:0>4}-{}".format(
+            *re.sub(r"^# (\d+)\. ", r"\1 ", title).lower().replace(" ", "-").split("-", 1)
+        )
+        assert re.fullmatch(r"\*\*Date:\*\* \d{4}-\d\d-\d\d\. \*\*Status:\*\* (accepted|replaced by \d+)\.", rest[1]), (
+            decision
+        )
+        headings = [line for line in rest if line.startswith("#")]
+        assert headings == ["## Context", "## Decision", "## Why", "## Not taken"], decision
 
 
 def test_the_list_of_decisions_is_complete() -> None:

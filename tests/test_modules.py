@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
@@ -49,6 +50,7 @@ def _list_files(pattern: str) -> list[str]:
     return sorted(path.relative_to(MODULES).as_posix() for path in MODULES.rglob(pattern))
 
 
+@cache
 def _read_code(module: str) -> str:
     return COMMENT.sub("", (MODULES / module).read_text())
 
@@ -57,11 +59,13 @@ def _resolve(module: str, address: str) -> str:
     return ((MODULES / module).parent / address).resolve().relative_to(MODULES).as_posix()
 
 
+@cache
 def _find_static_imports(module: str) -> dict[str, list[str]]:
     """Return the imported modules, each with the names that are imported from it."""
     return {_resolve(module, address): names.split(", ") for names, address in STATIC.findall(_read_code(module))}
 
 
+@cache
 def _find_dynamic_imports(module: str) -> set[str]:
     return {_resolve(module, address) for address in DYNAMIC.findall(_read_code(module))}
 
@@ -97,13 +101,14 @@ def test_imports_have_no_circle() -> None:
     assert list(TopologicalSorter(graph).static_order())  # CycleError names the circle
 
 
-@pytest.mark.parametrize("module", ALL)
-def test_a_room_imports_only_from_the_rooms_below_it(module: str) -> None:
-    room = _get_room(module)
-    assert {_get_room(other) for other in {*_find_static_imports(module), *_find_dynamic_imports(module)}} <= {
-        room,
-        *MAY_IMPORT[room],
-    }
+def _list_imports(module: str) -> set[str]:
+    return {*_find_static_imports(module), *_find_dynamic_imports(module)}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_from_the_rooms_below_it(room: str) -> None:
+    imports = [(module, other) for module in ALL if _get_room(module) == room for other in _list_imports(module)]
+    assert [each for each in imports if _get_room(each[1]) not in {room, *MAY_IMPORT[room]}] == []
 
 
 def test_each_room_imports_only_from_floors_below() -> None:
@@ -112,18 +117,19 @@ def test_each_room_imports_only_from_floors_below() -> None:
         assert MAY_IMPORT[room] <= set(ROOMS[:floor])
 
 
-@pytest.mark.parametrize("module", ALL)
-def test_every_imported_name_is_exported(module: str) -> None:
-    imported = [(other, name) for other, names in _find_static_imports(module).items() for name in names]
-    imported += [(_resolve(module, address), name) for address, name in LAZY.findall(_read_code(module))]
-    assert [(other, name) for other, name in imported if name not in EXPORT.findall(_read_code(other))] == []
+def test_every_imported_name_is_exported() -> None:
+    exports = {module: set(EXPORT.findall(_read_code(module))) for module in ALL}
+    for module in ALL:
+        imported = [(other, name) for other, names in _find_static_imports(module).items() for name in names]
+        imported += [(_resolve(module, address), name) for address, name in LAZY.findall(_read_code(module))]
+        assert [(other, name) for other, name in imported if name not in exports[other]] == [], module
 
 
-@pytest.mark.parametrize("module", ALL)
-def test_only_the_loader_fetches_lazy_modules(module: str) -> None:
-    assert [other for other in _find_static_imports(module) if _is_lazy(other) and not _is_lazy(module)] == []
-    assert [other for other in _find_dynamic_imports(module) if not _is_lazy(other)] == []
-    assert len(DYNAMIC.findall(_read_code(module))) == len(LAZY.findall(_read_code(module)))
+def test_only_the_loader_fetches_lazy_modules() -> None:
+    for module in ALL:
+        assert [other for other in _find_static_imports(module) if _is_lazy(other) and not _is_lazy(module)] == [], module
+        assert [other for other in _find_dynamic_imports(module) if not _is_lazy(other)] == [], module
+        assert len(DYNAMIC.findall(_read_code(module))) == len(LAZY.findall(_read_code(module))), module
 
 
 def test_every_eager_module_is_needed() -> None:
@@ -135,18 +141,18 @@ def test_every_import_is_linked() -> None:
     assert re.findall(r"^import .*", _build_whole_bundle(), re.MULTILINE) == []
 
 
-@pytest.mark.parametrize("module", ALL)
-def test_every_export_is_a_declaration(module: str) -> None:
-    code = _read_code(module)
-    assert len(re.findall(r"^export\b", code, re.MULTILINE)) == len(EXPORT.findall(code)) + (module == "lib/types.mjs")
+def test_every_export_is_a_declaration() -> None:
+    for module in ALL:
+        exports = re.findall(r"^export\b", _read_code(module), re.MULTILINE)
+        assert len(exports) == len(EXPORT.findall(_read_code(module))) + (module == "lib/types.mjs"), module
 
 
-@pytest.mark.parametrize("module", [*ALL, "../waymark.mjs", "../early.js", "../early-field.js"])
-def test_functions_and_modules_stay_short(module: str) -> None:
-    lines = (MODULES / module).read_text().splitlines()
-    assert len(lines) <= MAX_FILE_LINES
-    assert [line for line in lines if len(line) > MAX_COLUMNS and not TEXT.fullmatch(line)] == []
-    assert [found for found in _measure_functions(_read_code(module)) if found[1] > MAX_FUNCTION_LINES] == []
+def test_functions_and_modules_stay_short() -> None:
+    for module in [*ALL, "../waymark.mjs", "../early.js", "../early-field.js"]:
+        lines = (MODULES / module).read_text().splitlines()
+        assert len(lines) <= MAX_FILE_LINES, module
+        assert [line for line in lines if len(line) > MAX_COLUMNS and not TEXT.fullmatch(line)] == [], module
+        assert [found for found in _measure_functions(_read_code(module)) if found[1] > MAX_FUNCTION_LINES] == [], module
 
 
 def test_the_size_check_finds_a_long_function() -> None:
@@ -155,18 +161,19 @@ def test_the_size_check_finds_a_long_function() -> None:
         assert list(_measure_functions(f"{first}\n{body}\n}}\n")) == [(first, MAX_FUNCTION_LINES + 2)]
 
 
-@pytest.mark.parametrize("sheet", _list_files("*.css"))
-def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module(sheet: str) -> None:
-    assert len((MODULES / sheet).read_text().splitlines()) <= MAX_FILE_LINES
-    if sheet.endswith(".lazy.css"):
-        name = sheet.rpartition("/")[2]
-        assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
+def test_a_style_sheet_is_short_and_a_lazy_one_has_its_module() -> None:
+    for sheet in _list_files("*.css"):
+        assert len((MODULES / sheet).read_text().splitlines()) <= MAX_FILE_LINES, sheet
+        if sheet.endswith(".lazy.css"):
+            name = sheet.rpartition("/")[2]
+            assert f'loadStyle(new URL("./{name}", import.meta.url));' in _read_code(sheet.removesuffix(".css") + ".mjs")
 
 
-@pytest.mark.parametrize("sheet", _list_files("*.css"))
-def test_no_style_sheet_looks_through_the_whole_page(sheet: str) -> None:
+def test_no_style_sheet_looks_through_the_whole_page() -> None:
     """With a rule like `body:has(.open) .card`, the browser matches hundreds of elements again whenever one is added."""
-    assert not re.search(r"(?<![\w.-])(?:body|html|:root)[^\s{,]*:has\(", COMMENT.sub("", (MODULES / sheet).read_text()))
+    for sheet in _list_files("*.css"):
+        code = COMMENT.sub("", (MODULES / sheet).read_text())
+        assert not re.search(r"(?<![\w.-])(?:body|html|:root)[^\s{,]*:has\(", code), sheet
 
 
 def test_no_module_names_a_file_by_an_absolute_address() -> None:
@@ -176,13 +183,14 @@ def test_no_module_names_a_file_by_an_absolute_address() -> None:
     assert [module for module in ALL if "icons.svg" in _read_code(module)] == ["lib/icons.mjs"]
 
 
-@pytest.mark.parametrize("module", ALL)
-def test_what_many_modules_call_is_imported(module: str) -> None:
+def test_what_many_modules_call_is_imported() -> None:
     """No bundler misses a name, and a dialog may only be opened much later."""
-    code = _read_code(module)
-    called = {name for name in COMMON if re.search(rf"(?<![\w.$]){name}\(", code)}
-    imported = {name for names in _find_static_imports(module).values() for name in names}
-    assert called - imported - set(EXPORT.findall(code)) == set()
+    calls = {name: re.compile(rf"(?<![\w.$]){name}\(") for name in COMMON}
+    for module in ALL:
+        code = _read_code(module)
+        called = {name for name, call in calls.items() if call.search(code)}
+        imported = {name for names in _find_static_imports(module).values() for name in names}
+        assert called - imported - set(EXPORT.findall(code)) == set(), module
 
 
 def test_json_is_sent_by_one_module() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.app_process import ROOT, read_environment
 from tests.e2e.networks import NETWORKS
-from tests.rounds import Turn, find_left_cells, find_waiting
+from tests.rounds import Turn, find_left_cells, find_waiting, put_pages_first
 
 E2E = Path(__file__).parent / "e2e"
 SHARE = 0.25  # of the cells, as `.ci/run` asks for
@@ -104,3 +104,10 @@ def test_a_run_says_its_turn_also_where_processes_share_it(processes: str, tmp_p
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert "3 passed" in done.stdout
     assert "turn 2 of 3: 3 of 9 slow and long tests" in done.stdout
+
+
+def test_pages_come_first_and_all_else_keeps_its_order() -> None:
+    files = ["tests/agent/test_a.py", "tests/e2e/test_b.py", "tests/e2e/test_a.py", "tests/test_e2e.py", "tests/a/test_a.py"]
+    items: list[Any] = [SimpleNamespace(nodeid=f"{file}::test") for file in files]
+    put_pages_first(items)
+    assert [item.nodeid.partition("::")[0] for item in items] == [files[1], files[2], files[0], files[3], files[4]]

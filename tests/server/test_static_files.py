@@ -75,11 +75,15 @@ LAZY_FILES = ("modules/page/palette.lazy.mjs", "modules/page/palette.lazy.css")
 
 @pytest.mark.parametrize("name", [*EAGER_FILES, *LAZY_FILES])
 def test_a_changed_file_changes_the_addresses(name: str, assets: Path) -> None:
-    before = load_page_files.__wrapped__().root
-    assert load_page_files.__wrapped__().root == before
+    before = load_page_files().root
     with (assets / name).open("a") as file:
         file.write("\n")
     assert load_page_files.__wrapped__().root != before
+
+
+@pytest.mark.usefixtures("assets")
+def test_a_copy_of_all_files_has_the_same_addresses() -> None:
+    assert load_page_files.__wrapped__().root == load_page_files().root
 
 
 def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:

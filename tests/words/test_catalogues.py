@@ -3,11 +3,12 @@
 import json
 import re
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from babel.messages.catalog import Message
+from babel.messages.catalog import Catalog, Message
 
 from checkpoints.values.sentence import encode_sentence, plural_sentence, restore_sentence, sentence, store_sentence
 from words import LANGUAGES, SOURCE_LANGUAGE, _, ngettext, say, say_error
@@ -34,10 +35,16 @@ def list_all_pairs(language: str) -> list[tuple[str, str]]:
     return [pair for message in list_messages(language) for pair in list_pairs(message)]
 
 
+@cache
+def find_texts_once() -> Catalog:
+    """Look through the sources, which takes a second, once for all tests."""
+    return find_texts()
+
+
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_has_exactly_the_texts_of_the_sources(language: str) -> None:
     known = {message.id: [path for path, _line in message.locations] for message in list_messages(language)}
-    found = {message.id: sorted(path for path, _line in message.locations) for message in find_texts() if message.id}
+    found = {message.id: sorted(path for path, _line in message.locations) for message in find_texts_once() if message.id}
     assert {text: sorted(places) for text, places in known.items()} == found, "python -m words"
     assert not read_catalogue(language).obsolete
 
@@ -71,7 +78,7 @@ def test_a_text_within_an_f_string_is_found(tmp_path: Path) -> None:
 
 def test_every_marked_text_of_a_browser_module_is_found() -> None:
     """Babel reads JavaScript without a grammar: a missed text would stay English."""
-    known = {message.id if isinstance(message.id, str) else message.id[0] for message in find_texts() if message.id}
+    known = {message.id if isinstance(message.id, str) else message.id[0] for message in find_texts_once() if message.id}
     modules = (ROOT / "assets").rglob("*.mjs")
     assert {json.loads(each) for path in modules for each in MARKED_IN_BROWSER.findall(path.read_text())} <= known
 
