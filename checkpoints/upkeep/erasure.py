@@ -120,7 +120,7 @@ def _run_erasures(
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
     for name, columns in indexes.items():
         connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
-    lost_files = _select_orphan_files(connection, erasures)
+    lost_files: Sequence[str] = _select_orphan_files(connection, erasures)
     messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
     _erase_strays(connection, {erasure.thread.id for erasure in erasures if erasure.is_whole}, messages)
     for erasure in erasures:
@@ -128,8 +128,7 @@ def _run_erasures(
     if any(erasure.states for erasure in erasures):
         state_erasure.erase_unnamed_values(connection)
     tag_rows.delete_unreferenced(connection, keep_removed=keep_tags)
-    for hash_ in lost_files:
-        connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
+    lost_files = file_rows.delete_orphan_files(connection, lost_files)
     search_index.merge_words(connection)
     for name in indexes:
         connection.exec_driver_sql(f"DROP INDEX {name}")

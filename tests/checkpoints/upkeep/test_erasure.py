@@ -23,12 +23,14 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import search_index
 from checkpoints.storage import schema
-from checkpoints.upkeep import erasure, verification
+from checkpoints.upkeep import erasure, state_erasure, verification
 from checkpoints.upkeep.person_erasure import erase_person
+from tests.checkpoints import shapes
 from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
 from tests.checkpoints.interchange.test_transfer import with_stray
 from tests.checkpoints.people.test_erasure_races import PATIENCE, pause_at
 from tests.checkpoints.upkeep.test_verification import lived
+from tests.checkpoints.values.test_files import PICTURE, asking
 
 SECRET = "the word that nobody may ever find again"
 
@@ -299,4 +301,37 @@ def test_nobody_else_waits_for_an_erasure(postgres_store: Store, monkeypatch: py
         assert not erased.done()
         released.set()
         assert erased.result().threads.messages == 2
+    assert whole(store)
+
+
+def test_a_file_that_somebody_attaches_during_an_erasure_stays(
+    postgres_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, kept = postgres_store, talked(postgres_store, "a", "b")
+    store.append(store.create_thread(owner="bob").id, [asking("look", PICTURE)])
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, search_index, "remove_messages") as (arrived, released):
+        erased = pool.submit(erase_person, store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        store.append(kept, [asking("look", PICTURE)])
+        released.set()
+        assert (erased.result().threads.messages, erased.result().threads.files) == (1, 0)
+    assert store.read_files([PICTURE.hash]) == {PICTURE.hash: PICTURE.data}
+    assert whole(store)
+
+
+def test_states_that_somebody_writes_during_an_erasure_keep_their_values(
+    postgres_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = postgres_store
+    documents = [reading.read_document(shapes.stateful(count, values=2)) for count in (3, 4, 5)]
+    gone = transfer.import_thread(store, documents[0]).result
+    transfer.import_thread(store, documents[1])
+    with store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.thread).where(schema.thread.c.id == gone).values(owner="bob"))
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, state_erasure, "list_value_numbers") as (arrived, released):
+        erased = pool.submit(erase_person, store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        transfer.import_thread(store, documents[2])
+        released.set()
+        assert erased.result().threads.states == 3
     assert whole(store)
