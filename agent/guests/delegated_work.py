@@ -13,6 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from agent.guests.message_channel import list_messages
+from agent.guests.path import MAX_PATH_SECONDS
 from agent.marks import CallKey, QuestionMark
 from agent.subagents.delegation import load_last_turn
 from checkpoints import MAIN, NewMessage, Store
@@ -90,10 +91,14 @@ class DelegatedWork:
         return self._works[namespace]
 
     def _begin(self, key: CallKey, call: ToolCall, task_id: str) -> _Work:
-        """Begin the work for a call, or go on with that on the path: the run had waited for a person."""
-        turn = load_last_turn(self._store, self._thread_id)
+        """Begin the work for a call, or go on with that on the path: the run had waited for a person.
+
+        Raises `TakesTooLongError`: the graph may have handed any message of the conversation to the sub-agent.
+        """
+        with self._store.database.begin_read(seconds=MAX_PATH_SECONDS):
+            turn = load_last_turn(self._store, self._thread_id)
+            stored = self._store.list_messages(self._thread_id)
         question = next((each for each in reversed(turn) if QuestionMark.of(each) == QuestionMark(key)), None)
-        stored = self._store.list_messages(self._thread_id)
         seen_ids = {str(each.body["data"].get("id") or each.id) for each in stored}
         agent = question.agent if question else self._choose_name(call)
         self._names[agent].add(task_id)

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from langchain_core.messages import ToolCall
+from langchain_core.messages import BaseMessage, ToolCall
 from langgraph.types import interrupt
 
 from agent.graph.approval import settle_call
 from agent.graph.tool_calls import AFTER_MOVE_TEXT, SWITCHED_OFF_TEXT
+from agent.guests.path import MAX_PATH_SECONDS
 from agent.preparation.questions import GraphQuestion
 from agent.preparation.requests import NothingToDecideError
 from agent.run.recorder import RunRecorder
 from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
+from agent.time_travel.move_paths import StoredPath
 from agent.time_travel.moves import Move, MoveRefused
 from agent.time_travel.protocol import PathChanged
 from agent.tools.decisions import Decision, find_unanswered_calls, make_refusal
@@ -121,10 +123,20 @@ class GuestTravel:
         move = executor.plan_call(call, decision)
         if move.dropped_ids is not None:
             raise MoveRefused(KEPT_WORK_TEXT)
-        kept = self.store.list_messages(self.thread_id)[: move.kept_count]
-        if find_unanswered_calls([each.langchain for each in kept if each.agent == MAIN]):
+        if self._has_open_calls_at(move.kept_count):
             raise MoveRefused(OPEN_CALLS_TEXT)
         return move
+
+    def _has_open_calls_at(self, length: int) -> bool:
+        """Return whether calls have no result at the end of the path's first messages, of which only the last are read."""
+        newest: list[BaseMessage] = []
+        with self.store.database.begin_read(seconds=MAX_PATH_SECONDS):
+            for message in StoredPath(self.store, self.thread_id).iterate_back(length):
+                if message.agent == MAIN:
+                    newest.append(message.langchain)
+                    if message.type != "tool":
+                        break
+        return bool(find_unanswered_calls(newest[::-1]))
 
     def _list_open_calls(self) -> list[ToolCall]:
         return list_open_calls(self.store, self.thread_id)

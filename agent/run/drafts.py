@@ -79,8 +79,8 @@ class Drafts:
             drafts: dict[RunRecorder, Draft] = {}
             for recorder, saved in list(self._saved.items()):
                 # Locked until it is written: a crash must not show the text twice, as a draft and as the message it became.
-                draft = await locks.enter_async_context(recorder.hold_draft())
-                if draft not in (_EMPTY, saved):
+                draft = await _hold_at_once(recorder, locks)
+                if draft is not None and draft not in (_EMPTY, saved):
                     drafts[recorder] = draft
             if drafts:
                 own = {each.run.id: draft for each, draft in drafts.items() if each.writer.candidate_key is None}
@@ -89,3 +89,12 @@ class Drafts:
                 await self._blocking.run(self._runs.save_drafts, own, candidates, attempts)
                 self._report_recovery()
                 self._saved |= {recorder: draft for recorder, draft in drafts.items() if recorder in self._saved}
+
+
+async def _hold_at_once(recorder: RunRecorder, locks: AsyncExitStack) -> Draft | None:
+    """Hold the draft of a run; None while a message of it is written, which may take seconds: all others would wait."""
+    try:
+        async with asyncio.timeout(0):
+            return await locks.enter_async_context(recorder.hold_draft())
+    except TimeoutError:
+        return None

@@ -8,17 +8,18 @@ Both pass over the checkpoints that the judge saves by itself: they would come b
 go and come with the run that they belong to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 
-from ..rows import operation_rows
+from ..rows import operation_rows, thread_rows
 from ..storage import schema
 from ..values.errors import DamagedOperationError, NothingToUndoError
-from ..values.operation import Operation, OperationKind
+from ..values.operation import Operation, OperationKind, RowChange
 from .transaction import Transaction
 
 _columns = schema.operation.c
+_NAMES_OF_MESSAGES = ("head_id", "message_id")  # columns of branches and checkpoints
 _AGENT_MOVES = (OperationKind.GOTO, OperationKind.REWIND)
 _ORDINARY = _columns.kind.not_in((OperationKind.UNDO, OperationKind.REDO))
 _FOREGROUND = sa.and_(_ORDINARY, _columns.actor != "judge")  # somebody did it in the foreground
@@ -72,10 +73,20 @@ def apply_redo(transaction: Transaction) -> None:
 
 
 def _revert_operation(transaction: Transaction, operation: Operation) -> None:
+    reverted = [done.inverse for done in reversed(operation.intact.changes)]
+    _require_messages(transaction, operation, reverted)
     try:
-        transaction.write_changes([done.inverse for done in reversed(operation.intact.changes)])
+        transaction.write_changes(reverted)
     except (sa.exc.NoResultFound, sa.exc.IntegrityError) as error:  # it names a row that is not there
         raise DamagedOperationError(operation.thread_id, operation.version) from error
+
+
+def _require_messages(transaction: Transaction, operation: Operation, changes: Iterable[RowChange]) -> None:
+    """Refuse to move a head or a checkpoint to a message that is not there. Raises `DamagedOperationError`."""
+    named = (change.after.get(name) for change in changes for name in _NAMES_OF_MESSAGES)
+    wanted = {message_id for message_id in named if message_id is not None}
+    if wanted - thread_rows.select_nodes(transaction.connection, wanted).keys():
+        raise DamagedOperationError(operation.thread_id, operation.version)
 
 
 def _select_newest(

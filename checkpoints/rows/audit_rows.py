@@ -1,4 +1,7 @@
-"""The rows of the audit log. A change writes its entry in its own transaction."""
+"""The rows of the audit log. A change writes its entry in its own transaction.
+
+A request on its way may write an entry when its person is being erased, or was. Such an entry names somebody erased.
+"""
 
 import secrets
 from collections.abc import Iterator, Mapping
@@ -10,12 +13,14 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ..storage import schema
-from ..storage.ownership import get_acting_owner
-from ..values.audit_entry import ERASED_PREFIX, AuditKind
+from ..storage import person_locks, schema
+from ..storage.ownership import LOCAL_OWNER, get_acting_owner, pass_checks
+from ..values.audit_entry import ERASED_PREFIX, THE_COMMAND_LINE, AuditKind
+from . import person_rows
 from .thread_rows import from_time
 
 _entry = schema.audit_entry.c
+_NO_PERSON: Final = ("", LOCAL_OWNER, THE_COMMAND_LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +58,36 @@ def insert_entry(
     client = _client.get()
     if person is None:
         person = client.person or get_acting_owner() or ""
-    values = {"time": from_time(time), "person": person, "kind": kind, "about": about, "detail": {**detail}}
+    named = {each: _make_replacement() for each in {person, about} if _is_erased(connection, each)}
+    who = {"person": named.get(person, person), "about": named.get(about, about)}
+    values = {"time": from_time(time), "kind": kind, "detail": {**detail}, "address": "" if named else client.address}
     # Inline: without RETURNING, because who writes an entry may read none.
-    connection.execute(sa.insert(schema.audit_entry).values(**values, address=client.address).inline())
+    connection.execute(sa.insert(schema.audit_entry).values(**who, **values).inline())
+
+
+def _is_erased(connection: sa.Connection, name: str) -> bool:
+    """Return whether a person is being erased, or was. If not, they are not before the transaction ends.
+
+    Somebody without an account, from before people had accounts, has left something. Behind a proxy nobody has one, and
+    whoever acts after an erasure is a new person.
+    """
+    if name in _NO_PERSON or "," in name:
+        return False
+    if not person_locks.try_to_hold(connection, name):
+        return True
+    if not connection.get_execution_options().get("has_accounts") or person_locks.account_exists(connection, name):
+        return False
+    with pass_checks(connection):
+        return not person_rows.owns_things(connection, name)
+
+
+def _make_replacement() -> str:
+    return f"{ERASED_PREFIX}{secrets.token_hex(4)}"
 
 
 def replace_name(connection: sa.Connection, name: str) -> str:
     """Replace the name of a person in all entries, take the addresses out of these, and return the replacement."""
-    replacement = f"{ERASED_PREFIX}{secrets.token_hex(4)}"
+    replacement = _make_replacement()
     own = sa.update(schema.audit_entry).where(_entry.person == name)
     connection.execute(own.values(person=replacement, address=""))
     connection.execute(sa.update(schema.audit_entry).where(_entry.about == name).values(about=replacement, address=""))

@@ -1,6 +1,6 @@
 """Rows of the table `file`: the bytes of attached files, one row for each hash."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -86,3 +86,19 @@ def find_orphan_files(connection: sa.Connection, is_erased: Callable[[Any], bool
     for row in connection.execute(query, execution_options={"yield_per": 20}) if hashes else ():
         hashes -= set() if is_erased(row) else find_file_hashes(row.body)
     return sorted(hashes)
+
+
+def delete_orphan_files(connection: sa.Connection, hashes: Sequence[str]) -> Sequence[str]:
+    """Delete those of these files that no message names, and return their hashes.
+
+    Another transaction of PostgreSQL may have attached one since they were found. While they are locked, none does.
+    """
+    table = schema.file
+    if hashes and connection.dialect.name == "postgresql":
+        for hash_ in hashes:
+            connection.execute(sa.select(table.c.hash).where(table.c.hash == hash_).with_for_update())
+        orphans = set(find_orphan_files(connection, lambda _: False))
+        hashes = [hash_ for hash_ in hashes if hash_ in orphans]
+    for hash_ in hashes:
+        connection.execute(sa.delete(table).where(table.c.hash == hash_))
+    return hashes

@@ -36,14 +36,23 @@ def hold_person(connection: sa.Connection, name: str, *, has_account: bool) -> N
     Raises `PersonErasedError` while they are erased, and for somebody who should have an account and has none any more.
     SQLite has one transaction that writes at a time, and needs no lock.
     """
-    if connection.dialect.name == "postgresql" and not connection.execute(_TRY_SHARED_LOCK, {"name": name}).scalar_one():
+    if not try_to_hold(connection, name):
         raise PersonErasedError
-    if not has_account:
-        return
+    if has_account and not account_exists(connection, name):  # after the lock: an erasure has ended, or waits
+        raise PersonErasedError
+
+
+def try_to_hold(connection: sa.Connection, name: str) -> bool:
+    """Keep a person from being erased until the transaction ends. Return False, without a wait, if they are erased now."""
+    if connection.dialect.name != "postgresql":
+        return True
+    return bool(connection.execute(_TRY_SHARED_LOCK, {"name": name}).scalar_one())
+
+
+def account_exists(connection: sa.Connection, name: str) -> bool:
+    """Return whether there is an account of exactly this name."""
     with row_security.pass_policies(connection):
-        found = connection.scalar(_account_query, {"held_person": name})  # after the lock: an erasure has ended, or waits
-    if found is None:
-        raise PersonErasedError
+        return connection.scalar(_account_query, {"held_person": name}) is not None
 
 
 def lock_person(connection: sa.Connection, name: str) -> None:

@@ -14,6 +14,12 @@ from .column_types import CheckpointId, MessageHash, SearchVector
 
 metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s"})
 
+
+def _refer_in_sqlite(column: str, target: str, ondelete: str | None = None) -> sa.ForeignKeyConstraint:
+    """Make a foreign key that PostgreSQL does without: its checks are dear, and `verify` makes them (decision 109)."""
+    return sa.ForeignKeyConstraint([column], [target], ondelete=ondelete).ddl_if("sqlite")
+
+
 thread = sa.Table(
     "thread",
     metadata,
@@ -41,15 +47,16 @@ segment = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
-    sa.Column("parent", sa.Integer, sa.ForeignKey("segment.id")),
+    sa.Column("parent", sa.Integer),
     sa.Column("fork_depth", sa.Integer, nullable=False),  # depth of the parent message in `parent`; -1 for a root
+    _refer_in_sqlite("parent", "segment.id"),
 )
 
 message = sa.Table(
     "message",
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
-    sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("thread_id", sa.Text, nullable=False),
     sa.Column("parent_id", sa.Text),
     sa.Column("segment", sa.Integer, sa.ForeignKey("segment.id"), nullable=False),
     sa.Column("depth", sa.Integer, nullable=False),
@@ -62,6 +69,7 @@ message = sa.Table(
     sa.Column("person", sa.Text),  # who acted, where people are told apart; no part of the hash
     # One message a place: two writers that both saw the same tip cannot both succeed.
     sa.UniqueConstraint("segment", "depth", name="uq_message_segment_depth"),
+    _refer_in_sqlite("thread_id", "thread.id", ondelete="CASCADE"),  # it is that of the segment
 )
 
 # What users attached, once each (see files.py). Messages name them by hash, of whatever thread they are.
@@ -82,10 +90,11 @@ branch = sa.Table(
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False, index=True),
     sa.Column("position", sa.Integer, nullable=False),  # how many the thread had made before: the list's order
     sa.Column("name", sa.Text, nullable=False),
-    sa.Column("head_id", sa.Text, sa.ForeignKey("message.id")),
+    sa.Column("head_id", sa.Text),
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
     sa.Column("state_id", sa.Integer),  # of a graph: the `number` of the state that belongs to the head
+    _refer_in_sqlite("head_id", "message.id"),
     sqlite_with_rowid=False,
 )
 
@@ -96,7 +105,7 @@ checkpoint = sa.Table(
     sa.Column("thread_id", sa.Text, sa.ForeignKey("thread.id", ondelete="CASCADE"), nullable=False),
     sa.Column("position", sa.Integer, nullable=False),  # how many the thread had made before: the list's order
     sa.Column("branch_id", sa.Text, nullable=False),
-    sa.Column("message_id", sa.Text, sa.ForeignKey("message.id"), nullable=False),
+    sa.Column("message_id", sa.Text, nullable=False),
     sa.Column("segment", sa.Integer, nullable=False),  # the message's place, beside it so that a list needs no join
     sa.Column("depth", sa.Integer, nullable=False),
     sa.Column("name", sa.Text, nullable=False),
@@ -109,6 +118,7 @@ checkpoint = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
     sa.Column("state_id", sa.Integer),  # of a graph: the `number` of the state that was saved
+    _refer_in_sqlite("message_id", "message.id"),
     sa.UniqueConstraint("thread_id", "position", name="uq_checkpoint_thread_id_position"),
     # Saving looks for names that were used, and for milestones that a message had, also among thousands.
     sa.Index("ix_checkpoint_thread_id_name", "thread_id", "name"),

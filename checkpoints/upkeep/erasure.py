@@ -4,7 +4,7 @@ A message is reachable from a branch, from a listed checkpoint, and through undo
 `erase` also removes them from the file: from SQLite's freed pages and from the log beside the file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -42,7 +42,8 @@ _TABLES_OF_THREAD = (
 _EMPTY_BRANCH = {"head_id": None, "name": "", "state_id": None}
 _MAX_CONDITIONS = 200  # in one statement
 # SQLite looks up each deleted message in the tables that refer to it. Only erasure needs that, so only it makes indexes.
-_INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
+# On PostgreSQL these would keep every move of a head waiting, and no table refers to messages.
+_SQLITE_INDEXES = {"erasing_branch": "branch (head_id)", "erasing_checkpoint": "checkpoint (message_id)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +115,22 @@ def _run_erasures(
     connection: sa.Connection, erasures: Sequence[_ThreadErasure], report: Report, *, keep_tags: bool
 ) -> Sequence[str]:
     """Return the hashes of the files that were erased with the rows."""
+    indexes = _SQLITE_INDEXES if connection.dialect.name == "sqlite" else {}
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("PRAGMA secure_delete = ON")
-    for name, columns in _INDEXES.items():
+    for name, columns in indexes.items():
         connection.exec_driver_sql(f"CREATE INDEX {name} ON {columns}")
-    lost_files = _select_orphan_files(connection, erasures)
+    lost_files: Sequence[str] = _select_orphan_files(connection, erasures)
     messages = StepCounter(report, "Erasing", sum(erasure.messages for erasure in erasures), "messages")
+    _erase_strays(connection, {erasure.thread.id for erasure in erasures if erasure.is_whole}, messages)
     for erasure in erasures:
         _erase_rows(connection, erasure, messages)
     if any(erasure.states for erasure in erasures):
         state_erasure.erase_unnamed_values(connection)
     tag_rows.delete_unreferenced(connection, keep_removed=keep_tags)
-    for hash_ in lost_files:
-        connection.execute(sa.delete(schema.file).where(schema.file.c.hash == hash_))
+    lost_files = file_rows.delete_orphan_files(connection, lost_files)
     search_index.merge_words(connection)
-    for name in _INDEXES:
+    for name in indexes:
         connection.exec_driver_sql(f"DROP INDEX {name}")
     return lost_files
 
@@ -250,8 +252,22 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
         change.run_body(OperationKind.ERASE, lambda _: None)
 
 
+def _erase_strays(connection: sa.Connection, thread_ids: Collection[str], messages: StepCounter) -> None:
+    """Erase the messages of conversations that stand in segments of others, as only damage leaves them."""
+    if not thread_ids:
+        return
+    is_elsewhere = sa.and_(
+        _segment_columns.id == _message_columns.segment, _segment_columns.thread_id != _message_columns.thread_id
+    )
+    query = sa.select(_message_columns.id, _message_columns.thread_id).join_from(
+        schema.message, schema.segment, is_elsewhere
+    )
+    strays = [row.id for row in connection.execute(query) if row.thread_id in thread_ids]
+    _erase_messages(connection, messages, [_message_columns.id == each for each in strays])
+
+
 def _erase_messages_of_thread(connection: sa.Connection, thread_id: str, messages: StepCounter) -> None:
-    """Erase a conversation's messages by segment: messages have no index by thread. Damage may leave some behind."""
+    """Erase a conversation's messages by segment: messages have no index by thread. `_erase_strays` erases the others."""
     of_thread = _message_columns.thread_id == thread_id
     segments = connection.scalars(sa.select(_segment_columns.id).where(_segment_columns.thread_id == thread_id)).all()
     _erase_messages(connection, messages, [sa.and_(_message_columns.segment == each, of_thread) for each in segments])

@@ -89,10 +89,12 @@ def erase_states(connection: sa.Connection, thread_id: str, numbers: Sequence[in
 
 def erase_unnamed_values(connection: sa.Connection) -> None:
     """Erase the values and the shapes that no state names."""
+    stored = connection.scalars(
+        sa.select(_value.number)
+    ).all()  # first: a value that comes later has a state that is not read
     named: set[int] = set()
     for row in _read_states(connection):
         named.update(list_value_numbers(state_rows.parse_state(row).body["values"]))
-    stored = connection.scalars(sa.select(_value.number)).all()
     lost = [number for number in stored if number not in named]
     for start in range(0, len(lost), _MAX_NUMBERS):
         portion = lost[start : start + _MAX_NUMBERS]

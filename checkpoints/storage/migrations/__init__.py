@@ -6,6 +6,7 @@ A revision has a kind. Servers of the revision before may go on beside one that 
 import os
 import sqlite3
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,7 @@ LOCK_NOT_AVAILABLE = "55P03"
 MAX_LOCK_SECONDS = 1.0  # that a migration beside servers waits for a lock of theirs
 MAX_LOCK_TRIES = 30
 _LOCK_PAUSE_SECONDS = 0.5
-NEWEST_REVISION = "0027"  # the newest file in versions/; a test compares the two
+NEWEST_REVISION = "0028"  # the newest file in versions/; a test compares the two
 _REVISION_TABLE = (  # as Alembic and 0027 make it
     "CREATE TABLE alembic_version "
     "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)) WITHOUT ROWID"
@@ -147,7 +148,12 @@ def _migrate(engine: sa.Engine) -> None:
 
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
-    with engine.connect().execution_options(writing=True) as connection, _allow_rebuilds(connection), connection.begin():
+    with (
+        engine.connect().execution_options(writing=True) as connection,
+        _allow_rebuilds(connection),
+        connection.begin(),
+        _require_references(connection),
+    ):
         if engine.dialect.name == "postgresql":  # of two processes that open an empty database, one makes the tables
             _take_turn(connection)
             found = read_revision(connection)
@@ -179,6 +185,38 @@ def _allow_rebuilds(connection: sa.Connection) -> Iterator[None]:
         yield
     finally:
         raw.execute("PRAGMA foreign_keys = ON")
+
+
+@contextmanager
+def _require_references(connection: sa.Connection) -> Iterator[None]:
+    """Take a migration back if rows name rows that are gone after it: SQLite does not look for them meanwhile.
+
+    Rows that did so before are damage, which keeps nobody out and which `verify` names. Raises `StoreUnavailableError`.
+    """
+    before = _count_dangling_rows(connection)
+    yield
+    if before is None:
+        return
+    lost = (_count_dangling_rows(connection) or Counter()) - before
+    if lost:
+        raise StoreUnavailableError(
+            sentence(
+                "The migration would leave rows that name missing ones ({tables}: {count:,}). It was taken back.",
+                count=lost.total(),
+                tables=", ".join(sorted({table for table, _ in lost})),
+            )
+        )
+
+
+def _count_dangling_rows(connection: sa.Connection) -> Counter[tuple[str, str]] | None:
+    """Count SQLite's rows that name a row which is not there, by their table and its; None where not all can be read."""
+    if connection.dialect.name != "sqlite":
+        return None
+    try:
+        found = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    except sa.exc.DatabaseError:  # a damaged page
+        return None
+    return Counter((table, parent) for table, _, parent, _ in found)
 
 
 def _take_turn(connection: sa.Connection) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageAdded
+from agent.guests import delegated_work
 from agent.marks import QuestionMark
-from checkpoints import MAIN, Caller, Database, Message, RunState
+from checkpoints import MAIN, Caller, Database, Message, RunState, TakesTooLongError
 from checkpoints.upkeep import verification
 from components.views.message_view import describe_messages
 from tests.agent.guests.guests import hosting
@@ -214,5 +215,19 @@ def test_stop_in_the_middle_of_its_work_answers_both_agents_calls_and_another_me
         assert (await chat.say("Ulm")).state is RunState.DONE
         assert list_folded(chat.path()) == [("ask_scout", 3), ("ask_scout", 4)]
         assert chat.said()[-1][-1] == "The scout says SEEN ULM."
+
+    play(tmp_path, story)
+
+
+def test_the_path_is_read_for_a_sub_agent_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("Ulm")
+        monkeypatch.setattr(delegated_work, "MAX_PATH_SECONDS", 0.0)
+        late = await chat.say("Bonn")
+        assert late.state is RunState.FAILED
+        assert str(TakesTooLongError()) in str(late.error)
+        monkeypatch.undo()
+        assert (await chat.say("Kiel")).state is RunState.DONE
+        assert [text for agent, kind, text in list_work(chat) if kind == "human"] == ["Ulm", "Kiel"]
 
     play(tmp_path, story)

@@ -17,7 +17,7 @@ from agent.preparation.requests import NothingToDecideError
 from agent.time_travel.policy import TimeTravelEvent
 from agent.tools.decisions import DENIED_TEXT, NOT_APPROVED_TEXT, Decision
 from agent.tools.run_only import OUTSIDE_RUN_TEXT
-from checkpoints import Caller, Database, Run, RunState
+from checkpoints import Caller, Database, Message, Run, RunState, Store
 from tests.agent.guests.guests import hosting
 from tests.agent.guests.stacks import TRAVELLER as STACK
 from tests.agent.guests.stacks import read_identities, write_agent
@@ -302,3 +302,27 @@ def both_id(chat: Running) -> str:
     """The id of the second call of the last answer."""
     calls: Any = chat.path()[-1].body["data"]["tool_calls"]
     return str(calls[1]["id"])
+
+
+def test_a_move_reads_the_end_of_what_stays_and_never_the_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings: list[dict[str, Any]] = []
+    list_messages = Store.list_messages
+
+    def note(self: Store, thread_id: str, **options: Any) -> list[Message]:
+        readings.append(options)
+        return list_messages(self, thread_id, **options)
+
+    async def story(chat: Running) -> None:
+        for number in range(3):
+            await chat.say(str(number))
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "list_messages", note)
+            await chat.say(ask(go_to("msg_3")))
+        assert texts(chat)[:4] == ["0", "1: 0", "1", "2: 1"]
+        assert len(texts(chat)) == 6
+        assert readings
+        assert all("last" in options for options in readings)
+
+    play(tmp_path, story, time_travel="allow")

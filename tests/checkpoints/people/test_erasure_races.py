@@ -13,16 +13,19 @@ from checkpoints import EVERYBODY, Caller, NewMessage, Run, RunState, Store, act
 from checkpoints.changes import thread_edits, titles
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
+from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.kept_uploads import KeptUploads
 from checkpoints.people.members import Members
 from checkpoints.person_limits import PersonLimits
-from checkpoints.rows import operation_rows, person_rows, run_rows, usage_rows
+from checkpoints.rows import audit_rows, operation_rows, person_rows, run_rows, usage_rows
+from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.rows.thread_rows import from_time
 from checkpoints.saved_prompts import SavedPrompts
 from checkpoints.storage.ownership import make_context
 from checkpoints.upkeep import erasure
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person
 from checkpoints.values import serde
+from checkpoints.values.audit_entry import ERASED_PREFIX, AuditEntry, AuditKind
 from checkpoints.values.errors import InvalidMemberError, PersonErasedError, RunActiveError, ThreadNotFoundError
 from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
@@ -43,17 +46,26 @@ class SharedHouse(House):
 
 
 @contextmanager
-def pause_at(monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> Iterator[tuple[threading.Event, threading.Event]]:
-    """Let the first call of a function wait. Return the events of its arrival, and of its release."""
+def pause_at(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, *, after: bool = False
+) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Let the first call of a function wait, before or after its work. Return the events of its arrival and release."""
     call, arrived, released = getattr(module, name), threading.Event(), threading.Event()
 
-    def wait_and_call(*arguments: Any, **named: Any) -> Any:
+    def wait() -> None:
         if not arrived.is_set():
             arrived.set()
             assert released.wait(PATIENCE)
-        return call(*arguments, **named)
 
-    monkeypatch.setattr(module, name, wait_and_call)
+    def call_and_wait(*arguments: Any, **named: Any) -> Any:
+        if not after:
+            wait()
+        result = call(*arguments, **named)
+        if after:
+            wait()
+        return result
+
+    monkeypatch.setattr(module, name, call_and_wait)
     try:
         yield arrived, released
     finally:
@@ -241,3 +253,75 @@ def _make_answer() -> NewMessage:
     counted = {"input_tokens": 7, "output_tokens": 3, "total_tokens": 10}
     body = {**message.body, "type": "ai", "data": {**message.body["data"], "type": "ai", "usage_metadata": counted}}
     return NewMessage(serde.to_body(serde.to_message(body)))
+
+
+def list_named(house: House, person: str) -> list[AuditEntry]:
+    """The entries of the audit log that name a person."""
+    return [each for each in AuditLog(house.store).list_entries(100) if person in (each.person, each.about)]
+
+
+def export(house: House, person: str, about: str = "") -> None:
+    with act_for(person), note_client(Client(person, f"address of {person}")):
+        AuditLog(house.store).record(AuditKind.EXPORT, {}, about=about)
+
+
+@pytest.mark.parametrize("store", ["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
+def test_an_entry_that_is_written_after_the_erasure_names_nobody_erased(store: str, request: pytest.FixtureRequest) -> None:
+    opened: Store = request.getfixturevalue(store)
+    opened.create_thread(owner="cy")  # from before people had accounts
+    house, accounts = House(opened, has_accounts=True), Accounts(opened)
+    for name in ("ann", "bob"):
+        accounts.invite(f"token of {name}", Role.ADMIN, made_by="", days=1)
+        accounts.accept_invitation(f"token of {name}", name, "hash")
+    export(house, "bob")
+    with note_client(Client("bob", "address of bob")):
+        erase_person(opened.database, "bob")  # himself
+    export(house, "bob")
+    export(house, "ann", about="bob")
+    export(house, "ann", about="cy")
+    with act_for("ann"):
+        opened.change_settings(opened.create_thread().id, {"model": "b"})
+    entries = AuditLog(opened).list_entries(100)
+    assert [(each.person, each.about, each.address) for each in entries[:2]] == [
+        ("ann", "", ""),
+        ("ann", "cy", "address of ann"),
+    ]
+    assert entries[2].person == "ann"
+    assert entries[2].about.startswith(ERASED_PREFIX)
+    assert entries[3].person.startswith(ERASED_PREFIX)
+    assert not any("bob" in f"{each.person} {each.about} {each.address}" for each in entries)
+
+
+@pytest.mark.slow
+def test_an_entry_that_is_written_during_the_erasure_names_nobody_erased(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = SharedHouse(ordinary_store)
+    # The names in the log have been replaced by then.
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, person_rows, "replace_person") as (arrived, released):
+        erased = pool.submit(erase_person, house.store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        export(house, "bob")
+        export(house, "ann")
+        released.set()
+        erased.result()
+    assert list_named(house, "bob") == []
+    assert list_named(house, "ann")[0].kind is AuditKind.EXPORT
+
+
+@pytest.mark.slow
+def test_an_erasure_waits_for_an_entry_and_takes_the_name_out_of_it(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house = SharedHouse(ordinary_store)
+    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, audit_rows, "insert_entry", after=True) as paused:
+        arrived, released = paused
+        exported = pool.submit(export, house, "bob")
+        assert arrived.wait(PATIENCE)
+        erased = pool.submit(erase_person, house.store.database, "bob")
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, erased)
+        released.set()
+        exported.result()
+        erased.result()
+    assert list_named(house, "bob") == []

@@ -48,8 +48,19 @@ _REVERSALS = {
 }
 
 
+_REFERENCES = (  # of PostgreSQL, until 0028
+    ("segment", "parent", "segment (id)"),
+    ("message", "thread_id", "thread (id) ON DELETE CASCADE"),
+    ("branch", "head_id", "message (id)"),
+    ("checkpoint", "message_id", "message (id)"),
+)
+
+
 def revert_schema(connection: sa.Connection, revision: str) -> None:
     """Make the tables those of an earlier revision."""
+    if revision < "0028" and connection.dialect.name == "postgresql":
+        for table, column, target in _REFERENCES:
+            connection.exec_driver_sql(f"ALTER TABLE {table} ADD FOREIGN KEY ({column}) REFERENCES {target}")
     if revision < "0027" and connection.dialect.name == "sqlite":
         _number_rows(connection)
     if revision < "0022" and connection.dialect.name == "postgresql":

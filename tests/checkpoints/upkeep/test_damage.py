@@ -259,3 +259,17 @@ def test_a_change_of_what_is_not_there_is_not_undone(memory_store: Store) -> Non
     torn(memory_store, "operation", "changes", '[["checkpoint", "gone", {"pinned": true}, {"pinned": false}]]')
     with pytest.raises(DamagedOperationError):
         memory_store.undo(thread_id)
+
+
+@pytest.mark.parametrize("column", ["head_id", "message_id"])
+def test_a_change_from_a_message_that_is_not_there_is_not_undone(lasting_store: Store, column: str) -> None:
+    thread_id = talked(lasting_store, "one", "two")
+    head, made = lasting_store.get_thread(thread_id).head_id, lasting_store.list_checkpoints(thread_id)[0].id
+    row = ["branch", lasting_store.get_thread(thread_id).branch_id] if column == "head_id" else ["checkpoint", made]
+    with lasting_store.database.begin_write() as connection:
+        changed = [[*row, {column: "gone"}, {column: head}]]
+        connection.execute(sa.update(schema.operation).values(changes=changed))
+    before = dump(lasting_store)
+    with pytest.raises(DamagedOperationError):
+        lasting_store.undo(thread_id)
+    assert dump(lasting_store) == before

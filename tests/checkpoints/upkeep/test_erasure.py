@@ -1,8 +1,10 @@
 """Erasing takes what it says, nothing else, and leaves nothing of it in the files."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints import (
     Caller,
@@ -19,11 +21,16 @@ from checkpoints import (
 )
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
+from checkpoints.rows import search_index
 from checkpoints.storage import schema
-from checkpoints.upkeep import erasure, verification
+from checkpoints.upkeep import erasure, state_erasure, verification
+from checkpoints.upkeep.person_erasure import erase_person
+from tests.checkpoints import shapes
 from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
 from tests.checkpoints.interchange.test_transfer import with_stray
+from tests.checkpoints.people.test_erasure_races import PATIENCE, pause_at
 from tests.checkpoints.upkeep.test_verification import lived
+from tests.checkpoints.values.test_files import PICTURE, asking
 
 SECRET = "the word that nobody may ever find again"
 
@@ -258,3 +265,73 @@ def test_a_detached_checkpoint_keeps_what_it_stands_on(store: Store) -> None:
     manager.save_checkpoint(state("summary"))
     assert erasure.erase(store.database, keep_undo=False).messages == 0
     assert [message.content for message in manager.restore_checkpoint(first.id)["messages"]] == ["a", "b"]
+
+
+def test_a_message_that_damage_has_put_among_those_of_another_conversation_goes_with_its_own(store: Store) -> None:
+    gone, other = talked(store, "gone", "b"), talked(store, "stray", "d")
+    stray = store.list_messages(other)[0].id
+    message, entry = schema.message.c, schema.search_entry.c
+    with store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.message).where(message.id == stray).values(thread_id=gone))
+    assert erasure.erase(store.database, gone).messages == 3
+    with store.database.begin_read() as connection:
+        assert connection.scalars(sa.select(message.id).where(message.id == stray)).all() == []
+        indexed = sa.select(entry.segment, entry.depth).outerjoin(
+            schema.message, sa.and_(message.segment == entry.segment, message.depth == entry.depth)
+        )
+        assert connection.execute(indexed.where(message.id.is_(None), entry.segment.is_not(None))).all() == []
+
+
+def test_nobody_else_waits_for_an_erasure(postgres_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, runs = postgres_store, Runs(postgres_store)
+    store.append(store.create_thread(owner="bob").id, new("gone", "b"))
+    kept = talked(store, "a", "b", "c", "d")
+    text = transfer.export(store, kept)
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, search_index, "merge_words") as (arrived, released):
+        erased = pool.submit(erase_person, store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        store.save(kept)
+        store.restore(kept, store.list_checkpoints(kept)[0].id, keep_future=True)
+        run = runs.begin_run(kept, new("and then?")[0])
+        runs.end_run(run, RunState.DONE, last_messages=new("so it went"))
+        store.fork_thread(kept, store.list_messages(kept)[1].id)
+        store.undo(kept)
+        store.delete_checkpoint(kept, store.list_checkpoints(kept)[0].id)
+        transfer.import_thread(store, reading.read_document(text))
+        assert not erased.done()
+        released.set()
+        assert erased.result().threads.messages == 2
+    assert whole(store)
+
+
+def test_a_file_that_somebody_attaches_during_an_erasure_stays(
+    postgres_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, kept = postgres_store, talked(postgres_store, "a", "b")
+    store.append(store.create_thread(owner="bob").id, [asking("look", PICTURE)])
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, search_index, "remove_messages") as (arrived, released):
+        erased = pool.submit(erase_person, store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        store.append(kept, [asking("look", PICTURE)])
+        released.set()
+        assert (erased.result().threads.messages, erased.result().threads.files) == (1, 0)
+    assert store.read_files([PICTURE.hash]) == {PICTURE.hash: PICTURE.data}
+    assert whole(store)
+
+
+def test_states_that_somebody_writes_during_an_erasure_keep_their_values(
+    postgres_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = postgres_store
+    documents = [reading.read_document(shapes.stateful(count, values=2)) for count in (3, 4, 5)]
+    gone = transfer.import_thread(store, documents[0]).result
+    transfer.import_thread(store, documents[1])
+    with store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.thread).where(schema.thread.c.id == gone).values(owner="bob"))
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, state_erasure, "list_value_numbers") as (arrived, released):
+        erased = pool.submit(erase_person, store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        transfer.import_thread(store, documents[2])
+        released.set()
+        assert erased.result().threads.states == 3
+    assert whole(store)

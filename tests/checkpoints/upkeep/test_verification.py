@@ -123,6 +123,22 @@ def test_a_head_on_another_conversation_s_message_is_named(store: Store) -> None
     assert {thread.id for thread in store.list_threads()} == {other, one}
 
 
+def test_what_names_a_message_or_a_conversation_that_is_not_there_is_named(postgres_store: Store) -> None:
+    """PostgreSQL has no foreign keys for these (decision 109)."""
+    one, other = talked(postgres_store, "a", "b"), talked(postgres_store, "c", "d")
+    spoil(postgres_store, schema.branch, schema.branch.c.thread_id == one, head_id="gone")
+    spoil(postgres_store, schema.checkpoint, schema.checkpoint.c.thread_id == other, message_id="gone")
+    lost = message_at(postgres_store, other, 0).id
+    spoil(postgres_store, schema.message, schema.message.c.id == lost, thread_id="gone")
+    third = talked(postgres_store, "e")
+    spoil(postgres_store, schema.segment, schema.segment.c.thread_id == third, parent=9_999)
+    named = [(damage.thread_id, damage.problem) for damage in verification.verify(postgres_store.database).damages]
+    assert ("gone", "stands in no segment of its conversation") in named
+    assert any(thread == third and problem.endswith("forks from one that is not there") for thread, problem in named)
+    broken = {(thread, problem.partition(" ")[0]) for thread, problem in named if "a chain that is not whole" in problem}
+    assert broken >= {(one, "branch"), (other, "checkpoint")}
+
+
 def test_an_undo_that_would_need_a_message_that_is_gone_is_named(store: Store) -> None:
     thread_id = talked(store, "a", "b")
     operation = store.list_operations(thread_id)[0]
