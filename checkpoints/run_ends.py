@@ -177,9 +177,12 @@ class RunEnds(RunReader):
         """Switch to the first candidate with an answer, where that of the current branch has none."""
         loaded = thread_rows.load_thread(connection, run.thread_id, include_deleted=True)
         candidates = candidate_rows.select_candidates(connection, run.id)
-        answered = next((each for each in candidates if each.head_id is not None), None)
         current = next((each for each in candidates if each.branch_id == loaded.thread.branch_id), None)
-        if answered is None or current is None or current.head_id is not None:
+        if current is None or current.head_id is not None:
+            return None
+        there = {branch.id for branch in thread_rows.select_branches(connection, run.thread_id)}  # a person may delete one
+        answered = next((each for each in candidates if each.head_id is not None and each.branch_id in there), None)
+        if answered is None:
             return None
         change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
         return change.run_body(OperationKind.SWITCH, partial(switch_to_candidate, candidate=answered))

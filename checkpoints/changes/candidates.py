@@ -57,7 +57,7 @@ def _drop_provider(model: str) -> str:
 
 def switch_to_candidate(transaction: Transaction, candidate: Candidate) -> str | None:
     """Make the branch of a candidate the current one, and return its head."""
-    transaction.detail = OperationDetail(subject="branch", name=candidate.model)
+    transaction.detail = _name_in_log(transaction, candidate)
     transaction.switch_to(candidate.branch_id)
     return candidate.head_id
 
@@ -90,6 +90,12 @@ def find_asked_question(connection: sa.Connection, thread: Thread, candidate: Ca
 
 def begin_again(transaction: Transaction, candidate: Candidate, question: Node) -> None:
     """Move the branch of a candidate back to the question, and let it be written once more."""
-    transaction.detail = OperationDetail(subject="branch", name=candidate.model)
+    transaction.detail = _name_in_log(transaction, candidate)
     transaction.move_head(question)
     candidate_rows.reopen_candidate(transaction.connection, candidate.key)
+
+
+def _name_in_log(transaction: Transaction, candidate: Candidate) -> OperationDetail:
+    """Return the branch of a candidate as the log names it: by the name that it has now, as every other branch."""
+    branch = thread_rows.select_branch(transaction.connection, candidate.branch_id, transaction.thread.id)
+    return OperationDetail(subject="branch", name=branch.name)

@@ -7,7 +7,7 @@ from ..storage.postgresql import allow_long_pauses
 from ..store import Store
 from ..tree_reader import Fork, read_tree
 from ..values.model import Branch, Checkpoint, Json, Message, Node
-from ..values.operation import OperationKind
+from ..values.operation import Move, OperationKind
 from . import transfer
 from .export_options import WHOLE_EXPORT, ExportOptions
 
@@ -34,11 +34,15 @@ class ReadableCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class ReadableMove:
-    """A move of an agent or a summary, at its note, and the number of messages that it removed or replaced."""
+    """A move of an agent or a summary, at its note, and the number of messages that it removed or replaced.
+
+    `replaced`: the last message that a summary replaced, where that is known.
+    """
 
     kind: OperationKind
     messages: int
     node: Node
+    replaced: Node | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def read_conversation(store: Store, thread_id: str, options: ExportOptions = WHO
             for branch, part in zip(branches, document["branches"], strict=True)
         ],
         checkpoints=_restore_checkpoints(checkpoints, document),
-        moves=[ReadableMove(each.operation.kind, each.operation.detail.messages, each.node) for each in tree.moves],
+        moves=[_read_move(each) for each in tree.moves],
         forks=tree.forks,
     )
 
@@ -129,6 +133,10 @@ def _read_checkpoint(checkpoint: Checkpoint, part: Json) -> ReadableCheckpoint:
     assert checkpoint.node
     described = part["name"], part["description"], checkpoint.created_by
     return ReadableCheckpoint(*described, checkpoint.timestamp.isoformat(), checkpoint.node)
+
+
+def _read_move(move: Move) -> ReadableMove:
+    return ReadableMove(move.operation.kind, move.operation.detail.messages, move.node, move.replaced)
 
 
 def _restore_message(message: Message, part: Json) -> Message:

@@ -108,7 +108,7 @@ def _write_document(
 
 def _write_history(conversation: ReadableConversation, anchors: dict[int, str]) -> str:
     labels = history_svg.list_labels(conversation, anchors, _find_message_anchors(conversation))
-    rows = history_svg.lay_out(labels, conversation.forks)
+    rows = history_svg.lay_out(labels, conversation.forks, history_svg.list_summaries(conversation))
     is_open = " open" if len(rows) <= _MAX_OPEN_ROWS else ""
     return f"<details{is_open}><summary>{escape(_('History'))}</summary>{history_svg.draw(rows)}</details>"
 

@@ -1,11 +1,13 @@
 """History as a picture for a document: the branches, checkpoints and moves of a conversation, laid out as the page does it.
 
-assets/modules/history/layout.mjs describes the rules: parents before children, and no edge crosses another.
+assets/modules/history/layout.mjs describes the rules: parents before children, no edge crosses another, and a summary comes
+below the end of what it replaced.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from typing import Final, Literal
 
 from checkpoints.interchange.readable import ReadableBranch, ReadableConversation, ReadableMove
 from checkpoints.tree_reader import Fork
@@ -19,7 +21,9 @@ MAX_LANES_WIDTH = 240  # more lanes are nearer to one another
 TEXT_WIDTH = 420
 MAX_LABEL_CHARS = 60
 Place = tuple[int | None, int]  # a segment, and the number of messages up to the place
+Line = Literal["current", "replaced", "other"]  # the current path, what its summaries replaced, and any other path
 ROOT: Place = (None, 0)
+_RANKS: Final[dict[Line, int]] = {"other": 0, "replaced": 1, "current": 2}  # of the lines that may continue a lane
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,8 @@ class _Node:
     labels: list[Label] = field(default_factory=list)
     parent: "_Node | None" = None
     children: "list[_Node]" = field(default_factory=list)
-    is_current: bool = False
+    line: Line = "other"
+    after: "_Node | None" = None  # where the path goes on above what a summary here replaced; the parent is the end of that
     size: int = 1
 
 
@@ -47,7 +52,8 @@ class Row:
     label: Label | None  # None: a fork, or the beginning
     end: Label | None  # the branch that ends with this checkpoint
     above: int | None  # the row that it is joined to
-    is_current: bool
+    line: Line
+    edge: Line  # to the row above
 
 
 def list_labels(
@@ -66,6 +72,12 @@ def list_labels(
     return [*moves, *found, *(_label_branch(branch) for branch in ordered)]
 
 
+def list_summaries(conversation: ReadableConversation) -> list[tuple[Place, Place]]:
+    """Return the place of each summary, and the end of what it replaced."""
+    known = [(each.node, each.replaced) for each in conversation.moves if each.replaced]
+    return [((node.segment, node.depth + 1), (end.segment, end.depth + 1)) for node, end in known]
+
+
 def _label_move(move: ReadableMove, anchor: str) -> tuple[Place, Label]:
     place = move.node.segment, move.node.depth + 1
     if move.kind is OperationKind.COMPACT:
@@ -82,13 +94,21 @@ def _label_branch(branch: ReadableBranch) -> tuple[Place, Label]:
     return place, Label("here" if branch.is_current else "branch", branch.name)
 
 
-def lay_out(labels: Sequence[tuple[Place, Label]], forks: Mapping[int, Fork | None]) -> list[Row]:
-    """Return the rows of the tree, parents first."""
+def lay_out(
+    labels: Sequence[tuple[Place, Label]],
+    forks: Mapping[int, Fork | None],
+    summaries: Sequence[tuple[Place, Place]] = (),
+) -> list[Row]:
+    """Return the rows of the tree, parents first. `summaries` are the places of some labels, as in `list_summaries`."""
     nodes = {ROOT: _Node(ROOT)}
     for place, label in labels:
         nodes.setdefault(place, _Node(place)).labels.append(label)
+    for _place, end in summaries:
+        nodes.setdefault(end, _Node(end))
     _join(nodes, forks)
-    _mark_current(nodes)
+    for place, end in summaries:
+        _move_below(nodes[place], nodes[end])
+    _mark_lines(nodes)
     for node in list(nodes.values()):
         _drop_if_bare(node)
     _measure(nodes[ROOT])
@@ -120,10 +140,31 @@ def _sort_key(place: Place) -> tuple[int, int]:
     return place[0] or 0, place[1]
 
 
-def _mark_current(nodes: Mapping[Place, _Node]) -> None:
-    here = next((each for each in nodes.values() if any(label.kind == "here" for label in each.labels)), None)
-    while here is not None:
-        here.is_current, here = True, here.parent
+def _move_below(summary: _Node, end: _Node) -> None:
+    """Put a summary below the end of what it replaced."""
+    above: _Node | None = end
+    while above is not None:
+        if above is summary:
+            return
+        above = above.parent
+    if summary.parent is None or summary.after is not None:
+        return
+    summary.after = summary.parent
+    summary.parent.children.remove(summary)
+    summary.parent = end
+    end.children.append(summary)
+
+
+def _mark_lines(nodes: Mapping[Place, _Node]) -> None:
+    """Mark the path to the current position, and what its summaries replaced."""
+    node = next((each for each in nodes.values() if any(label.kind == "here" for label in each.labels)), None)
+    after: _Node | None = None  # where the path goes on above what a summary replaced
+    while node is not None:
+        if node is after:
+            after = None
+        node.line = "current" if after is None else "replaced"
+        after = node.after if after is None else after
+        node = node.parent
 
 
 def _drop_if_bare(node: _Node) -> None:
@@ -143,7 +184,7 @@ def _measure(root: _Node) -> None:
         order += node.children
     for node in reversed(order):
         node.size = 1 + sum(child.size for child in node.children)
-        node.children.sort(key=lambda child: (child.is_current, child.size, _sort_key(child.place)))
+        node.children.sort(key=lambda child: (_RANKS[child.line], child.size, _sort_key(child.place)))
 
 
 def _emit(root: _Node) -> list[Row]:
@@ -152,9 +193,10 @@ def _emit(root: _Node) -> list[Row]:
     while waiting:
         node, lane, above = waiting.pop()
         checkpoint, end = _find_fold(node)
+        edge: Line = "replaced" if node.after and node.line == "current" else node.line
         for label in [each for each in node.labels if each is not end] or (None,):
-            rows.append(Row(lane, label, end if label is checkpoint else None, above, node.is_current))
-            above = len(rows) - 1
+            rows.append(Row(lane, label, end if label is checkpoint else None, above, node.line, edge))
+            above, edge = len(rows) - 1, node.line
         last = len(node.children) - 1
         waiting += [
             (child, lane if place == last else lane + 1, above) for place, child in reversed(list(enumerate(node.children)))
@@ -167,7 +209,7 @@ def _find_fold(node: _Node) -> tuple[Label | None, Label | None]:
     checkpoint = next((each for each in reversed(node.labels) if each.kind == "checkpoint"), None)
     ends = [each for each in node.labels if each.kind in ("here", "branch")]
     here = next((each for each in ends if each.kind == "here"), None)
-    end = here or (ends[0] if len(ends) == 1 and not node.is_current else None)
+    end = here or (ends[0] if len(ends) == 1 and node.line != "current" else None)
     return (checkpoint, end) if checkpoint and end else (None, None)
 
 
@@ -193,8 +235,7 @@ def _draw_edge(row: Row, above: Row, number: int, step: float) -> str:
     start_x, x = 15 + above.lane * step, 15 + row.lane * step
     start, y = ((row.above or 0) + 0.5) * ROW_HEIGHT, (number + 0.5) * ROW_HEIGHT
     bend = "" if start_x == x else f"V{y - ROW_HEIGHT:g}C{start_x:g} {y - 8:g} {x:g} {y - 18:g} {x:g} {y:g}"
-    line = "current" if row.is_current else "other"
-    return f'<path class="line-{line}" d="M{start_x:g} {start:g}{bend or f"V{y:g}"}"/>'
+    return f'<path class="line-{row.edge}" d="M{start_x:g} {start:g}{bend or f"V{y:g}"}"/>'
 
 
 def _draw_move(row: Row, above: Row, number: int, step: float) -> str:
@@ -205,7 +246,11 @@ def _draw_move(row: Row, above: Row, number: int, step: float) -> str:
 
 
 def _draw_row(row: Row, number: int, x: float, text_x: float) -> str:
-    y = (number + 0.5) * ROW_HEIGHT
+    drawn = _draw_place(row, (number + 0.5) * ROW_HEIGHT, x, text_x)
+    return f'<g class="at-replaced">{drawn}</g>' if row.line == "replaced" else drawn
+
+
+def _draw_place(row: Row, y: float, x: float, text_x: float) -> str:
     if row.label is None:
         return f'<circle class="mark-fork" cx="{x:g}" cy="{y:g}" r="3"/>'
     kind = row.label.kind

@@ -9,6 +9,7 @@ from checkpoints import (
     ConflictError,
     Draft,
     NewMessage,
+    OperationKind,
     Run,
     RunActiveError,
     RunEnd,
@@ -93,8 +94,25 @@ def test_where_the_first_model_fails_the_conversation_goes_on_from_another_answe
     failed, *others = runs.list_candidates(run.id)
     assert (failed.state, failed.error, failed.error_details) == (RunState.FAILED, "It failed.", "its words")
     assert {each.state for each in others} == {RunState.DONE}
+    [switch] = [each for each in store.list_operations(thread_id) if each.kind is OperationKind.SWITCH]
+    assert switch.detail.name == "other"  # as the branch is named, without the provider
     store.undo(thread_id)
     assert texts(store, thread_id) == []
+
+
+def test_the_conversation_goes_on_from_no_answer_whose_branch_was_deleted(store: Store) -> None:
+    thread_id, runs = store.create_thread().id, Runs(store)
+    main, run = store.get_thread(thread_id).branch_id, begin(store, thread_id)
+    commit(runs, run, 2, "b")
+    runs.end_run(run, RunState.FAILED)
+    assert texts(store, thread_id) == ["which?", "b"]
+    first, answered, _ = runs.list_candidates(run.id)
+    store.switch(thread_id, main)
+    store.delete_branch(thread_id, answered.branch_id)
+    runs.retry_candidate(thread_id, first.key)
+    runs.end_run(run, RunState.FAILED)
+    assert texts(store, thread_id) == ["which?"]
+    assert store.get_thread(thread_id).branch_id == main
 
 
 def test_the_end_of_a_run_keeps_what_its_candidates_were_writing(store: Store) -> None:

@@ -1,5 +1,7 @@
 """Two places of a conversation side by side."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, expect
 
@@ -7,7 +9,7 @@ from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Page
-from tests.fakes.openai import FakeOpenAI, Say
+from tests.fakes.openai import Call, FakeOpenAI, Say
 
 WIDE = "wide " * 60
 
@@ -44,7 +46,7 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
     expect(parted.dialog).to_contain_text("2 messages in common, the last of them:")
     expect(parted.dialog.locator("blockquote strong")).to_have_text("it is")
     expect(side(parted, 0)).to_contain_text("2 more messages")
-    expect(side(parted, 0).locator(".figures-line")).to_contain_text("1 answer")
+    expect(side(parted, 0).locator(".figures-line")).to_contain_text(re.compile(r"\d+ in\d+ out"))
     there, here = cell(parted, "Before restoring Begin"), cell(parted, "Current position")
     expect(there.locator("strong")).to_have_text("it is")
     expect(there.locator("del")).to_have_text(["Green"])
@@ -69,6 +71,42 @@ def test_a_branch_is_held_against_where_the_conversation_stands(parted: Page) ->
     assert parted.tab.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     parted.tab.keyboard.press("Escape")
     expect(parted.dialog).to_have_count(0)
+
+
+def test_a_turn_names_its_speaker_once_and_the_names_of_the_sides_stay_in_sight(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    reckon = Call("calculator", {"expression": "12480 + 11905.5 + 15221.75"})
+    fake_openai.script(Say("Hello."), reckon, Say("39,607.25.\n\n" + "And so on.\n\n" * 60), Say("In yen?"), Say("Blue."))
+    page.say("Red")
+    page.save("Begin")
+    page.say("How much is it?")
+    page.say("And in yen?")
+    page.restore("Begin", keep=True)
+    page.composer.fill("")
+    page.say("Blue")
+    page.select(page.branch("Before restoring Begin")).get_by_test_id("compare").click()
+    expect(cell(page, "Before restoring Begin").locator("h3")).to_have_text(["You", "Waymark"])
+    figures = side(page, 0).locator(".figures-line")
+    expect(figures).to_contain_text(re.compile(r"6 more messages.* in.* out.*fake-model.*calculator"))
+    assert count_lines(figures) == 1
+    page.dialog.locator(".compare-turn").last.scroll_into_view_if_needed()
+    expect(cell(page, "Before restoring Begin").locator("h3").first).not_to_be_in_viewport()
+    for number in (0, 1):
+        expect(side(page, number).get_by_role("combobox")).to_be_in_viewport(ratio=1)
+    page.tab.set_viewport_size(NARROW)
+    page.dialog.locator(".compare-turn").last.scroll_into_view_if_needed()
+    expect(page.dialog.get_by_role("button", name="Before restoring Begin", exact=True)).to_be_in_viewport(ratio=1)
+    expect(side(page, 0)).not_to_be_in_viewport()
+    tabs, body = (page.dialog.locator(part).bounding_box() for part in (".compare-tabs", ".modal-body"))
+    assert tabs
+    assert body
+    assert tabs["y"] <= body["y"]  # nothing is seen above them
+
+
+def count_lines(text: Locator) -> int:
+    return int(text.evaluate("e => new Set([...e.children].map(each => each.offsetTop)).size"))
 
 
 def test_either_place_can_be_another_and_one_can_go_there(parted: Page) -> None:

@@ -106,6 +106,32 @@ def test_what_a_restore_removed_is_dimmed_until_the_next_message(
     expect(page.tab.locator(".place.here")).to_contain_text("You are here")
 
 
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["1440", "390"])
+def test_where_one_is_can_be_read_however_little_room_its_row_has(
+    viewport: Any, shared_server: Server, visit: Visit
+) -> None:
+    page = visit(shared_server)
+    prepare(page)
+    page.say("And on")
+    page.save("The cost model as we agreed on it in the end, with all of its invoices")
+    page.tab.set_viewport_size(viewport)
+    open_history(page, viewport)
+    row = page.tab.locator(".place.here")
+    for width in (0, 60, 112):  # of more lanes
+        page.tab.locator(".graph-area").evaluate(
+            "(e, width) => e.style.setProperty('--graph-width', `${30 + width}px`)", width
+        )
+        here = row.get_by_text("you are here", exact=True)
+        expect(here).to_be_in_viewport(ratio=1)
+        boxes = [each.bounding_box() for each in (here, row.locator(".place-time"), row, row.locator(".place-name"))]
+        text, time, whole, name = (box or pytest.fail("it has no box") for box in boxes)
+        assert name["x"] >= whole["x"] + 30 + width
+        assert text["x"] + text["width"] <= time["x"]
+        assert time["x"] + time["width"] <= whole["x"] + whole["width"]
+        assert here.evaluate("e => e.scrollWidth <= e.clientWidth && e.getClientRects().length === 1")
+        assert row.locator(".place-jump").evaluate("e => e.clientWidth") >= 24
+
+
 def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("Hello")

@@ -13,6 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
+from checkpoints.tree_reader import Fork
+from components.views import history_svg
+
 pytestmark = pytest.mark.e2e
 MODULES = Path(__file__).parents[2] / "assets" / "modules" / "history"
 Place = tuple[int | None, int]  # a segment and a number of messages; None: the beginning
@@ -227,6 +230,26 @@ def test_a_summary_stands_below_what_it_replaced(tab: Page) -> None:
         ("branch:main", 0, "current"),
     ]
     assert [(edge["from"], edge["to"]) for edge in edges if edge["line"] == "current"] == [(6, 7)]
+    exported = [(row.label.text if row.label else "", row.lane, row.line, row.edge) for row in lay_out_export(data)]
+    lines = [edge["line"] for edge in edges]  # each to the row after it
+    names = [row["item"]["value"]["name"] if row["item"] else "" for row in rows]
+    assert exported[1:] == [  # the export has a row for the beginning as well
+        (name, row["lane"], row["line"], line) for name, row, line in zip(names, rows, ["replaced", *lines], strict=True)
+    ]
+
+
+def lay_out_export(data: dict[str, Any]) -> list[history_svg.Row]:
+    """Lay out the same tree as the export as HTML does."""
+    kinds = {"moves": "summary", "checkpoints": "checkpoint", "branches": "branch"}
+    labels = [
+        ((each["segment"], each["messages"]), history_svg.Label("here" if each.get("current") else kind, each["name"]))
+        for name, kind in kinds.items()
+        for each in data[name]
+    ]
+    forks = {each["id"]: each["parent"] is not None and Fork(each["parent"], each["from"], "") for each in data["segments"]}
+    replaced = [(move, move["replaced"]) for move in data["moves"]]
+    summaries = [((it["segment"], it["messages"]), (end["segment"], end["messages"])) for it, end in replaced]
+    return history_svg.lay_out(labels, {number: fork or None for number, fork in forks.items()}, summaries)
 
 
 def test_a_checkpoint_and_the_branch_that_ends_with_it_are_one_row(tab: Page) -> None:

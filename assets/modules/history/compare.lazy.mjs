@@ -52,14 +52,13 @@ export function Compare({ data, place, act, onBring, onClose }) {
     h(SideHead, { name, data, place, onChoose, side: content?.[name], go, onBring: bring });
   const names = { one: namePlace(data, one), other: namePlace(data, other) };
   return h(ReadingDialog, { title: _("Compare"), size: "xl", className: "compare", onClose },
-    h("div", { className: "compare-common" },
-      h("p", { role: "status" }, status ?? describeShared(content)),
-      content?.common && h("blockquote", null, h(Prose, { html: content.common })),
-    ),
-    h(SideTabs, { names, shownSide, setShownSide }),
-    h("div", { className: "compare-sides", "data-shown": shownSide },
-      head("one", one, setOne),
-      head("other", other, setOther),
+    h(SharedMessages, { content, status }),
+    h("div", { className: "compare-head" },
+      h(SideTabs, { names, shownSide, setShownSide }),
+      h("div", { className: "compare-sides", "data-shown": shownSide },
+        head("one", one, setOne),
+        head("other", other, setOther),
+      ),
     ),
     content &&
       data.has_states &&
@@ -76,6 +75,13 @@ export function Compare({ data, place, act, onBring, onClose }) {
 
 /** Return the first side with messages of its own. */
 const findFirstSide = (content) => (content?.one.length === 0 && content.other.length > 0 ? "other" : "one");
+
+/** The number of common messages, and the last of them. */
+const SharedMessages = ({ content, status }) =>
+  h("div", { className: "compare-common" },
+    h("p", { role: "status" }, status ?? describeShared(content)),
+    content?.common && h("blockquote", null, h(Prose, { html: content.common })),
+  );
 
 /** "12 messages in common, the last of them:" */
 function describeShared({ shared, common, one, other }) {
@@ -119,12 +125,10 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
         place !== CURRENT_POSITION &&
         h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …")),
     ),
-    h(
-      "h3",
-      { className: "compare-length", id: `${id}-length` },
-      side ? (side.length ? formatCount(side.length, "more message") : _("No other messages")) : "…",
-    ),
-    side?.length > 0 && h(FiguresLine, { figures: side.figures }),
+    h(FiguresLine, {
+      lead: h("span", { key: "length", className: "compare-length", id: `${id}-length` }, describeLength(side)),
+      figures: side?.length > 0 ? side.figures : null,
+    }),
     side?.counted < side?.length &&
       h(
         "p",
@@ -132,6 +136,11 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
         _("The figures are those of the first {messages}.", { messages: formatCount(side.counted, "message") }),
       ),
   );
+}
+
+function describeLength(side) {
+  if (!side) return "…";
+  return side.length > 0 ? formatCount(side.length, "more message") : _("No other messages");
 }
 
 /** The button that goes to a position. As everywhere, the page asks for confirmation first. */

@@ -49,13 +49,18 @@ function Turn({ side, name, number, isOnly, turn }) {
       "aria-label": _("{name}, turn {number}", { name, number: number + 1 }),
     },
     !turn && h("p", { className: "quiet" }, _("No turn here.")),
-    turn?.messages.map((message) => h(ComparedMessage, { key: message.id, message })),
-    turn?.figures.answers > 0 && !isOnly && h(FiguresLine, { figures: turn.figures }),
+    turn?.messages.map((message, place) =>
+      h(ComparedMessage, { key: message.id, message, isNamed: message.role !== turn.messages[place - 1]?.role }),
+    ),
+    turn && !isOnly && h(FiguresLine, { figures: turn.figures }),
   );
 }
 
-/** @param {{message: import("./compare.lazy.mjs").ComparedMessage}} props */
-function ComparedMessage({ message }) {
+/** @param {{message: import("./compare.lazy.mjs").ComparedMessage, isNamed: boolean}} props */
+function ComparedMessage({ message, isNamed }) {
   const text = message.role === "assistant" && DIFFERENCE_TEXTS[message.difference];
-  return h(Fragment, null, h(ReadOnlyMessage, { message }), text && h("p", { className: "compare-difference" }, text));
+  return h(Fragment, null,
+    h(ReadOnlyMessage, { message, isNamed }),
+    text && h("p", { className: "compare-difference" }, text),
+  );
 }

@@ -84,8 +84,7 @@ export function nameRow({ kind, item, count, messages }, hasBranches) {
 function Note({ row: { kind, item, branch }, isHere, hasBranches }) {
   const value = item?.value;
   const note = (text) => h("span", { className: "place-note" }, text);
-  if (kind === "branch")
-    return note(isHere && hasBranches ? _("you are here") : formatCount(value.messages, "message"));
+  if (kind === "branch") return isHere && hasBranches ? h(Here) : note(formatCount(value.messages, "message"));
   if (kind === "alternative") return note(formatCount(value.messages, "message"));
   if (kind === "move")
     return h(
@@ -103,17 +102,20 @@ function Note({ row: { kind, item, branch }, isHere, hasBranches }) {
         author,
       ),
     isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, _("Milestone")),
-    branch
-      ? h(BranchEnd, { key: "branch", branch, isHere })
-      : isHere && h("span", { key: "here", className: "visually-hidden" }, _("you are here")),
+    isHere && h(Here, { key: "here", isHidden: !branch }),
+    branch && h(BranchEnd, { key: "branch", branch, isHere }),
   ];
 }
+
+/** What never gives way in its row. Without branches, the look of the row says it. */
+const Here = ({ isHidden = false }) =>
+  h("span", { className: isHidden ? "visually-hidden" : "place-here" }, _("you are here"));
 
 /** The branch that ends with a checkpoint. What it is besides its name is hidden where there is no room for all of it. */
 const BranchEnd = ({ branch, isHere }) =>
   h("span", { className: "branch-end" },
     h("span", { className: "end-chip", title: branch.name }, branch.name),
-    h("span", { className: "place-note" }, isHere ? _("you are here") : formatCount(branch.messages, "message")));
+    !isHere && h("span", { className: "place-note" }, formatCount(branch.messages, "message")));
 
 /** "−4 messages": what left with a move, counted as everywhere. The name of a summary has their number already. */
 const describeRemoval = ({ kind, removed }) => (kind !== "summary" && removed ? `−${formatCount(removed, "message")}` : "");

@@ -8,17 +8,19 @@ const { createElement: h } = window.React;
 
 const SPEAKER_NAMES = { user: _("You"), assistant: "Waymark", note: _("Note") };
 
-/** @param {{message: import("../lib/types.mjs").MessageView}} props */
-export function ReadOnlyMessage({ message }) {
+/** @param {{message: import("../lib/types.mjs").MessageView, isNamed?: boolean}} props `isNamed`: it says who speaks */
+export function ReadOnlyMessage({ message, isNamed = true }) {
+  const isCut = message.state === "partial";
   return h(
     "section",
     null,
-    h(
-      "h3",
-      { className: "tool-label" },
-      SPEAKER_NAMES[message.role],
-      message.state === "partial" && h("span", { className: "cut-off" }, _(" · Cut off")),
-    ),
+    (isNamed || isCut) &&
+      h(
+        "h3",
+        { className: "tool-label" },
+        SPEAKER_NAMES[message.role],
+        isCut && h("span", { className: "cut-off" }, _(" · Cut off")),
+      ),
     message.label !== null && h("p", { className: "note-label" }, message.label),
     message.html !== "" && h(Prose, { html: message.html }),
     h(ShowAll, { more: message.more }),

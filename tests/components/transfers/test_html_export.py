@@ -118,14 +118,33 @@ def test_the_graph_has_branches_in_lanes_of_their_own(memory_store: Store) -> No
     memory_store.save(thread_id, name="of the side")
     conversation = html_export.read_conversation(memory_store, thread_id)
     rows = html_export.history_svg.lay_out(html_export.history_svg.list_labels(conversation, {}, {}), conversation.forks)
-    assert [
-        (row.lane, row.label and row.label.text, row.end and row.end.text, row.above, row.is_current) for row in rows
-    ] == [
-        (0, None, None, None, True),
-        (0, "after b", None, 0, True),
-        (1, "after d", "main", 1, False),
-        (0, "of the side", "Side", 1, True),
+    assert [(row.lane, row.label and row.label.text, row.end and row.end.text, row.above, row.line) for row in rows] == [
+        (0, None, None, None, "current"),
+        (0, "after b", None, 0, "current"),
+        (1, "after d", "main", 1, "other"),
+        (0, "of the side", "Side", 1, "current"),
     ]
+
+
+def test_the_graph_has_a_summary_below_what_it_replaced_as_the_page_does(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "a", "b", "c", "d")
+    runs = Runs(memory_store)
+    run = runs.begin_run(thread_id, None, compacts=True)
+    runs.replace_with_summary(run, new("in short"), after=None, detail=OperationDetail(messages=4))
+    conversation = html_export.read_conversation(memory_store, thread_id)
+    labels = html_export.history_svg.list_labels(conversation, {}, {})
+    summaries = html_export.history_svg.list_summaries(conversation)
+    rows = html_export.history_svg.lay_out(labels, conversation.forks, summaries)
+    assert [(row.lane, row.label and row.label.text, row.above, row.line, row.edge) for row in rows] == [
+        (0, None, None, "current", "current"),
+        (0, "after b", 0, "replaced", "replaced"),
+        (0, "after d", 1, "replaced", "replaced"),
+        (0, "Summary of 4 messages", 2, "current", "replaced"),
+        (0, "main", 3, "current", "current"),
+    ]
+    document = export_html(memory_store, thread_id)
+    assert document.count('<g class="at-replaced">') == 2  # these rows are dimmed
+    assert document.count('<path class="line-replaced"') == 3  # and these edges dashed
 
 
 def test_attached_images_are_in_it_as_far_as_they_fit(memory_store: Store) -> None:
