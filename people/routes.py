@@ -63,7 +63,9 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
         try:
             return await door.join(request.scope, *(fields.get(name, "") for name in ("token", "name", "password")))
         except InvalidInvitationError as error:
-            return _refuse_link(door, error)
+            # The form may have been sent before, without an answer: then its link is used up, and its password fits.
+            entered = await door.sign_in(request.scope, {name: fields.get(name, "") for name in ("name", "password")})
+            return entered if entered.status_code == HTTPStatus.OK else _refuse_link(door, error)
 
     _add_password_route(server, door)
     admin.add_routes(server, people)

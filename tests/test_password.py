@@ -194,6 +194,26 @@ def test_a_link_that_ended_makes_nobody(hire: Any) -> None:
     asyncio.run(story())
 
 
+def test_a_form_whose_answer_was_lost_is_sent_again(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team:
+            for person in (None, "bob"):  # a new account, and a new password
+                token = f"link for {person}"
+                team.accounts.invite(token, Role.MEMBER, made_by="ann", days=1, person=person)
+                fields = {"token": token, "name": "bob", "password": f"{GOOD} of {person}"}
+                async with team.stranger() as lost, team.stranger() as browser:
+                    await lost.post("/join", data=fields)
+                    reply = await browser.post("/join", data=fields)
+                    browser.headers["x-waymark-page-key"] = read_page_key(reply.text) or ""
+                    assert await is_in(browser)
+                async with team.stranger() as thief:
+                    reply = await thief.post("/join", data=fields | {"password": "another four words in a row"})
+                    assert (reply.status_code, reply.headers.get("set-cookie")) == (410, None)
+            assert [each.name for each in team.accounts.list_accounts()] == ["bob"]
+
+    asyncio.run(story())
+
+
 IMPOSSIBLE = [("eve", "short"), ("eve", "aaaaaaaaaaaaaaaa"), ("evelyn-waymark", "Evelyn-Waymark1"), ("eve", "x" * 501)]
 IMPOSSIBLE += [(name, GOOD) for name in ("LOCAL", "", "a,b", "BOB", "ｂｏｂ", "left", "x" * 81, "\u202e")]
 

@@ -11,15 +11,24 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Browser, Locator, expect
 
 from app import App, create_app
-from checkpoints import Store
+from checkpoints import Store, act_for
 from checkpoints.interchange import transfer
+from checkpoints.people.account_rows import InvalidAccountError, Role
+from checkpoints.people.accounts import Accounts
+from checkpoints.values.sentence import sentence
 from config import Settings
 from server.serving import open_listener
+from tests.browser import PATIENCE_MS
 from tests.components.transfers.test_long_requests import hold_at, write_long
 from tests.e2e.conftest import WIDE, Visit
+from tests.e2e.keyboard import Keyboard
+from tests.e2e.server import TIPS
+from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible_in_all_schemes
+from tests.e2e.test_accessible_states import look_at
+from tests.e2e.test_password import join
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -33,13 +42,14 @@ PHONE: Any = {"width": 390, "height": 844}
 
 
 class HeldServer:
-    """One Waymark in a thread, without a sign-in."""
+    """One Waymark in a thread, without a sign-in unless a setting asks for one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         self._listener = open_listener("127.0.0.1", 0)
         port = self._listener.getsockname()[1]
         self.origin = f"http://127.0.0.1:{port}"
-        self.app: App = create_app(Settings(data_dir=folder, model="demo", auth="none", titles="off"), port=port)
+        given: dict[str, Any] = {"data_dir": folder, "model": "demo", "auth": "none", "titles": "off"} | settings
+        self.app: App = create_app(Settings(**given), port=port)
         self._server = uvicorn.Server(uvicorn.Config(self.app.asgi, log_config=None, access_log=False, lifespan="on"))
         self._thread = threading.Thread(target=self._server.run, args=([self._listener],), daemon=True)
         self._thread.start()
@@ -54,6 +64,25 @@ class HeldServer:
     def stop(self) -> None:
         self._server.should_exit = True
         self._thread.join(60)
+
+
+@pytest.fixture
+def admin(tmp_path: Path, browser: Browser) -> Iterator[Page]:
+    """The page of Ann, who is the admin of a server in this process; Bob has three long conversations."""
+    server = HeldServer(tmp_path / "people", auth="password")
+    with browser.new_context(viewport=WIDE) as context:
+        context.set_default_timeout(PATIENCE_MS)
+        context.add_init_script("".join(f"localStorage.setItem('waymark.tip-{each}-read', 'on');" for each in TIPS))
+        page = Page(context.new_page(), server)  # type: ignore[arg-type]  (it has an address)
+        join(page, server.app.create_link(), "Ann")
+        accounts = Accounts(server.store)
+        accounts.invite("link", Role.MEMBER, made_by="Ann", days=1)
+        accounts.accept_invitation("link", "bob", "x")
+        with act_for("bob"):
+            for _ in range(3):
+                write_long(server.store)
+        yield page
+    server.stop()
 
 
 @pytest.fixture
@@ -97,6 +126,7 @@ def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
     page = visit(held_server, viewport=viewport, reduced_motion="reduce")
     choose_file(page, file)
     expect_middle(page, "Import: checking")
+    expect_accessible_in_all_schemes(page, "an import in progress", ANY_IMPACT)
     page.composer.fill("Meanwhile")
     page.composer.click()  # nothing lies above it
     checking.opened.set()
@@ -108,6 +138,7 @@ def test_a_long_import_shows_how_far_it_is_and_the_page_stays_usable(
     expect_middle(page, "Import: writing")
     expect(page.dialog.get_by_role("progressbar")).to_be_visible()
     expect(page.dialog.get_by_role("button", name="As a new conversation")).to_be_disabled()
+    expect_accessible_in_all_schemes(page, "the dialog of an import in progress", ANY_IMPACT)
     page.tab.keyboard.press("Escape")  # closes the dialog, and the import goes on
     expect(page.tab.locator(".modal")).to_have_count(0)
     expect_middle(page, "Import: writing")
@@ -180,3 +211,54 @@ def test_a_long_export_shows_how_far_it_is_and_still_downloads(
         gate.opened.set()
     expect(progress(page)).to_have_count(0)
     assert started.value.suggested_filename == "Long.waymark.json"
+
+
+def ask_to_erase(page: Page) -> Locator:
+    """Open the erasure of Bob, write his name, and return the button."""
+    keys = Keyboard(page)
+    keys.press(page.dialog.get_by_role("button", name="Erase bob"))
+    expect(page.dialog).to_contain_text("3 conversations")
+    keys.go(page.dialog.get_by_label("Write the name to confirm"))
+    keys.type("bob")
+    return page.dialog.get_by_role("button", name="Erase for good")
+
+
+def test_an_erasure_by_keyboard_shows_how_far_it_is_is_cancelled_refused_and_done(
+    admin: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, phase = Keyboard(admin), admin.tab.locator(".progress-phase")
+    keys.choose_in_bar("People")
+    gate = hold_at(monkeypatch, "Erasing")
+    keys.press(ask_to_erase(admin))
+    expect(phase).to_have_text("Erasure: erasing")
+    expect(progress(admin)).to_have_attribute("aria-valuemax", "900")
+    expect(admin.dialog.get_by_role("button", name="Erase for good")).to_be_disabled()
+    keys.expect_focus()
+    look_at(admin, "an erasure in progress")
+    with admin.tab.expect_response("**/cancel"):
+        keys.press(admin.dialog.get_by_role("button", name="Close", exact=True))
+    gate.opened.set()
+    expect(admin.dialog.get_by_role("alert")).to_have_text("It was cancelled.")
+    expect(progress(admin)).to_have_count(0)
+    expect(admin.dialog.get_by_test_id("person")).to_have_count(2)
+    expect(admin.dialog.get_by_role("button", name="Erase bob")).to_be_focused()
+
+    refusal = threading.Event()
+
+    def refuse(*_: object) -> None:
+        refusal.wait(300)
+        raise InvalidAccountError(sentence("Not now."))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("people.admin.erase_person", refuse)
+        button = ask_to_erase(admin)
+        keys.press(button)
+        expect(button).to_be_disabled()  # once the progress is shown
+        refusal.set()
+        expect(admin.dialog.get_by_role("alert")).to_have_text("Not now.")
+        expect(button).to_be_enabled()
+        keys.expect_focus()
+    keys.press(button)
+    expect(admin.dialog.get_by_role("status")).to_have_text("bob is erased.")
+    expect(admin.dialog.get_by_test_id("person")).to_have_count(1)
+    keys.close_dialog(admin.tab.get_by_role("button", name="Conversation menu"))

@@ -79,7 +79,8 @@ export function dropReturnedInputs() {
  */
 export function GraphInputs({ data, onRun }) {
   const thread = data.thread ?? null;
-  const form = data.forms?.[data.choice?.graph ?? data.graph];
+  const graph = data.choice?.graph ?? data.graph;
+  const form = data.forms?.[graph];
   const texts = useSyncExternalStore(subscribe, () => (typed.thread === thread ? typed.texts : NOTHING));
   useEffect(() => {
     // its first message has begun it
@@ -89,5 +90,6 @@ export function GraphInputs({ data, onRun }) {
   const { fields, has_messages: hasMessages } = form;
   const onChange = (name, value) =>
     keepInputs({ thread, fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
-  return h(Form, { key: thread, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs({ fields, texts }))) });
+  // The key is not the conversation: where its first message begins it, the focus stays in the form.
+  return h(Form, { key: graph, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs({ fields, texts }))) });
 }

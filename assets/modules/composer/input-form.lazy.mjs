@@ -4,7 +4,7 @@ import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useId, useState } = window.React;
+const { createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const BOOLEANS = [["", _("(not given)")], ["true", _("yes")], ["false", _("no")]];
 const MAX_ROWS = 6;
@@ -58,20 +58,25 @@ export function InputForm({ form: { fields, has_messages: hasMessages, is_own: i
  */
 function Input({ field: { kind, label, description, options }, isRequired, value, onChange }) {
   const id = useId();
+  const field = useRef(null);
   const [problem, setProblem] = useState(null);
+  const say = (text) => {
+    field.current?.setCustomValidity(text ?? "");
+    setProblem(text);
+  };
+  useEffect(() => {
+    if (value === "") say(null); // emptied, or of another conversation
+  }, [value]);
   const shared = {
     id,
+    ref: field,
     value,
     required: isRequired,
     "aria-describedby": `${id}-about`,
     onChange: (event) => onChange(event.target.value),
   };
   const about = problem ?? (description || { texts: _("One text a line"), json: _("As JSON") }[kind]);
-  const check = ({ target }) => {
-    const text = kind === "json" && target.value !== "" && !isJson(target.value) ? NOT_JSON_TEXT : null;
-    target.setCustomValidity?.(text ?? "");
-    setProblem(text);
-  };
+  const check = ({ target }) => say(kind === "json" && target.value !== "" && !isJson(target.value) ? NOT_JSON_TEXT : null);
   return h(
     "div",
     { className: "graph-input", "data-kind": kind, onBlur: check },

@@ -9,7 +9,7 @@ import { loadStyle } from "../lib/style.lazy.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 import { followRequest } from "../page/long-request.mjs";
 
-const { createElement: h, useEffect, useId, useState } = window.React;
+const { Fragment, createElement: h, useEffect, useId, useRef, useState } = window.React;
 
 const ADDRESS = "/api/people";
 const UNREADABLE_TEXT = _("The people cannot be read or changed right now.");
@@ -28,20 +28,37 @@ loadStyle(new URL("./people.lazy.css", import.meta.url));
 
 /** @param {{onClose: () => void}} props */
 export function PeopleDialog({ onClose }) {
-  const { found, problem, link, change } = usePeople();
+  const people = usePeople();
   const [leaving, setLeaving] = useState(null); // the person to erase
-  if (leaving)
-    return h(EraseDialog, {
-      person: leaving, onClose: () => setLeaving(null),
-      onErase: (name, confirmed, headers) => change("/erase", { name, confirmed }, headers),
-    });
+  const [last, setLast] = useState({ name: null, isErased: false }); // who was to be erased
+  if (leaving === null)
+    return h(
+      ReadingDialog,
+      { title: _("People"), className: "people", onClose },
+      h(PeopleAndLinks, { ...people, last, onErase: setLeaving }),
+    );
+  const leave = (isErased) => {
+    setLeaving((person) => (person === leaving ? null : person)); // an erasure goes on while another one is prepared
+    setLast({ name: leaving.name, isErased });
+  };
+  return h(EraseDialog, {
+    person: leaving, onClose: leave,
+    onErase: (name, confirmed, headers) => people.change("/erase", { name, confirmed }, headers),
+  });
+}
+
+function PeopleAndLinks({ found, problem, link, change, last, onErase }) {
   const hasPasswords = found?.has_passwords; // else a provider gives the roles
   const line = (person) =>
-    h(PersonLine, { key: person.name, person, change: hasPasswords ? change : null, onErase: () => setLeaving(person) });
+    h(PersonLine, {
+      key: person.name, person, change: hasPasswords ? change : null, wasLeaving: person.name === last.name,
+      onErase: () => onErase(person),
+    });
   return h(
-    ReadingDialog,
-    { title: _("People"), className: "people", onClose },
+    Fragment,
+    null,
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
+    last.isErased && h("p", { className: "quiet", role: "status" }, _("{name} is erased.", { name: last.name })),
     h("ul", null, found?.people.map(line)),
     hasPasswords === false &&
       h(
@@ -51,7 +68,10 @@ export function PeopleDialog({ onClose }) {
       ),
     hasPasswords && h("h3", null, _("Invite somebody")),
     hasPasswords && h(InviteForm, { onInvite: (fields) => change("/links", fields) }),
-    link && h(LinkField, { label: _("Give this link to one person. It works once, and is shown only now."), link }),
+    link &&
+      h(LinkField, {
+        key: link, label: _("Give this link to one person. It works once, and is shown only now."), link,
+      }),
     found?.links.length > 0 && h("h3", null, _("Links that still work")),
     h(
       "ul",
@@ -76,11 +96,18 @@ function usePeople() {
   return { found, problem, link, change };
 }
 
-/** Without `change`, the role is only shown. @param {{person: Person, change: Function|null, onErase: () => void}} props */
-function PersonLine({ person, change, onErase }) {
+/**
+ * Without `change`, the role is only shown. `wasLeaving`: the dialog of their erasure was left, and gives the focus back.
+ * @param {{person: Person, change: Function|null, wasLeaving: boolean, onErase: () => void}} props
+ */
+function PersonLine({ person, change, wasLeaving, onErase }) {
   const { name } = person;
-  const button = (label, text, onClick) =>
-    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": text, onClick }, label);
+  const erase = useRef(null);
+  useEffect(() => {
+    if (wasLeaving) erase.current.focus(); // after the dialog has taken the focus
+  }, []);
+  const button = (label, text, onClick, ref) =>
+    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": text, onClick, ref }, label);
   const browsers = ngettext("{count} browser signed in", "{count} browsers signed in", person.browsers);
   return h(
     "li",
@@ -103,7 +130,7 @@ function PersonLine({ person, change, onErase }) {
         button(_("New password"), _("A link for a new password of {name}", { name }), () =>
           change("/links", { person: name, days: 1 }),
         ),
-      button(_("Erase…"), _("Erase {name}", { name }), onErase),
+      button(_("Erase…"), _("Erase {name}", { name }), onErase, erase),
     ),
   );
 }
@@ -193,7 +220,10 @@ function useCount(name) {
   return { things, problem, setProblem };
 }
 
-/** Say how much is erased, and ask for the name. @param {{person: Person, onErase: Function, onClose: () => void}} props */
+/**
+ * Say how much is erased, and ask for the name.
+ * @param {{person: Person, onErase: Function, onClose: (isErased: boolean) => void}} props
+ */
 function EraseDialog({ person, onErase, onClose }) {
   const id = useId();
   const [typed, setTyped] = useState("");
@@ -201,14 +231,14 @@ function EraseDialog({ person, onErase, onClose }) {
   const { things, problem, setProblem } = useCount(name);
   const erase = async () => {
     const answer = await followRequest(ERASURE, (headers) => onErase(name, typed, headers));
-    if (answer.isDone) onClose();
+    if (answer.isDone) onClose(true);
     else if (answer.problem) setProblem(answer.problem);
   };
   const buttons = h("button", { type: "button", className: "btn btn-danger", disabled: typed !== name || things === null,
     onClick: erase }, _("Erase for good"));
   return h(
     ReadingDialog,
-    { title: _("Erase {name}?", { name }), className: "people", buttons, onClose },
+    { title: _("Erase {name}?", { name }), className: "people", buttons, onClose: () => onClose(false) },
     problem && h("p", { className: "text-danger", role: "alert" }, problem),
     h("p", null, _("This erases the person and all that is theirs, for good:")),
     things === null ? h("p", { role: "status" }, _("Counting…"))

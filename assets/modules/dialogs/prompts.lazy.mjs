@@ -18,17 +18,10 @@ loadStyle(new URL("./prompts.lazy.css", import.meta.url));
  *   list is shown
  */
 export function PromptsDialog({ text, onInsert, onClose }) {
-  const { items, problem, edited, deleted, setEdited, save, remove, restore } = useLibrary(text);
+  const library = useLibrary(text);
+  const { items, problem, edited, deleted, setEdited, save, remove, restore } = library;
+  const { newButton, editButton, lastId } = useListFocus(library);
   const formId = useId();
-  const newButton = useRef(null);
-  const isEmpty = items?.length === 0 && !edited;
-  useEffect(() => {
-    if (isEmpty) newButton.current.focus(); // after the dialog has taken the focus
-  }, [isEmpty]);
-  useEffect(() => {
-    // what had the focus is gone
-    if (!edited && items !== null && document.activeElement === document.body) newButton.current?.focus();
-  }, [edited, items]);
   const add = () => setEdited({ id: createRequestId(), name: "", text: "" });
   // Keys: one element for both would submit the form that its own press has opened.
   const buttons = edited
@@ -45,7 +38,10 @@ export function PromptsDialog({ text, onInsert, onClose }) {
     problem && h("p", { className: "prompts-problem", role: "alert" }, problem),
     edited
       ? h(PromptForm, { key: edited.id, id: formId, prompt: edited, onSave: save })
-      : h(PromptList, { items, onEdit: setEdited, onDelete: remove, onInsert: (item) => (onClose(), onInsert(item)) }),
+      : h(PromptList, {
+          items, editButton, lastId, onEdit: setEdited, onDelete: remove,
+          onInsert: (item) => (onClose(), onInsert(item)),
+        }),
     !edited &&
       deleted &&
       h("p", { className: "prompts-deleted", role: "status" },
@@ -56,6 +52,28 @@ export function PromptsDialog({ text, onInsert, onClose }) {
         ),
       ),
   );
+}
+
+/**
+ * Keep the focus in the list: on the button of the prompt that was edited last, else on the one that begins a prompt.
+ * @returns {{newButton: object, editButton: object, lastId: string|null}} the references of both buttons
+ */
+function useListFocus({ items, edited }) {
+  const newButton = useRef(null);
+  const editButton = useRef(null);
+  const lastId = useRef(null);
+  if (edited) lastId.current = edited.id;
+  const isEmpty = items?.length === 0 && !edited;
+  useEffect(() => {
+    if (isEmpty) newButton.current.focus(); // after the dialog has taken the focus
+  }, [isEmpty]);
+  useEffect(() => {
+    // what had the focus is gone
+    if (edited || items === null || document.activeElement !== document.body) return;
+    (editButton.current ?? newButton.current)?.focus();
+    lastId.current = null;
+  }, [edited, items]);
+  return { newButton, editButton, lastId: lastId.current };
 }
 
 /** Read the prompts, and change them. */
@@ -90,7 +108,7 @@ function useOnce() {
   };
 }
 
-function PromptList({ items, onEdit, onDelete, onInsert }) {
+function PromptList({ items, editButton, lastId, onEdit, onDelete, onInsert }) {
   const edit = async (item) => {
     const prompt = await fetchPrompt(item);
     if (prompt !== null) onEdit(prompt);
@@ -102,8 +120,8 @@ function PromptList({ items, onEdit, onDelete, onInsert }) {
       { className: "quiet" },
       _("No prompts yet. A prompt is a text that you use again; {{name}} in it is asked for when you insert it."),
     );
-  const button = (label, name, onClick) =>
-    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
+  const button = (label, name, onClick, ref) =>
+    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick, ref }, label);
   const line = (item) =>
     h(
       "li",
@@ -118,7 +136,7 @@ function PromptList({ items, onEdit, onDelete, onInsert }) {
         "div",
         { className: "prompts-buttons" },
         button(_("Insert"), _("Insert {name}", item), () => onInsert(item)),
-        button(_("Edit"), _("Edit {name}", item), () => edit(item)),
+        button(_("Edit"), _("Edit {name}", item), () => edit(item), item.id === lastId ? editButton : undefined),
         button(_("Delete"), _("Delete {name}", item), () => onDelete(item))),
     );
   return h("ul", null, items.map(line));

@@ -60,7 +60,10 @@ function LinkDialog({ thread, checkpoint, onClose, children }) {
         _("Waymark is served to this machine alone: a link works in its browsers, and nowhere else."),
       ),
     h(LinkForm, { hasNames, onMake: (fields) => change("", { ...fields, checkpoint: checkpoint?.id ?? null }) }),
-    token && h(LinkField, { label: _("The link is shown only now."), link: `${location.origin}/shared?token=${token}` }),
+    token &&
+      h(LinkField, {
+        key: token, label: _("The link is shown only now."), link: `${location.origin}/shared?token=${token}`,
+      }),
     links?.length > 0 && h("h3", null, _("Links to this conversation")),
     h(
       "ul",

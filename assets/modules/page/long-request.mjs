@@ -53,7 +53,7 @@ class LongRequest {
   }
 
   start() {
-    document.addEventListener("click", this.#cancelInDialog);
+    document.addEventListener("click", this.#cancelInDialog, true); // before the press closes its dialog
     this.#follow();
   }
 
@@ -64,7 +64,7 @@ class LongRequest {
 
   end() {
     this.#isEnded = true;
-    document.removeEventListener("click", this.#cancelInDialog);
+    document.removeEventListener("click", this.#cancelInDialog, true);
     this.#box?.remove();
   }
 

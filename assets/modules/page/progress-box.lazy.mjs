@@ -22,6 +22,7 @@ function describeSteps({ done, total, noun, detail }) {
 export class ProgressBox {
   #subject;
   #isCancelling = false;
+  #resting = []; // the buttons that wait for the end
   #phase = createElement("p", "progress-phase", { role: "status" }); // read aloud; the steps are too many for that
   #bar = createElement("div", "progress-line", { role: "progressbar", ariaValueMin: "0" });
   #steps = createElement("span", "progress-steps");
@@ -62,6 +63,7 @@ export class ProgressBox {
 
   remove() {
     this.#box.remove();
+    for (const button of this.#resting) button.disabled = false; // the dialog may stay, with the reason of a refusal
   }
 
   /** Move to the dialog while it is open, whose own button cancels. */
@@ -77,8 +79,10 @@ export class ProgressBox {
   /** Let only Cancel work in the dialog: its other buttons would begin the same work again. */
   #rest(dialog) {
     this.#box.scrollIntoView({ block: "nearest" });
-    for (const button of dialog.querySelectorAll(`.modal-footer button:not(${this.#subject.cancel})`))
-      button.disabled = true;
-    dialog.focus(); // a disabled button loses the focus, and Escape with it
+    const buttons = [...dialog.querySelectorAll(`.modal-footer button:not(${this.#subject.cancel})`)];
+    this.#resting = buttons.filter((button) => !button.disabled);
+    const hasFocus = this.#resting.includes(document.activeElement);
+    for (const button of this.#resting) button.disabled = true;
+    if (hasFocus) dialog.focus(); // a disabled button loses the focus, and Escape with it
   }
 }

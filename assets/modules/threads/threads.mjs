@@ -280,7 +280,10 @@ function ThreadsFoot({ view, onShow, onTags }) {
     onTags && h("button", { type: "button", className: "text-button", onClick: onTags }, _("Tags")),
     h(
       "button",
-      { type: "button", className: "text-button", disabled: isExporting, onClick: () => setExporting(true) },
+      {
+        type: "button", className: "text-button", "aria-disabled": isExporting || undefined,
+        onClick: () => setExporting(true), // not disabled meanwhile: it has the focus
+      },
       _("Export all"),
     ),
     isExporting && h(ExportSeveral, { threads: null, onClose: () => setExporting(false) }),

@@ -3,7 +3,7 @@ import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useId, useState } = window.React;
+const { createElement: h, useId, useRef, useState } = window.React;
 
 const MAX_ROWS = 12;
 const DECISIONS = { approve: _("Approve"), edit: _("Change arguments"), respond: _("Answer instead"), reject: _("Reject") };
@@ -94,9 +94,14 @@ function writeInboxAnswer({ name }, { kind, arguments: args, text }) {
 
 function ActionPart({ action, chosen, isPending, onDecide }) {
   const [form, setForm] = useState(null);
+  const root = useRef(null);
   const kinds = Object.keys(DECISIONS).filter((kind) => action.decisions.includes(kind));
-  const choose = (kind) =>
-    kind === "approve" || kind === "reject" ? onDecide({ kind }) : setForm(form === kind ? null : kind);
+  const hasForm = (kind) => kind === "edit" || kind === "respond";
+  const choose = (kind) => (hasForm(kind) ? setForm(form === kind ? null : kind) : onDecide({ kind }));
+  const cancel = () => {
+    root.current.querySelector('[aria-expanded="true"]').focus(); // before the pressed button disappears
+    setForm(null);
+  };
   const button = (kind) =>
     h(
       "button",
@@ -106,17 +111,18 @@ function ActionPart({ action, chosen, isPending, onDecide }) {
         className: `btn ${kind === "approve" && form === null ? "btn-primary" : "btn-outline-secondary"}`,
         "aria-disabled": isPending || undefined,
         "aria-pressed": chosen === kind || undefined,
+        "aria-expanded": hasForm(kind) ? form === kind : undefined,
         onClick: () => choose(kind),
       },
       DECISIONS[kind],
     );
   return h(
     "div",
-    { className: "question-action" },
+    { className: "question-action", ref: root },
     h("p", null, h("strong", null, action.name), action.description && `: ${action.description}`),
     form !== "edit" && h("pre", { className: "question-text", tabIndex: 0, "aria-label": _("Arguments") }, action.arguments),
     h("div", { className: "question-buttons" }, kinds.map(button)),
-    form !== null && h(DecisionForm, { key: form, kind: form, action, isPending, onDecide, onCancel: () => setForm(null) }),
+    form !== null && h(DecisionForm, { key: form, kind: form, action, isPending, onDecide, onCancel: cancel }),
   );
 }
 
@@ -135,7 +141,7 @@ function DecisionForm({ kind, action, isPending, onDecide, onCancel }) {
     { className: "question-form", onSubmit },
     h(TextField, {
       label: kind === "edit" ? _("Arguments, as JSON") : _("Answer instead of the tool"), isCode: kind === "edit", text,
-      onChange: setText,
+      hasFocus: true, onChange: setText,
     }),
     problem && h("p", { className: "question-problem", role: "alert" }, problem),
     h(
@@ -244,13 +250,14 @@ function ContinuePart({ isPending, answer }) {
   );
 }
 
-function TextField({ label, isCode, text, onChange }) {
+function TextField({ label, isCode, text, hasFocus = false, onChange }) {
   return h("textarea", {
     className: `form-control${isCode ? " question-code" : ""}`,
     "aria-label": label,
     placeholder: label,
     rows: Math.min(MAX_ROWS, text.split("\n").length + 1),
     value: text,
+    autoFocus: hasFocus,
     onChange: (event) => onChange(event.target.value),
   });
 }
