@@ -16,12 +16,13 @@ import { showFirstPage } from "./modules/page/first-page.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
 import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
+import { watchRestore } from "./modules/page/restoring.mjs";
 import { watchRequests } from "./modules/page/watched-callbacks.mjs";
 import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { closeDialog, confirmRestore, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
+import { closeDialog, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
 import { watchPaneEdges } from "./modules/page/pane-edges.mjs";
@@ -49,7 +50,6 @@ const clientside = {
   focusInDialog,
   navigate,
   closeDialog,
-  confirmRestore,
   requestLog,
   readPanels,
   showUpdateToast,
@@ -74,6 +74,7 @@ watchUsage();
 watchRequests();
 watchLostFocus();
 watchUndo();
+watchRestore();
 watchFormulaCopies();
 watchPlaceOfAddress();
 showFirstPage(conversation, others);

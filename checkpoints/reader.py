@@ -24,16 +24,25 @@ _PORTION = 100  # messages of one read
 
 
 def _read_newest(connection: sa.Connection, path: Path, last: int, max_values: int | None) -> list[Message]:
-    """Read the last messages of a path. One view of the page asks for more and for fewer of them: they are read once."""
+    """Read the last messages of a path. One view of the page asks for more and for fewer of them: each is read once."""
     known: dict[Path, list[Message]] = connection.get_execution_options().get("newest", {})
     kept, count = known.get(path, []), min(last, path.length)
-    if len(kept) >= count:
-        found = kept[len(kept) - count :]
-        if max_values is None or sum(count_values(each.body, max_values) for each in found) <= max_values:
-            return found
-    found = message_rows.select_messages(connection, path, last=last, max_values=max_values)
+    room = None if max_values is None else max_values - _count_values(kept[-count:], max_values)
+    if kept and (room is None or room >= 0):
+        if len(kept) >= count:
+            return kept[len(kept) - count :]
+        missing, before = count - len(kept), kept[0].depth
+        earlier = message_rows.select_messages(connection, path, last=missing, before=before, max_values=room)
+        # At least one is returned, also where it has more values than there is room.
+        found = kept if room is not None and _count_values(earlier, room) > room else [*earlier, *kept]
+    else:
+        found = message_rows.select_messages(connection, path, last=last, max_values=max_values)
     known[path] = found
     return list(found)
+
+
+def _count_values(messages: Sequence[Message], max_values: int) -> int:
+    return sum(count_values(each.body, max_values) for each in messages)
 
 
 class Reader(ThreadReader, OperationReader, PathReader, SearchReader):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, State, html
+from dash import Dash, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Checkbox
 
@@ -154,14 +154,8 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
 
 
 def register(app: Dash, _services: Services) -> None:
+    """The browser confirms it: assets/modules/page/restoring.mjs."""
     dialog.register_dialog(app, Ids.DIALOG)
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "confirmRestore"),
-        Input(f"{Ids.DIALOG}-confirm", "n_clicks"),
-        State(f"{Ids.DIALOG}-subject", "data"),
-        State(Ids.KEEP_BRANCH, "value"),
-        prevent_initial_call=True,
-    )
 
 
 async def _open_restore_dialog(services: Services, action: Action) -> Answer:

@@ -104,3 +104,24 @@ def test_sizes_are_those_of_the_stored_json(store: Store, thread_id: str) -> Non
     stored = [(m.depth, m.agent, m.type, len(serde.to_canonical(m.body).encode())) for m in store.list_messages(thread_id)]
     found = [(s.depth, s.agent, s.type, s.byte_count) for s in store.list_message_sizes(thread_id, last=2, before=4)]
     assert found == stored[2:4]
+
+
+def test_in_one_view_each_message_is_read_once_and_the_values_count_as_in_one_reading(
+    store: Store, thread_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = [(last, most) for last in (1, 2, 3, 5, 10) for most in (1, 26, 81, 82, 97, 98, 10_000, None)]
+    expected = {each: store.list_messages(thread_id, last=each[0], max_values=each[1]) for each in readings}
+    for first in readings:
+        for then in readings:
+            with store.database.begin_read():
+                assert [store.list_messages(thread_id, last=last, max_values=most) for last, most in (first, then)] == [
+                    expected[first],
+                    expected[then],
+                ]
+    parsed: list[str] = []
+    parse = serde.parse_canonical
+    monkeypatch.setattr(message_rows.serde, "parse_canonical", lambda text: parsed.append(text) or parse(text))  # type: ignore[attr-defined,func-returns-value]
+    with store.database.begin_read():
+        for last in range(1, len(ROWS) + 1):
+            store.list_messages(thread_id, last=last, max_values=10_000)
+    assert len(parsed) == len(ROWS)

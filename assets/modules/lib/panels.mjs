@@ -2,7 +2,8 @@
 import { changeData } from "./data-changes.mjs";
 import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
-import { setProperties } from "./properties.mjs";
+import { waitForPaint } from "./painting.mjs";
+import { getProperties, setProperties } from "./properties.mjs";
 import { send } from "./send.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
@@ -12,6 +13,7 @@ import { _ } from "./words.mjs";
 // offered again when lost: a person has typed something
 const REPEATED_ACTIONS = new Set(["rename", "rename-branch", "change", "tag"]);
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
+const CONVERSATION = new Set(["transcript", "composer-panel", "undo-state"]); // what a person acts on
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
 /**
@@ -23,6 +25,7 @@ let shownRead = 0;
 let openReads = 0;
 let shownChanges = 0; // of the panels' data
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
+let openShows = 0; // readings of which the rest is still to be shown
 let visits = 0; // addresses that the user has gone to
 
 /**
@@ -30,6 +33,7 @@ let visits = 0; // addresses that the user has gone to
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {object} action
+ * @returns {Promise<boolean>} whether a reply came
  */
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
@@ -39,9 +43,12 @@ export async function sendAction(list, action) {
     { ...describePage(), action },
     { retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
-  if (reply === null) return;
-  const { head, panels, ...others } = reply;
-  if (panels && isNewest(panels, sent)) return showPanels({ ...mergeProperties(others, panels), head }, sent);
+  if (reply !== null) applyReply(reply, action, sent);
+  return reply !== null;
+}
+
+function applyReply({ head, panels, ...others }, action, sent) {
+  if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
   setProperties(others);
   if (!head) return;
   const { go, ...staying } = head.data;
@@ -70,13 +77,36 @@ function isNewest(panels, sent) {
   );
 }
 
-/** Show the panels that came with an action. Dash, which learns of its update, reads nothing for it. */
-function showPanels(properties, { pathname, window }) {
+/** Show the panels that came with an action. Dash, which learns of its update later, reads nothing for it. */
+function showPanels(panels, others, head, { pathname, window }) {
   newestRead += 1;
   shownRead = newestRead;
-  begunRead = { pathname, update: properties.head.data, window, number: newestRead, reply: Promise.resolve(null) };
-  showData(properties);
+  page.update = head.data;
+  begunRead = { pathname, update: head.data, window, number: newestRead, reply: Promise.resolve(null) };
+  showInOrder({ ...panels, head }, others);
 }
+
+/**
+ * Show the conversation first, and the rest when it is painted, unless something newer was shown meanwhile. Each property
+ * that Dash sets costs a look at all components, so those that have their values already are left out.
+ * @param {object} panels properties of a reading @param {object} [others] to show at once
+ */
+async function showInOrder(panels, others = {}) {
+  const number = shownRead;
+  const [first, later] = [true, false].map((isFirst) =>
+    Object.fromEntries(Object.entries(panels).filter(([id]) => CONVERSATION.has(id) === isFirst)));
+  showData(omitShown(mergeProperties(others, first)));
+  openShows += 1;
+  if (!document.hidden) await waitForPaint();
+  openShows -= 1;
+  const { head, ...rest } = later;
+  showData({ ...(head && { head }), ...(number === shownRead && omitShown(rest)) }); // the update may have a toast
+}
+
+const omitShown = (properties) =>
+  Object.fromEntries(Object.entries(properties).filter(([id, values]) => !isShown(getProperties(id), values)));
+
+const isShown = (shown, values) => shown && Object.entries(values).every(([name, value]) => shown[name] === value);
 
 /**
  * Clientside callback: read every panel. A reply that comes after a newer one, or after another address, is dropped.
@@ -96,7 +126,7 @@ export async function readPanels(pathname, update, shownWindow) {
   const read = await reply;
   if (read === null || number < shownRead || pathname !== page.pathname) return;
   shownRead = number;
-  showData(read);
+  showInOrder(read);
 }
 
 function beginRead(pathname, update) {
@@ -135,7 +165,7 @@ export async function refreshThreads() {
   const [shown, newest] = [shownChanges, newestRead];
   const read = await request("/api/panels", { ...describePage(), list_only: true });
   if (read === null) return;
-  if (shown === shownChanges && newest === newestRead) showData(read);
+  if (openShows === 0 && shown === shownChanges && newest === newestRead) showData(read);
   else refreshThreads();
 }
 
@@ -146,7 +176,7 @@ export async function refreshThreads() {
  *   that is under way may be older than the turn.
  */
 export function applyTurn({ properties, data }) {
-  if (Object.keys(data).some((id) => !getData(id))) return false;
+  if (openShows > 0 || Object.keys(data).some((id) => !getData(id))) return false;
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
   showData({ ...properties, ...Object.fromEntries(changed) });
   if (openReads > 0) shownRead = newestRead + 1; // drops what is being read
@@ -164,7 +194,7 @@ export async function readTurn(thread, run) {
   return reply; // without one, the reading of the panels tells
 }
 
-const getData = (id) => window.dash_component_api?.getLayout(id)?.props.data;
+const getData = (id) => getProperties(id)?.data;
 
 const describePage = (update = page.update) => ({
   pathname: page.begun ?? location.pathname,

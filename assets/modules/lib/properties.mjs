@@ -17,6 +17,9 @@ export function setProperties(properties) {
   });
 }
 
+/** @param {string} id @returns {object|undefined} the properties of a component as Dash has them */
+export const getProperties = (id) => window.dash_component_api?.getLayout(id)?.props;
+
 /** Set what has waited for Dash. */
 export function releaseProperties() {
   const released = waiting ?? [];

@@ -1,6 +1,4 @@
 /** Clientside callbacks of Dash's dialogs and addresses. */
-import { sendAction } from "../lib/panels.mjs";
-
 const getNoUpdate = () => window.dash_clientside?.no_update;
 
 /**
@@ -33,17 +31,4 @@ export function closeDialog(...values) {
  */
 export function navigate(head) {
   return head?.go && head.go !== location.pathname ? head.go : getNoUpdate();
-}
-
-/**
- * Clientside callback: restore as the dialog asks. By a request of the page: a callback of Dash would take longer, and read
- * the panels with one more.
- * @param {number} clicks
- * @param {{thread_id: string, request_id: string, version: number|null, fields: object}|null} subject
- * @param {boolean} keep
- */
-export function confirmRestore(clicks, subject, keep) {
-  if (!clicks || !subject) return;
-  const { thread_id: thread, request_id, version, fields } = subject;
-  sendAction("history", { ...fields, type: "confirm-restore", thread, request_id, version, keep });
 }

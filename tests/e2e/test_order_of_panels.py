@@ -1,0 +1,68 @@
+"""The order in which a change is shown: the conversation first, and the lists in a later frame."""
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.e2e.conftest import Visit
+from tests.e2e.server import Server
+from tests.e2e.waymark import Page
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+# The frame in which the conversation has so many messages, and the first one in which History changes.
+RECORD = """(messages) => {
+  window.shownIn = {};
+  window.bothShown = new Promise((resolve) => {
+    let frame = 0;
+    const count = () => {
+      frame += 1;
+      for (const root of ["Transcript", "History"]) if (shownIn[root] === "now") shownIn[root] = frame;
+      if (shownIn.Transcript && shownIn.History) return resolve(shownIn.Transcript < shownIn.History);
+      requestAnimationFrame(count);
+    };
+    requestAnimationFrame(count);
+  });
+  const watch = (root, isShown) =>
+    new MutationObserver(() => isShown() && (shownIn[root] ??= "now")).observe(
+      document.querySelector(`[data-root=${root}]`),
+      { childList: true, subtree: true, attributes: true, characterData: true });
+  watch("Transcript", () => document.querySelectorAll("#transcript article").length === messages);
+  watch("History", () => true);
+}"""
+ACTIONS = "**/api/actions/history"
+
+
+@pytest.fixture
+def page(shared_server: Server, visit: Visit) -> Page:
+    """A page with a conversation of four messages and a checkpoint after two."""
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save("First")
+    page.say("Thank you")
+    return page
+
+
+def test_a_restore_closes_its_dialog_with_the_click_and_shows_the_conversation_first(page: Page) -> None:
+    button = page.ask_to_restore("First").get_by_role("button", name="Restore", exact=True)
+    held: list[Route] = []
+    page.tab.route(ACTIONS, lambda route: held.append(route))  # noqa: PLW0108  (Playwright marks its handlers)
+    button.dblclick()  # the second click hits nothing that the dialog covered
+    expect(page.tab.locator(".modal")).to_have_count(0)
+    page.expect_messages(4)  # nothing is shown before it is done
+    page.tab.evaluate(RECORD, 2)
+    assert len(held) == 1
+    held[0].continue_()
+    assert page.tab.evaluate("bothShown")
+    expect(page.notice).to_contain_text("Restored to First")
+    page.undo()
+    page.expect_messages(4)
+
+
+def test_another_conversation_is_shown_before_the_lists(page: Page) -> None:
+    page.new_conversation()
+    page.say("Another one")
+    page.tab.evaluate(RECORD, 4)
+    page.threads.filter(has_text="Hello").first.click()
+    assert page.tab.evaluate("bothShown")
+    page.expect_checkpoints(("First", 2))
+    page.say("Thank you again")
+    page.expect_messages(6)
