@@ -225,9 +225,7 @@ class Database(OwnedDatabase):
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
         access = self.open_access()
         with self._take_turn(), self._track_failures("write"), self._connect_to_write() as connection:
-            holding, has_accounts = self.kind == "postgresql", self.has_accounts
-            options = {"writing": True, "holding": holding, "has_accounts": has_accounts, "versions": versions}
-            connection.execution_options(**options, **access)
+            connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():
                 ended.enter_context(self._count_write())  # until the commit has ended
                 if lock_key and self.kind == "postgresql":

@@ -108,12 +108,13 @@ class OwnedDatabase:
         """Return the owner who is meant where none is named: the one who acts, or the only one."""
         return owner or (get_acting_owner() if self.separates_owners else None) or LOCAL_OWNER
 
-    def open_access(self) -> dict[str, Access | None]:
+    def open_access(self) -> dict[str, Any]:
         """Return the options of a connection for the owner who acts. Raises `UnownedStatementError`."""
         owner = get_acting_owner() if self.separates_owners else EVERYBODY
         if owner == NOBODY:
             raise UnownedStatementError("nobody acts")
-        return {ACCESS: None if owner is EVERYBODY else Access(owner, has_account=self.has_accounts)}
+        access = None if owner is EVERYBODY else Access(owner, has_account=self.has_accounts)
+        return {ACCESS: access, "has_accounts": self.has_accounts}
 
     def check_enclosing(self, connection: sa.Connection) -> None:
         """Refuse a reading within one that another, or everybody, began: its statements would be checked for them.
