@@ -8,6 +8,7 @@ import hmac
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -60,9 +61,9 @@ def sign_by_hand(header: JSON, claims: JSON, key: bytes = b"") -> str:
     return b".".join([*parts, base64.urlsafe_b64encode(digest).rstrip(b"=")]).decode()
 
 
-def sign_with(key: Any) -> Callable[[FakeProvider], None]:
+def sign_with(make: Callable[[], Any]) -> Callable[[FakeProvider], None]:
     def prepare(at: FakeProvider) -> None:
-        at.keys = [key]
+        at.keys = [make()]
         at.answers["/keys"] = reply_with(json.dumps({"keys": [make_rsa_key("first").as_dict(private=False)]}).encode())
 
     return prepare
@@ -116,8 +117,8 @@ LIES: dict[str, Callable[[FakeProvider], None]] = {
     "no signature": sign_without,
     "a public key as a secret": confuse_keys,
     "the client's secret": confuse_secrets,
-    "a key of its own": sign_with(make_key("evil")),
-    "another key of the same name": sign_with(make_rsa_key("first ")),
+    "a key of its own": sign_with(partial(make_key, "evil")),
+    "another key of the same name": sign_with(partial(make_rsa_key, "first ")),
     "a key in the token": bring_key,
     "no token": lambda at: setattr(at, "sign", lambda _: ""),
     "nonsense": lambda at: setattr(at, "sign", lambda _: "a.b.c"),
@@ -131,11 +132,11 @@ def test_a_token_that_is_not_for_this_sign_in_is_refused(identity_provider: Fake
     assert find_refusal(identity_provider, LIES[lie], groups=["staff"]) == UNVERIFIED
 
 
-@pytest.mark.parametrize("key", [make_rsa_key("first"), make_key("curve")], ids=["RS256", "ES256"])
+@pytest.mark.parametrize("make", [partial(make_rsa_key, "first"), partial(make_key, "curve")], ids=["RS256", "ES256"])
 def test_a_hash_of_the_access_token_and_an_audience_of_several_may_be_right(
-    identity_provider: FakeProvider, key: Any
+    identity_provider: FakeProvider, make: Callable[[], Any]
 ) -> None:
-    identity_provider.keys = [key]
+    identity_provider.keys = [make()]
     half = hashlib.sha256(b"the access token").digest()[:16]
     at_hash = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
     given = {"sub": "1", "at_hash": at_hash, "aud": [CLIENT, "another"], "azp": CLIENT, "groups": []}

@@ -13,6 +13,7 @@ from checkpoints import MAIN, Message, MessageStatus
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_NUMBER
 from checkpoints.values.place_name import PLACE_KINDS, PlaceName
+from tests.rounds import given_examples
 from tests.strategies import json_objects, json_values, texts
 
 Mark = MoveMark | SummaryMark | QuestionMark | AttemptMark | MemoryCheckpointMark | ExcerptMark
@@ -84,7 +85,7 @@ def test_nonsense_in_any_field_is_no_mark(mark: Mark, nonsense: Any) -> None:
         assert type(mark).of(stored({key: spoilt})) is None or spoilt.get("sources") == []
 
 
-@given(json_objects, json_values)
+@given_examples(30, 300, json_objects, json_values)
 def test_a_file_may_hold_anything_in_the_place_of_a_mark(entry: dict[str, Any], value: Any) -> None:
     for key in ("time_travel", "compaction", "asked", "fork", "memory_checkpoint", "excerpt"):
         for written in (entry, value):

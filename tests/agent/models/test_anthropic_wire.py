@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import httpx
@@ -21,7 +22,8 @@ from tests.agent.running import Running, Several, model_at, running
 from tests.fakes.anthropic import FakeAnthropic
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
-pytest.importorskip("langchain_anthropic", reason="requirements-dev.txt installs it")
+# To import the package takes a second in each process that collects these tests.
+pytestmark = pytest.mark.skipif(not find_spec("langchain_anthropic"), reason="requirements-dev.txt installs it")
 CLAUDE, CHOSEN, OTHER = "anthropic:claude-opus-5", "anthropic:claude-opus-5 chosen", "openai-responses:some"
 KEYS = ProviderKeys(other_keys={"ANTHROPIC_API_KEY": SecretStr("plain key of Claude")})
 SUM = Call("calculator", {"expression": "6 * 7"}, text="Let me see.", thought="A product.")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -52,15 +53,20 @@ def _failure(fault: Fault, idle_seconds: float = 60.0) -> str:
         return describe_model_error(caught.value)
 
 
+@cache
+def _make_client() -> openai.OpenAI:
+    """Make one client for all errors: each reads the certificates of all authorities."""
+    client = openai.OpenAI(api_key=KEY)
+    client.close()
+    return client
+
+
 def _refusal(
     status: int, code: str | None = None, headers: dict[str, str] | None = None, text: str = f"about {KEY}"
 ) -> openai.APIStatusError:
     response = httpx2.Response(status, request=REQUEST, headers=headers)
-    client = openai.OpenAI(api_key=KEY)
     error = {"message": f"about {KEY}", "code": code, "type": None}
-    made = client._make_status_error(text, body=error, response=response)
-    client.close()
-    return made
+    return _make_client()._make_status_error(text, body=error, response=response)
 
 
 def _caused(cause: BaseException) -> openai.APIConnectionError:

@@ -1,10 +1,10 @@
 """LangChain's standard unit tests of chat models, for every class of models."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import BaseChatModel
 from langchain_tests.unit_tests import ChatModelUnitTests
 from syrupy import SnapshotAssertion
@@ -16,8 +16,15 @@ from agent.models.openai import _AzureModel, _OpenAIModel
 
 KEY = {"api_key": "no-key"}
 AZURE = {"azure_deployment": "some", "azure_endpoint": "http://127.0.0.1:9", "api_version": "2024-10-21"}
-AnthropicModel = build_anthropic_class(ChatAnthropic)
 FromEnvironment = tuple[dict[str, str], dict[str, Any], dict[str, Any]]
+
+
+@cache
+def build_anthropic_model() -> type[BaseChatModel]:
+    """Build the class when it is needed: to import its package takes a second in each process that collects these tests."""
+    from langchain_anthropic import ChatAnthropic
+
+    return build_anthropic_class(ChatAnthropic)
 
 
 class PackageModel(DemoChatModel):
@@ -63,8 +70,11 @@ class TestAzureModel(Wrapper):
 
 
 class TestAnthropicModel(Wrapper):
-    chat_model_class = AnthropicModel
     has_structured_output = False  # the package warns of methods that the test tries; Waymark asks for no structure
+
+    @property
+    def chat_model_class(self) -> type[BaseChatModel]:
+        return build_anthropic_model()
 
     @property
     def chat_model_params(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -12,6 +11,7 @@ from agent.subagents.delegation import find_open_calls
 from agent.time_travel.dependence import find_dependents, list_call_ids
 from checkpoints import MAIN, Message, MessageStatus
 from checkpoints.values import serde
+from tests.rounds import given_examples
 
 AGENTS = ("ann", "ben", "cid")
 
@@ -83,7 +83,7 @@ def paths(draw: st.DrawFn) -> tuple[list[Message], Message]:
     return path, draw(st.sampled_from(answers or path))
 
 
-@given(paths())
+@given_examples(30, 300, paths())
 def test_what_stays_is_whole_without_what_leaves(made: tuple[list[Message], Message]) -> None:
     path, target = made
     gone = find_dependents(path, target)
@@ -102,7 +102,7 @@ def test_what_stays_is_whole_without_what_leaves(made: tuple[list[Message], Mess
     assert all(mark.call.call_id in everything for message in kept if (mark := QuestionMark.of(message)))
 
 
-@given(paths())
+@given_examples(30, 300, paths())
 def test_what_an_agent_said_after_the_answer_was_told_to_it_leaves(made: tuple[list[Message], Message]) -> None:
     path, target = made
     gone = find_dependents(path, target)

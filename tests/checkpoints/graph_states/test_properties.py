@@ -205,7 +205,7 @@ def say(message: BaseMessage) -> tuple[Any, ...]:
     return message.type, message.text, message.additional_kwargs, getattr(message, "tool_calls", None)
 
 
-@given_examples(25, 2_000, STEPS)
+@given_examples(12, 2_000, STEPS)
 def test_a_graph_is_always_what_the_plain_model_is(steps: list[tuple[str, int]]) -> None:
     take_steps(Comparison(), steps)
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -11,19 +12,35 @@ from checkpoints import OperationDetail, OperationKind, Store
 from checkpoints.values.operation_detail import Subject
 from tests.checkpoints.conversations import dump, talked
 from tests.checkpoints.test_atomicity import EVERY, World
+from tests.filled_stores import FilledMemory, FilledStore
 
 ROOT = Path(__file__).parents[3]
 WINGS = ("checkpoints", "agent", "components")
 
 
+@pytest.fixture(scope="module")
+def filled() -> Iterator[FilledStore[World]]:
+    """A world, built once: that takes longer than a test."""
+    worlds: list[World] = []
+    database = FilledMemory(lambda made: worlds.append(World.build(Store(made))))
+    yield FilledStore(database, worlds[0])
+    database.close()
+
+
+@pytest.fixture
+def world(filled: FilledStore[World]) -> Iterator[World]:
+    with filled.copy() as store:
+        yield replace(filled.content, store=store)
+
+
 @pytest.mark.parametrize("name", EVERY)
-def test_every_text_of_a_detail_is_a_name_a_setting_or_a_key(memory_store: Store, name: str) -> None:
-    world = World.build(memory_store)
-    known = {world.exported.thread.title, *get_args(Subject), *_texts(dump(memory_store)["thread"])}
-    known |= {text for table in ("branch", "checkpoint") for text in _texts(dump(memory_store)[table])}
+def test_every_text_of_a_detail_is_a_name_a_setting_or_a_key(world: World, name: str) -> None:
+    store = world.store
+    known = {world.exported.thread.title, *get_args(Subject), *_texts(dump(store)["thread"])}
+    known |= {text for table in ("branch", "checkpoint") for text in _texts(dump(store)[table])}
     EVERY[name](world)
-    known |= {text for table in ("thread", "branch", "checkpoint", "tag") for text in _texts(dump(memory_store)[table])}
-    done = [each for thread in memory_store.list_threads() for each in memory_store.list_operations(thread.id)]
+    known |= {text for table in ("thread", "branch", "checkpoint", "tag") for text in _texts(dump(store)[table])}
+    done = [each for thread in store.list_threads() for each in store.list_operations(thread.id)]
     known |= {text for operation in done for change in operation.changes for text in _texts([change.before, change.after])}
     for operation in done:
         assert set(_texts(operation.detail.to_json())) <= known
