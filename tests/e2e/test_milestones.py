@@ -49,6 +49,13 @@ def marked(page: Page) -> Locator:
     return page.tab.locator("[data-place]")
 
 
+def look_of(message: Locator) -> tuple[str, bool]:
+    """The background of a message, and whether it has a bar of its own at the left."""
+    look = "e => { const { backgroundColor, boxShadow } = getComputedStyle(e); return [backgroundColor, boxShadow]; }"
+    background, shadow = message.evaluate(look)
+    return background, "-11.5px 0px 0px 0px" in shadow
+
+
 def row(page: Page, name: str) -> Locator:
     return page.tab.locator(".place").get_by_role("button", name=name, exact=True)
 
@@ -87,6 +94,16 @@ def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
     expect(row(page, "One")).to_have_attribute("aria-pressed", "true")
     first = page.tab.locator('article[data-role="assistant"]').first
     expect(first).to_have_attribute("data-place", "")
+    first.evaluate("e => Promise.all(e.getAnimations().map(each => each.finished))")
+    assert look_of(first) == ("rgba(0, 0, 0, 0)", True)  # a bar stays, and the tint has gone
+    page.tab.keyboard.press("Alt+ArrowDown")
+    assert marked(page).evaluate("e => e.getAnimations().length") == 1
+    assert look_of(marked(page)) != ("rgba(0, 0, 0, 0)", True)
+    page.tab.emulate_media(reduced_motion="reduce")
+    page.tab.keyboard.press("Alt+ArrowUp")
+    expect(first).to_have_attribute("data-place", "")
+    assert first.evaluate("e => e.getAnimations().length") == 0
+    assert look_of(first) == ("rgba(0, 0, 0, 0)", True)
     page.expect_messages(6)
     assert page.tab.evaluate("document.querySelector('.topbar').getBoundingClientRect().top") == 0  # only the log scrolled
     page.tab.keyboard.press("Alt+ArrowDown")

@@ -103,6 +103,25 @@ def test_one_goes_back_within_the_conversation(talked: Page, visit: Visit) -> No
 
 
 @pytest.mark.slow
+def test_the_menu_of_a_mark_is_over_the_marks_below_it(talked: Page) -> None:
+    save_at(talked, "Green it is.", "Later")
+    for number in range(6):
+        choose(talked, "Red it is.", "Save checkpoint here")
+        form = talked.tab.get_by_role("form", name="Save checkpoint")
+        form.get_by_label("Name").fill(f"Red {number}")
+        form.get_by_label("Name").press("Enter")
+        expect(form).to_have_count(0)
+    talked.tab.get_by_role("button", name=re.compile(r"Checkpoint Red \d and 5 more")).click()
+    items = talked.tab.get_by_role("menu", name="Checkpoints").get_by_role("menuitem")
+    expect(items).to_have_count(6)
+    is_seen = """e => {
+      const { left, width, top, height } = e.getBoundingClientRect();
+      return [left + 4, left + width / 2].every((x) => document.elementFromPoint(x, top + height / 2) === e);
+    }"""
+    assert [item.evaluate(is_seen) for item in items.all()] == [True] * 6
+
+
+@pytest.mark.slow
 def test_a_restore_and_what_it_leaves_are_one_request(talked: Page) -> None:
     save_at(talked, "Red it is.", "Red")
     open_card(talked, "Red").get_by_role("button", name="Restore").click()
