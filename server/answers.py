@@ -8,9 +8,14 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from words import get_language
 
+_METAS = (
+    '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    '<meta name="color-scheme" content="light dark">'
+)
+
 
 def _build_head() -> str:
-    return f'<!doctype html><html lang="{get_language()}"><meta charset="utf-8"><title>Waymark</title>'
+    return f'<!doctype html><html lang="{get_language()}">{_METAS}<title>Waymark</title>'
 
 
 def build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | None = None) -> Response:
@@ -18,7 +23,7 @@ def build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | 
 
 
 def build_page(status: HTTPStatus, title: str, text: str) -> Response:
-    return HTMLResponse(f"{_build_head()}<h1>{escape(title)}</h1><p>{escape(text)}</p></html>", status)
+    return HTMLResponse(f"{_build_head()}<main><h1>{escape(title)}</h1><p>{escape(text)}</p></main></html>", status)
 
 
 def build_refresh(address: str) -> Response:

@@ -80,7 +80,7 @@ def write_html(
 
 def write_notice(title: str, text: str) -> str:
     """Write a page with a sentence, in the look of an export."""
-    content = f"<header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header>"
+    content = f"<main><header class='title'><h1>{escape(title)}</h1><p>{escape(text)}</p></header></main>"
     return f"{_write_head(title)}<body>{content}</body></html>"
 
 

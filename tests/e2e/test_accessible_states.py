@@ -1,23 +1,23 @@
-"""axe-core looks at what a person seldom sees: tips, an outage, people, the forms and values of a graph, long results."""
+"""axe-core looks at what a person seldom sees: tips, an outage, pages for strangers, forks, long results.
+
+The states of people and of graphs are in the stories by keyboard alone.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Route, expect
 
-from tests.agent.guests.test_inputs import TRIP
-from tests.e2e import test_password
+from tests.agent.guests.guests import one_node
 from tests.e2e.conftest import WIDE, Start, Visit
+from tests.e2e.server import Server
 from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, expect_accessible_in_all_schemes
-from tests.e2e.test_guest_questions import ASKING
-from tests.e2e.test_guests import question, write_graph
-from tests.e2e.test_password import NewPage, invite, join, line_of
+from tests.e2e.test_guests import write_graph
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-new_page = test_password.new_page  # the fixture
 
 
 def look_at(page: Page, state: str) -> None:
@@ -44,54 +44,59 @@ def test_tips_and_an_outage(start: Start, visit: Visit) -> None:
     look_at(page, "a message in an outage")
 
 
-def test_people_and_those_in_a_conversation(new_page: NewPage) -> None:
-    ann, bob = new_page(), new_page()
-    join(ann, ann.server.links[0], "Ann")
-    join(bob, invite(ann, "Member"), "bob")
-    ann.say("Hello")
-    ann.press_in_menu("Share…")
-    ann.dialog.get_by_label("Name", exact=True).fill("bob")
-    ann.dialog.get_by_role("button", name="Let in").click()
-    expect(ann.dialog.get_by_test_id("member")).to_have_count(1)
-    ann.dialog.get_by_role("button", name="Make a link").click()
-    expect(ann.dialog.get_by_test_id("share-link")).to_have_count(1)
-    look_at(ann, "sharing with people and by a link")
-    ann.confirm("Close")
-    ann.press_in_menu("People")
-    ann.dialog.get_by_role("button", name="Make a link").click()
-    expect(ann.dialog.get_by_test_id("person-link")).to_have_count(1)
-    look_at(ann, "people")
-    line_of(ann, "bob").get_by_role("button", name="Erase").click()
-    expect(ann.dialog).to_contain_text("nothing yet")
-    look_at(ann, "the erasure of a person")
-    for _ in range(2):  # back to the people, and to the conversation
-        ann.dialog.get_by_role("button", name="Close", exact=True).click()
-    expect(ann.dialog).to_have_count(0)
-    ann.press_in_menu("Password")
-    ann.dialog.wait_for()
-    look_at(ann, "the change of a password")
+def let_scripts_run(route: Route) -> None:
+    """Leave the policy of a shared page out: no script runs there, and so axe does not."""
+    answer = route.fetch()
+    headers = {name: value for name, value in answer.headers.items() if name != "content-security-policy"}
+    route.fulfill(response=answer, headers=headers)
 
 
-def test_questions_and_values_of_a_graph(start: Start, visit: Visit, tmp_path: Path) -> None:
-    page = visit(start(graph=write_graph(tmp_path, ASKING)))
-    for text in ("form", "calls", "two"):
-        page.open()
-        page.send(text)
-        expect(question(page).first).to_be_visible()
-        look_at(page, f"the question {text!r}")
-    page.open()
-    page.say("hello")
-    page.save("Greeted")
-    page.say("again")
-    page.open_card_menu(page.checkpoint("Greeted")).get_by_test_id("state").click()
-    page.dialog.get_by_test_id("channel").first.locator("summary").click()
-    look_at(page, "values of a graph")
+def test_pages_for_those_who_are_not_signed_in(server: Server, visit: Visit, browser: Browser) -> None:
+    page = visit(server)
+    page.say("Where do the herons **nest**?")
+    page.save("At the lake")
+    page.press_in_menu("Share…")
+    page.dialog.get_by_role("button", name="Make a link").click()
+    link = page.dialog.get_by_label("The link is shown only now.").input_value()
+    page.confirm("Close")
+    with browser.new_context() as context:
+        stranger = Page(context.new_page(), server)
+        stranger.tab.route("**/shared?*", let_scripts_run)
+        states = {
+            "a shared conversation": link,
+            "a link that does not work": f"{link}x",
+            "a used link": server.links[0],
+            "a browser that is not signed in": page.tab.url,
+        }
+        for state, address in states.items():
+            stranger.tab.goto(address)
+            look_at(stranger, state)
+    page.open("/t/0123456789abcdef0123")
+    expect(page.tab.locator("#chat")).to_contain_text("It may have been erased")
+    look_at(page, "an address without a conversation")
 
 
-def test_the_form_of_a_graph(start: Start, visit: Visit, tmp_path: Path) -> None:
-    page = visit(start(graph=write_graph(tmp_path, TRIP)))
-    expect(page.tab.get_by_role("form", name="Inputs of the graph")).to_be_visible()
-    look_at(page, "the inputs of a graph")
+def test_a_fork_that_waits_and_what_came_of_it(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.send("Please try two ways: tell me about tea; what is 2 * 21?")
+    expect(page.approval).to_be_visible()
+    look_at(page, "a fork that waits")
+    page.approval.get_by_role("button", name="Allow", exact=True).click()
+    expect(page.log.get_by_text("I tried each on a branch of its own.")).to_be_visible()
+    page.wait_for_answer()
+    page.tab.locator("details.tool summary").first.click()
+    look_at(page, "a fork that is done")
+
+
+def test_a_graph_at_work(start: Start, visit: Visit, tmp_path: Path) -> None:
+    body = "async def node(state):\n    get_stream_writer()('looking')\n    await asyncio.sleep(600)"
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    expect(page.tab.get_by_test_id("graph-progress")).to_contain_text("looking")
+    look_at(page, "a graph at work")
+    page.stop_button.click()
+    expect(page.stop_button).to_have_count(0)
+    look_at(page, "a graph that was stopped")
 
 
 def test_a_long_call_that_a_tool_refuses(

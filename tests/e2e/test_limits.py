@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser import PATIENCE_MS
 from tests.e2e.server import TIPS, Server
-from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.test_accessible_states import look_at
 from tests.e2e.test_password import join
 from tests.e2e.waymark import Page
 
@@ -36,10 +36,11 @@ def test_a_limit_is_told_and_keeps_the_text(page: Page) -> None:
     page.composer.press("Enter")
     expect(page.tab.get_by_text("It goes on at 00:00 UTC").first).to_be_visible()
     expect(page.composer).to_have_value("One more heron")
+    look_at(page, "a limit that is reached")
     page.press_in_menu("Usage")
     line = page.dialog.get_by_test_id("person-usage")
     expect(line).to_contain_text("Ann")
-    expect_accessible(page, "the usage")
+    look_at(page, "the usage of people")
     page.dialog.get_by_role("button", name="Today").click()
     expect(line).to_contain_text("Ann")
     page.confirm("Close")

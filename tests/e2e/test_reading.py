@@ -107,6 +107,11 @@ def test_code_is_downloaded_under_the_name_of_its_language_and_wraps(
     wrap.click()
     expect(wrap).to_have_attribute("aria-pressed", "true")
     assert not code.evaluate("code => code.scrollWidth > code.clientWidth")
+    prose = show(page, fake_openai, "```mermaid\ngraph TD\nA --> B\n```")  # a diagram is its source
+    expect(prose.locator("pre")).to_have_text(re.compile("graph TD\\s+A --> B"))
+    with page.tab.expect_download() as started:
+        prose.get_by_role("button", name="Download code").click()
+    assert started.value.suggested_filename.startswith("code.")
 
 
 @pytest.mark.slow

@@ -130,6 +130,21 @@ def test_a_checkpoint_is_found_by_its_name(page: Page) -> None:
     expect(page.tab.locator("article[data-place]")).to_contain_text("Where to?")
 
 
+def test_a_search_is_narrowed_by_author_time_and_contents(page: Page) -> None:
+    for narrowed in ("role:user ocelot", "ocelot after:2020-01-01", "in:this ocelot -tiger"):
+        if narrowed.startswith("in:"):
+            page.threads.filter(has_text="A long walk").click()
+            expect(page.log).to_contain_text("step 299")
+        search(page, narrowed, "We saw an ocelot in the garden")
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
+    for narrowed in ("role:assistant ocelot", "ocelot has:code", "ocelot before:2020-01-01", "ocelot tag:none"):
+        palette(page).fill(narrowed)
+        expect(page.dialog).to_contain_text("No matches.")
+        page.tab.keyboard.press("Escape")
+        expect(page.dialog).to_have_count(0)
+
+
 def test_nothing_in_a_query_or_a_snippet_runs(page: Page) -> None:
     line = search(page, "kingfisher", "kingfisher")
     expect(line).to_contain_text("<img src=x onerror=alert(1)><b>kingfisher</b><script>window.ran=1</script>")

@@ -12,7 +12,8 @@ from tests.agent.guests.test_inputs import TALK, TRIP
 from tests.e2e import dialogs, networks, test_password, test_sessions
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.networks import UNSAID, Network
-from tests.e2e.test_guests import write_graph
+from tests.e2e.test_guest_questions import ASKING
+from tests.e2e.test_guests import question, write_graph
 from tests.e2e.test_slow_networks import expect_changes
 from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
@@ -216,3 +217,36 @@ def test_inputs_of_a_graph_go_with_their_message(start: Start, visit: Visit, nam
     expect(summary).not_to_contain_text("for the next message")
     expect(page.composer).to_have_value("")
     page.expect_messages(2)
+
+
+def test_a_question_of_a_graph_is_answered_once(start: Start, visit: Visit, name: str, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKING)))
+    page.send("inbox")
+    asked = question(page)
+    expect(asked).to_contain_text("Books a seat.")
+    network = Network(page, name)
+    network.press(asked.get_by_role("button", name="Approve"))
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "[{'args': None, 'type': 'accept'}]"
+    page.send("form")
+    asked.get_by_label("Name").fill("Ada")
+    asked.get_by_label("Row").fill("7")
+    network.press(asked.get_by_role("button", name="Answer"))
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "row 8 for Ada"
+    page.expect_messages(4)
+
+
+def test_a_deleted_conversation_is_brought_back_once(page: Page, name: str) -> None:
+    page.tab.get_by_role("button", name="Delete Red?", exact=True).press("Enter")
+    page.confirm("Delete")
+    expect(page.threads).to_have_count(0)
+    page.toast.get_by_role("button", name="close").click()
+    page.tab.get_by_role("button", name="Deleted", exact=True).click()
+    Network(page, name).press(page.tab.get_by_role("button", name="Bring back Red?"))
+    page.expect_messages(2)
+    page.tab.get_by_role("button", name="Deleted", exact=True).click()
+    expect(page.threads).to_have_count(1)
+    expect_changes(page, "Undid deleting the conversation Red?", "Deleted the conversation Red?")

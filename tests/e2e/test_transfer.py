@@ -18,6 +18,7 @@ from tests.components.transfers.test_html_export import HOSTILE, expect_harmless
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW
+from tests.e2e.test_accessible_states import look_at
 from tests.e2e.waymark import Page
 from tests.rounds import sample
 
@@ -248,6 +249,7 @@ def test_an_export_that_no_import_takes_is_saved_after_a_question(
     page.confirm("Export")
     warning = page.tab.get_by_role("dialog", name="This export cannot be imported again")
     expect(warning).to_contain_text("It has 10 % too much: “é”.")
+    look_at(page, "an export that no import takes")
     with page.tab.expect_download() as started:
         warning.get_by_role("button", name="Save anyway").click()
     started.value.save_as(tmp_path / "talk.json")

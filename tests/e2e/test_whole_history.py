@@ -64,3 +64,13 @@ def test_everything_is_in_one_history_and_keys_lead_through_it(
     page.tab.get_by_role("button", name="Pinned", exact=True).click()
     expect(page.checkpoint("Short")).to_have_count(1)
     expect(page.checkpoint("Formula agreed")).to_have_count(0)
+    for name, shown, hidden in (
+        ("Judge", "Formula agreed", "Short"),
+        ("Mine", "Short", "Formula agreed"),
+        ("Agent", "Agent went back", "Short"),
+    ):
+        page.tab.get_by_role("button", name=name, exact=True).click()
+        expect(history.locator(".place").filter(has_text=shown).first).to_be_visible()
+        expect(history.locator(".place").filter(has_text=hidden)).to_have_count(0)
+    page.tab.get_by_role("button", name="Agent", exact=True).click()  # once more shows all
+    expect(page.checkpoint("Formula agreed")).to_have_count(1)
