@@ -91,7 +91,7 @@ def build_menu_item(icon: str, name: str, identifier: str, **options: Any) -> Co
     return html.Button([Icon(name=icon), html.Span(name)], id=identifier, className="menu-item", **options)
 
 
-def find_components(part: Any) -> Iterator[tuple[str, Component]]:
+def find_components(part: Any) -> Iterator[tuple[str, Any]]:
     """Find the components with an id in a part of the layout. Dash's own look-up walks all of it for each id."""
     if isinstance(part, list | tuple):
         for each in part:

@@ -4,7 +4,7 @@ import pytest
 from dash import html
 from dash.development.base_component import Component
 
-from components import page
+from components import page, page_state
 from components.widgets import Slot, find_components
 
 
@@ -21,4 +21,4 @@ def test_the_layout_is_walked_once_for_all_of_its_components(monkeypatch: pytest
     expected = {str(each.id): each for each in whole._traverse() if getattr(each, "id", None)}  # type: ignore[no-untyped-call]
     monkeypatch.setattr(Component, "__getitem__", None)  # Dash's own look-up
     assert dict(find_components(whole)) == expected
-    assert page.page_state.Ids.URL in expected
+    assert page_state.Ids.URL in expected
