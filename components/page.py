@@ -44,7 +44,7 @@ from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
 from components.streams import turns
-from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item
+from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item, find_components
 from words import N_, SOURCE_LANGUAGE, _, get_language
 
 MARKED_TEXT = re.compile(r"\{_(.+?)_\}")  # in the frame
@@ -239,11 +239,12 @@ def describe_turn(services: Services, thread_id: str, run_id: str) -> Frame | No
 def build_filled_layout(services: Services, pathname: str) -> Component:
     """Return the layout filled with the data of an address, so that the panels need no request of their own."""
     whole = layout()
+    components = dict(find_components(whole))
     at = page_state.PageLocation(page_state.parse_thread_id(pathname), {})
-    whole[page_state.Ids.URL].pathname = pathname
+    components[page_state.Ids.URL].pathname = pathname
     for identifier, values in read_panels(services, at).items():
         for name, value in values.items():
-            setattr(whole[identifier], name, value)
+            setattr(components[identifier], name, value)
     return whole
 
 
