@@ -21,7 +21,7 @@ import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { closeDialog, confirmRestore, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
+import { closeDialog, confirmClear, confirmRestore, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
 import { watchPaneEdges } from "./modules/page/pane-edges.mjs";
@@ -49,6 +49,7 @@ const clientside = {
   focusInDialog,
   navigate,
   closeDialog,
+  confirmClear,
   confirmRestore,
   requestLog,
   readPanels,

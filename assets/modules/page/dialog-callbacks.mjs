@@ -47,3 +47,15 @@ export function confirmRestore(clicks, subject, keep) {
   const { thread_id: thread, request_id, version, fields } = subject;
   sendAction("history", { ...fields, type: "confirm-restore", thread, request_id, version, keep });
 }
+
+/**
+ * Clientside callback: clear the conversation as the dialog asks, by a request of the page for the same reasons. The dialog
+ * closes with the panels that show it: until then, Undo would mean the change before.
+ * @param {number} clicks
+ * @param {{thread_id: string, request_id: string, version: number|null}|null} subject
+ */
+export function confirmClear(clicks, subject) {
+  if (!clicks || !subject) return;
+  const { thread_id: thread, request_id, version } = subject;
+  sendAction("history", { type: "confirm-clear", thread, request_id, version });
+}
