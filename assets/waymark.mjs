@@ -22,7 +22,7 @@ import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { closeDialog, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
+import { closeDialog, confirmClear, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
 import { watchPaneEdges } from "./modules/page/pane-edges.mjs";
@@ -50,6 +50,7 @@ const clientside = {
   focusInDialog,
   navigate,
   closeDialog,
+  confirmClear,
   requestLog,
   readPanels,
   showUpdateToast,

@@ -1,21 +1,23 @@
 """Undo and redo of every change, and clearing the conversation: the buttons in the bar and its menu."""
 
 import secrets
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, State, dcc, html, no_update
+from dash import ClientsideFunction, Dash, Input, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Removal, Run, RunState, StateError, Store, ThreadNotFoundError
 from components import dialog, page_state
+from components.actions import Action, Answer, Handlers
 from components.panel import Panel
-from components.properties import Properties
+from components.properties import Properties, set_properties
 from components.services import Services
 from components.streams.turns import Turn, TurnChanges
 from components.views import operations
 from components.views.names import add_name
-from components.widgets import Icon, build_menu_item
+from components.widgets import HISTORY_ID, Icon, build_menu_item
 from words import N_, _
 
 UNDO_KEYS, REDO_KEYS = "Alt+Z", "Shift+Alt+Z"  # with Control, on a Mac with Command (assets/modules/page/keys.mjs)
@@ -130,12 +132,22 @@ def _register_clear(app: Dash, services: Services) -> None:
         dialog.open_confirmation(Ids.CLEAR_DIALOG, subject, build_clear_question(messages, checkpoints))
         return no_update
 
-    async def confirm_clear(subject: dialog.Subject) -> page_state.PageUpdate:
-        await services.runner.stop(subject.thread_id)
-        await services.apply_change(store.clear, subject.thread_id, caller=subject.caller)
-        return page_state.build_update()
+    dialog.register_dialog(app, Ids.CLEAR_DIALOG)
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("waymark", "confirmClear"),
+        Input(f"{Ids.CLEAR_DIALOG}-confirm", "n_clicks"),
+        State(f"{Ids.CLEAR_DIALOG}-subject", "data"),
+        prevent_initial_call=True,
+    )
 
-    dialog.register_confirmation(app, Ids.CLEAR_DIALOG, confirm_clear)
+
+async def _confirm_clear(services: Services, action: Action) -> Answer:
+    """Clear the conversation as the dialog asks. Stop a running answer first."""
+    set_properties(Ids.CLEAR_DIALOG, {"is_open": False})
+    thread_id = action.fields["thread"]
+    await services.runner.stop(thread_id)
+    await services.apply_change(services.store.clear, thread_id, caller=action.caller)
+    return Answer(page_state.build_update())
 
 
 def _read_clear_preview(store: Store, thread_id: str) -> tuple[int, int, int]:
@@ -181,4 +193,5 @@ def _read_undo_state(
     return {"thread": thread_id, "version": version}, undo, redo, length
 
 
-PANEL = Panel(register=register, dialogs=dialogs, shown=SHOWN, show=show, show_turn=show_turn)
+ACTIONS: Mapping[str, Handlers] = {HISTORY_ID: {"confirm-clear": _confirm_clear}}
+PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS, shown=SHOWN, show=show, show_turn=show_turn)

@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.e2e import networks
+from tests.e2e.conftest import Visit
 from tests.e2e.networks import UNSAID, Network
+from tests.e2e.server import Server
 from tests.e2e.test_attachments import NOTES, attach, chips
 from tests.e2e.test_slow_networks import expect_changes
 from tests.e2e.waymark import SHOWN, Page
@@ -286,3 +288,40 @@ def test_the_agent_goes_back_once(page: Page, name: str, fake_openai: FakeOpenAI
 
 def allow(page: Page) -> Locator:
     return page.approval.get_by_role("button", name="Allow", exact=True)
+
+
+@pytest.mark.parametrize("change", ["Clear", "Restore"])
+def test_undo_means_a_change_as_soon_as_its_dialog_has_closed(change: str, shared_server: Server, visit: Visit) -> None:
+    """Though a busy server's page asks for the panels when the change is broadcast, which is before its reply comes."""
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save("Begin")
+    page.say("Hello again")
+    page.edit("Hello again", "Good morning")
+    expect(page.notice).to_contain_text("were set aside")
+    page.wait_for_answer()
+    if change == "Clear":
+        page.press_in_menu("Clear conversation")
+    else:
+        page.ask_to_restore("Begin")
+    readings: list[Route] = []
+
+    def hold(route: Route) -> None:
+        readings.append(route)
+
+    def reply_late(route: Route) -> None:
+        reply = route.fetch()
+        while not readings:
+            page.tab.wait_for_timeout(20)
+        route.fulfill(response=reply)
+
+    page.tab.route("**/api/panels", hold)
+    page.tab.route("**/api/actions/history", reply_late)
+    page.confirm(change)
+    page.undo()
+    page.expect_messages(4)
+    for each in readings:
+        each.continue_()
+    expect(page.tab.get_by_role("button", name="Redo", exact=True)).to_be_enabled()
+    expect(page.toast.locator(".toast.show")).to_have_count(0)
+    page.expect_messages(4)

@@ -49,7 +49,8 @@ export async function sendAction(list, action) {
 
 function applyReply({ head, panels, ...others }, action, sent) {
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
-  setProperties(others);
+  if (panels && isAhead(panels, sent)) showData(mergeProperties(others, panels));
+  else setProperties(others);
   if (!head) return;
   const { go, ...staying } = head.data;
   const isElsewhere = visits !== sent.visits || ![sent.pathname, go].includes(location.pathname);
@@ -67,14 +68,28 @@ const mergeProperties = (one, other) =>
  * Return whether panels that came with an action are still what a reading would show: nothing else was read or shown since.
  */
 function isNewest(panels, sent) {
-  const shown = getData("transcript");
-  const isHere = page.begun === null && location.pathname === sent.pathname && page.window === sent.window;
-  return (
-    isHere &&
-    newestRead === sent.newestRead &&
-    shown?.thread === panels.transcript.data.thread &&
-    shown.version <= panels.transcript.data.version
-  );
+  return newestRead === sent.newestRead && isHere(panels, sent) && !isOlder(panels);
+}
+
+/**
+ * Return whether panels that came with an action have a change that the page does not show yet, though others are being
+ * read. A change is broadcast before its own reply comes: on a busy server, the page asks for the panels meanwhile. Undo
+ * must mean the change as soon as its dialog has closed.
+ */
+function isAhead(panels, sent) {
+  return isHere(panels, sent) && getData("transcript").version < panels.transcript.data.version;
+}
+
+/** Return whether panels that came with an action are of what the page shows now. */
+function isHere(panels, sent) {
+  const isSame = page.begun === null && location.pathname === sent.pathname && page.window === sent.window;
+  return isSame && getData("transcript")?.thread === panels.transcript.data.thread;
+}
+
+/** Return whether panels are from before what the page shows of the same conversation. */
+function isOlder(panels) {
+  const [shown, read] = [getData("transcript"), panels.transcript?.data];
+  return Boolean(read?.thread) && shown?.thread === read.thread && read.version < shown.version;
 }
 
 /** Show the panels that came with an action. Dash, which learns of its update later, reads nothing for it. */
@@ -124,7 +139,7 @@ export async function readPanels(pathname, update, shownWindow) {
   const { number, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
   if (isBegun) begunRead = null;
   const read = await reply;
-  if (read === null || number < shownRead || pathname !== page.pathname) return;
+  if (read === null || number < shownRead || pathname !== page.pathname || isOlder(read)) return;
   shownRead = number;
   showInOrder(read);
 }
