@@ -85,6 +85,14 @@ def _wait_with_a_file(page: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.reply(Say("Five."))
 
 
+def _answer_again(page: Page, fake_openai: FakeOpenAI) -> None:
+    fake_openai.script(Say("Red."), Say("Rot."))
+    page.say("Which colour?")
+    page.button_of("Red.", "Answer again").click()
+    page.alternatives("2 of 2").wait_for()
+    page.wait_for_answer()
+
+
 STATES: Mapping[str, Callable[[Page, FakeOpenAI], None]] = {
     "answers side by side": _answer_side_by_side,
     "questions that ran again": _run_again,
@@ -93,4 +101,5 @@ STATES: Mapping[str, Callable[[Page, FakeOpenAI], None]] = {
     "reasoning": _think,
     "the editor of a message": _edit,
     "a queue and files": _wait_with_a_file,
+    "alternatives": _answer_again,
 }

@@ -140,6 +140,33 @@ def _open_message_menu(page: Page) -> None:
     expect(page.tab.get_by_role("menuitem").first).to_be_visible()
 
 
+def _find_nothing(page: Page) -> None:
+    page.tab.keyboard.press("Control+k")
+    page.tab.get_by_role("combobox").fill("no such thing")
+    expect(page.dialog).to_contain_text("No matches.")
+
+
+def _list_places(page: Page) -> None:
+    for _ in range(2):
+        page.composer.press("Escape")
+    expect(page.tab.get_by_role("option").first).to_be_visible()
+
+
+def _rename_checkpoint(page: Page) -> None:
+    page.choose_at(page.checkpoint("Begin"), "Rename")
+    expect(page.tab.get_by_role("form", name="Rename checkpoint")).to_be_visible()
+
+
+def _delete_conversation(page: Page) -> None:
+    page.tab.get_by_role("button", name="Delete Where do we go?", exact=True).press("Enter")
+    page.dialog.wait_for()
+
+
+def _delete_others(page: Page) -> None:
+    page.choose_at(page.branch("main"), "Delete all others")
+    page.dialog.wait_for()
+
+
 def _search_list(page: Page) -> None:
     page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("coast")
     expect(page.tab.get_by_role("region", name="In messages")).to_contain_text("coast")
@@ -181,9 +208,17 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "saving": lambda page: page.save_button.click(),
     "restoring": lambda page: run_command(page, "/restore Begin"),
     "clearing": lambda page: page.press_in_menu("Clear conversation"),
+    "nothing found": _find_nothing,
+    "places to go back to": _list_places,
+    "a branch": lambda page: expect(page.select(page.branch(BRANCH))).to_be_visible(),
+    "renaming a checkpoint": _rename_checkpoint,
+    "deleting a checkpoint": lambda page: page.press("Begin", "Delete Begin"),
+    "deleting a branch": lambda page: page.press(BRANCH, f"Delete branch {BRANCH}"),
+    "deleting all other branches": _delete_others,
+    "deleting a conversation": _delete_conversation,
 }
 SHEETS = {  # where there is little room, these are in a sheet
-    **dict.fromkeys(("a place", "tokens", "saving"), "History"),
+    **dict.fromkeys(("a place", "a branch", "renaming a checkpoint", "tokens", "saving"), "History"),
     **dict.fromkeys(("found in the list", "selected conversations"), "Conversations"),
     **dict.fromkeys(("archived conversations", "deleted conversations"), "Conversations"),
 }
