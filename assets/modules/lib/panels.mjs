@@ -25,7 +25,7 @@ let shownRead = 0;
 let openReads = 0;
 let shownChanges = 0; // of the panels' data
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
-let openShows = 0; // readings of which the rest is still to be shown
+let waiting = null; // properties that are shown after the paint of the conversation
 let visits = 0; // addresses that the user has gone to
 
 /**
@@ -33,7 +33,6 @@ let visits = 0; // addresses that the user has gone to
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {object} action
- * @returns {Promise<boolean>} whether a reply came
  */
 export async function sendAction(list, action) {
   const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
@@ -44,12 +43,11 @@ export async function sendAction(list, action) {
     { retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
   if (reply !== null) applyReply(reply, action, sent);
-  return reply !== null;
 }
 
 function applyReply({ head, panels, ...others }, action, sent) {
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
-  if (panels && isAhead(panels, sent)) showData(mergeProperties(others, panels));
+  if (panels && isAhead(panels, sent)) showInOrder(panels, others);
   else setProperties(others);
   if (!head) return;
   const { go, ...staying } = head.data;
@@ -102,20 +100,25 @@ function showPanels(panels, others, head, { pathname, window }) {
 }
 
 /**
- * Show the conversation first, and the rest when it is painted, unless something newer was shown meanwhile. Each property
- * that Dash sets costs a look at all components, so those that have their values already are left out.
+ * Show the conversation first, and the rest when it is painted. Each property that Dash sets costs a look at all components,
+ * so those that have their values already are left out.
  * @param {object} panels properties of a reading @param {object} [others] to show at once
  */
 async function showInOrder(panels, others = {}) {
-  const number = shownRead;
-  const [first, later] = [true, false].map((isFirst) =>
+  showWaiting();
+  const [first, rest] = [true, false].map((isFirst) =>
     Object.fromEntries(Object.entries(panels).filter(([id]) => CONVERSATION.has(id) === isFirst)));
   showData(omitShown(mergeProperties(others, first)));
-  openShows += 1;
+  waiting = rest;
   if (!document.hidden) await waitForPaint();
-  openShows -= 1;
-  const { head, ...rest } = later;
-  showData({ ...(head && { head }), ...(number === shownRead && omitShown(rest)) }); // the update may have a toast
+  if (waiting === rest) showWaiting();
+}
+
+function showWaiting() {
+  if (waiting === null) return;
+  const rest = waiting;
+  waiting = null;
+  showData(omitShown(rest));
 }
 
 const omitShown = (properties) =>
@@ -180,7 +183,7 @@ export async function refreshThreads() {
   const [shown, newest] = [shownChanges, newestRead];
   const read = await request("/api/panels", { ...describePage(), list_only: true });
   if (read === null) return;
-  if (openShows === 0 && shown === shownChanges && newest === newestRead) showData(read);
+  if (waiting === null && shown === shownChanges && newest === newestRead) showData(read);
   else refreshThreads();
 }
 
@@ -191,7 +194,8 @@ export async function refreshThreads() {
  *   that is under way may be older than the turn.
  */
 export function applyTurn({ properties, data }) {
-  if (openShows > 0 || Object.keys(data).some((id) => !getData(id))) return false;
+  if (Object.keys(data).some((id) => !getData(id))) return false;
+  showWaiting(); // it is older than the turn
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
   showData({ ...properties, ...Object.fromEntries(changed) });
   if (openReads > 0) shownRead = newestRead + 1; // drops what is being read
