@@ -16,13 +16,13 @@ import { showFirstPage } from "./modules/page/first-page.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
 import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
-import { watchRestore } from "./modules/page/restoring.mjs";
+import { watchConfirmations } from "./modules/page/confirmations.mjs";
 import { watchRequests } from "./modules/page/watched-callbacks.mjs";
 import { inOwnRoot } from "./modules/page/roots.mjs";
 import { watchSessions } from "./modules/dialogs/sessions.mjs";
 import { BranchChip } from "./modules/page/branch-chip.mjs";
 import { watchBarMenu } from "./modules/page/bar-menu.mjs";
-import { closeDialog, confirmClear, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
+import { closeDialog, focusInDialog, navigate } from "./modules/page/dialog-callbacks.mjs";
 import { PaneButton } from "./modules/page/pane-button.mjs";
 import { watchPeople } from "./modules/dialogs/people.mjs";
 import { watchPaneEdges } from "./modules/page/pane-edges.mjs";
@@ -50,7 +50,6 @@ const clientside = {
   focusInDialog,
   navigate,
   closeDialog,
-  confirmClear,
   requestLog,
   readPanels,
   showUpdateToast,
@@ -75,7 +74,7 @@ watchUsage();
 watchRequests();
 watchLostFocus();
 watchUndo();
-watchRestore();
+watchConfirmations();
 watchFormulaCopies();
 watchPlaceOfAddress();
 showFirstPage(conversation, others);

@@ -154,7 +154,7 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
 
 
 def register(app: Dash, _services: Services) -> None:
-    """The browser confirms it: assets/modules/page/restoring.mjs."""
+    """The browser confirms it: assets/modules/page/confirmations.mjs."""
     dialog.register_dialog(app, Ids.DIALOG)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, State, dcc, html, no_update
+from dash import Dash, Input, State, dcc, html, no_update
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Removal, Run, RunState, StateError, Store, ThreadNotFoundError
@@ -133,16 +133,10 @@ def _register_clear(app: Dash, services: Services) -> None:
         return no_update
 
     dialog.register_dialog(app, Ids.CLEAR_DIALOG)
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("waymark", "confirmClear"),
-        Input(f"{Ids.CLEAR_DIALOG}-confirm", "n_clicks"),
-        State(f"{Ids.CLEAR_DIALOG}-subject", "data"),
-        prevent_initial_call=True,
-    )
 
 
 async def _confirm_clear(services: Services, action: Action) -> Answer:
-    """Clear the conversation as the dialog asks. Stop a running answer first."""
+    """Clear the conversation as the dialog asks (assets/modules/page/confirmations.mjs). Stop a running answer first."""
     set_properties(Ids.CLEAR_DIALOG, {"is_open": False})
     thread_id = action.fields["thread"]
     await services.runner.stop(thread_id)

@@ -17,7 +17,7 @@ ROOMS = {  # of the modules that report the actions of a list
     "threads": ("threads/*.mjs",),
     "composer-panel": ("composer/*.mjs",),
     "transcript": ("transcript/*.mjs", "message/*.mjs"),
-    "history": ("history/*.mjs", "page/dialog-callbacks.mjs"),
+    "history": ("history/*.mjs", "page/confirmations.mjs"),
     "log": ("page/log.mjs",),
     "settings": ("settings/*.mjs",),
     "trouble": ("page/outage.mjs",),

@@ -126,6 +126,7 @@ def test_120_hostile_names_of_people_run_and_load_nothing(server: Server, tmp_pa
     expect_nothing_active(other, "the menu of a person")
     other.tab.keyboard.press("Escape")
     other.threads.filter(has_text="Own").click()
+    expect(other.tab.locator("#thread-title")).to_have_text("Own")
     other.say("Hello")
     other.press_in_menu("Share…")
     other.dialog.get_by_label("Show my name").check()

@@ -1,6 +1,4 @@
 /** Clientside callbacks of Dash's dialogs and addresses. */
-import { sendAction } from "../lib/panels.mjs";
-
 const getNoUpdate = () => window.dash_clientside?.no_update;
 
 /**
@@ -33,16 +31,4 @@ export function closeDialog(...values) {
  */
 export function navigate(head) {
   return head?.go && head.go !== location.pathname ? head.go : getNoUpdate();
-}
-
-/**
- * Clientside callback: clear the conversation as the dialog asks, by a request of the page for the same reasons. The dialog
- * closes with the panels that show it: until then, Undo would mean the change before.
- * @param {number} clicks
- * @param {{thread_id: string, request_id: string, version: number|null}|null} subject
- */
-export function confirmClear(clicks, subject) {
-  if (!clicks || !subject) return;
-  const { thread_id: thread, request_id, version } = subject;
-  sendAction("history", { type: "confirm-clear", thread, request_id, version });
 }
