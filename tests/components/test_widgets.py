@@ -1,24 +1,42 @@
-"""The components of the layout by their ids."""
+"""The page's parts in Python and in the browser: one list each, and nothing missing in either."""
 
-import pytest
-from dash import html
-from dash.development.base_component import Component
+import re
+from pathlib import Path
 
-from components import page, page_state
-from components.widgets import Slot, find_components
+from components import page, widgets
 
-
-def test_components_are_found_by_their_ids_wherever_they_are() -> None:
-    deep = html.B(id="deep")
-    part = [html.P("text"), html.Div(html.Span([None, deep]), id="around"), Slot([html.I(id="in-slot")], name="topbar")]
-    found = dict(find_components(part))
-    assert list(found) == ["around", "deep", "in-slot"]
-    assert found["deep"] is deep
+ROOT = Path(__file__).parents[2]
+ENTRY = (ROOT / "assets" / "waymark.mjs").read_text()
+CALLBACK = re.compile(r'ClientsideFunction\("waymark", "(\w+)"\)')
 
 
-def test_the_layout_is_walked_once_for_all_of_its_components(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = page.layout()
-    expected = {str(each.id): each for each in whole._traverse() if getattr(each, "id", None)}  # type: ignore[no-untyped-call]
-    monkeypatch.setattr(Component, "__getitem__", None)  # Dash's own look-up
-    assert dict(find_components(whole)) == expected
-    assert page_state.Ids.URL in expected
+def read_list(name: str) -> list[str]:
+    found = re.search(rf"^const {name} = {{\s+([^}}]+?),?\s+}};$", ENTRY, re.MULTILINE)
+    assert found, name
+    return re.split(r",\s+", found[1])
+
+
+def test_each_component_has_its_half_in_the_browser() -> None:
+    in_browser = [name for each in ("conversation", "others", "parts") for name in read_list(each)]
+    assert sorted(in_browser) == sorted(each._type for each in widgets._Widget.__subclasses__())
+
+
+def test_each_clientside_callback_is_one_of_the_browser() -> None:
+    named = {name for path in (ROOT / "components").rglob("*.py") for name in CALLBACK.findall(path.read_text())}
+    assert named == set(read_list("clientside"))
+
+
+def test_the_stand_ins_have_no_list_of_their_own() -> None:
+    early = (ROOT / "assets" / "early.js").read_text()
+    every = [name for each in ("conversation", "others", "parts", "clientside") for name in read_list(each)]
+    assert [name for name in every if f'"{name}"' in early] == []
+
+
+def test_each_panel_is_in_the_list_of_the_page() -> None:
+    defining = {
+        path.stem
+        for path in (ROOT / "components" / "panels").glob("*.py")
+        if re.search(r"^PANEL\b.* = ", path.read_text(), re.MULTILINE)
+    }
+    assert defining == {name for name, each in vars(page).items() if getattr(each, "PANEL", None) in page.PANELS}
+    assert len(page.PANELS) == len(defining)
