@@ -88,10 +88,11 @@ def erase_states(connection: sa.Connection, thread_id: str, numbers: Sequence[in
 
 
 def erase_unnamed_values(connection: sa.Connection) -> None:
-    """Erase the values and the shapes that no state names."""
-    stored = connection.scalars(
-        sa.select(_value.number)
-    ).all()  # first: a value that comes later has a state that is not read
+    """Erase the values that no state names, and the shapes.
+
+    PostgreSQL keeps the shapes, which name what the code of a graph names: somebody may be writing a state with one.
+    """
+    stored = connection.scalars(sa.select(_value.number)).all()  # first: states that are not read may come with later ones
     named: set[int] = set()
     for row in _read_states(connection):
         named.update(list_value_numbers(state_rows.parse_state(row).body["values"]))
@@ -99,5 +100,6 @@ def erase_unnamed_values(connection: sa.Connection) -> None:
     for start in range(0, len(lost), _MAX_NUMBERS):
         portion = lost[start : start + _MAX_NUMBERS]
         connection.execute(sa.delete(schema.channel_value).where(_value.number.in_(portion)))
-    shape = schema.state_shape
-    connection.execute(sa.delete(shape).where(~sa.exists().where(_state.shape == shape.c.number)))
+    if connection.dialect.name == "sqlite":
+        shape = schema.state_shape
+        connection.execute(sa.delete(shape).where(~sa.exists().where(_state.shape == shape.c.number)))

@@ -19,14 +19,16 @@ from checkpoints import (
     Store,
     ThreadNotFoundError,
 )
+from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
-from checkpoints.rows import search_index
+from checkpoints.rows import search_index, tag_rows
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, state_erasure, verification
 from checkpoints.upkeep.person_erasure import erase_person
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import count, dump, names, new, picture, state, talked, texts
+from tests.checkpoints.graph_states.graphs import ask, make_graph, read_channels
 from tests.checkpoints.interchange.test_transfer import with_stray
 from tests.checkpoints.people.test_erasure_races import PATIENCE, pause_at
 from tests.checkpoints.upkeep.test_verification import lived
@@ -334,4 +336,23 @@ def test_states_that_somebody_writes_during_an_erasure_keep_their_values(
         transfer.import_thread(store, documents[2])
         released.set()
         assert erased.result().threads.states == 3
+    assert whole(store)
+
+
+def test_a_state_that_somebody_writes_during_an_erasure_keeps_its_shape(
+    postgres_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though all earlier states of that shape are erased."""
+    store = postgres_store
+    graph = make_graph(WaymarkSaver(store))
+    ask(graph, "gone", "Hello")
+    with store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.thread).where(schema.thread.c.id == "gone").values(owner="bob"))
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, tag_rows, "delete_unreferenced") as (arrived, released):
+        erased = pool.submit(erase_person, store.database, "bob")
+        assert arrived.wait(PATIENCE)
+        answered = ask(graph, "kept", "Hello")
+        released.set()
+        assert erased.result().threads.states > 0
+    assert read_channels(graph, "kept").keys() == answered.keys()
     assert whole(store)
