@@ -165,7 +165,7 @@ def test_a_checkpoint_is_renamed_and_pinned(page: Page) -> None:
 def test_of_two_checkpoints_on_one_message_the_newest_says_you_are_here(page: Page) -> None:
     page.save("One")
     page.save("Two")
-    expect(page.checkpoint("Two")).to_contain_text("you are here")
+    expect(page.checkpoint("Two").locator(".place-here")).to_have_text("you are here")
     expect(page.checkpoint("One")).not_to_contain_text("you are here")
     card = page.select(page.checkpoint("Two"))
     expect(card.get_by_role("button", name="Branch from Two")).to_be_visible()

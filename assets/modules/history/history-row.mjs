@@ -102,14 +102,13 @@ function Note({ row: { kind, item, branch }, isHere, hasBranches }) {
         author,
       ),
     isMilestone({ kind, item }) && h("span", { key: "milestone", className: "visually-hidden" }, _("Milestone")),
-    isHere && h(Here, { key: "here", isHidden: !branch }),
+    isHere && h(Here, { key: "here" }),
     branch && h(BranchEnd, { key: "branch", branch, isHere }),
   ];
 }
 
-/** What never gives way in its row. Without branches, the look of the row says it. */
-const Here = ({ isHidden = false }) =>
-  h("span", { className: isHidden ? "visually-hidden" : "place-here" }, _("you are here"));
+/** The words that never give way in their row. */
+const Here = () => h("span", { className: "place-here" }, _("you are here"));
 
 /** The branch that ends with a checkpoint. What it is besides its name is hidden where there is no room for all of it. */
 const BranchEnd = ({ branch, isHere }) =>
