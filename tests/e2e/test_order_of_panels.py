@@ -65,3 +65,19 @@ def test_another_conversation_is_shown_before_the_lists(page: Page) -> None:
     page.expect_checkpoints(("First", 2))
     page.say("Thank you again")
     page.expect_messages(6)
+
+
+def test_a_server_that_went_back_to_a_backup_is_believed(page: Page, shared_server: Server) -> None:
+    """Its versions are lower than those that the page has shown."""
+
+    def reply_from_before(route: Route) -> None:
+        body = route.fetch().json()
+        body["transcript"]["data"]["version"] = 1
+        body["thread-title"]["children"] = "From the backup"
+        route.fulfill(json=body)
+
+    page.tab.route("**/api/panels", reply_from_before)
+    other = Page(page.tab.context.new_page(), shared_server)
+    other.tab.goto(page.tab.url)
+    other.save("Second")
+    expect(page.tab.locator("#thread-title")).to_have_text("From the backup")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import APIResponse, Locator, Route, expect
 
 from tests.e2e import networks
 from tests.e2e.conftest import Visit
@@ -325,3 +325,44 @@ def test_undo_means_a_change_as_soon_as_its_dialog_has_closed(change: str, share
     expect(page.tab.get_by_role("button", name="Redo", exact=True)).to_be_enabled()
     expect(page.toast.locator(".toast.show")).to_have_count(0)
     page.expect_messages(4)
+
+
+# When messages are shown again: before Undo is pressed, or after.
+WATCH_RETURN = """() => {
+  window.returned = [];
+  let cause = "by itself";
+  document.addEventListener("click", () => (cause = "undone"), true);
+  let count = 0;
+  new MutationObserver(() => {
+    const now = document.querySelectorAll("[data-testid=message][data-message-id]").length;
+    if (count === 0 && now > 0) returned.push(cause);
+    count = now;
+  }).observe(document.body, { childList: true, subtree: true });
+}"""
+
+
+def test_a_reading_from_before_a_change_does_not_take_it_back(shared_server: Server, visit: Visit) -> None:
+    """Though the page asked for it after the change was sent, and it comes after the reply to that."""
+    page = visit(shared_server)
+    page.say("Hello")
+    page.press_in_menu("Clear conversation")
+    readings: list[tuple[Route, APIResponse]] = []
+
+    def reply_after_a_reading(route: Route) -> None:
+        page.tab.evaluate("dash_clientside.set_props('head', {data: {tick: 1}})")  # as a callback of Dash asks for one
+        while not readings:
+            page.tab.wait_for_timeout(20)
+        route.continue_()
+
+    page.tab.route("**/api/panels", lambda route: readings.append((route, route.fetch())))
+    page.tab.route("**/api/actions/history", reply_after_a_reading)
+    page.confirm("Clear")
+    page.expect_messages(0)
+    page.tab.evaluate(WATCH_RETURN)
+    page.tab.unroute("**/api/panels")
+    for route, reply in readings:  # the first one is from before
+        with page.tab.expect_response("**/api/panels"):
+            route.fulfill(response=reply)
+    page.undo()
+    page.expect_messages(2)
+    assert page.tab.evaluate("window.returned") == ["undone"]

@@ -1,5 +1,5 @@
 /** The moment at which what stands in the page is painted. */
-const MAX_PAINT_MS = 300; // a page that nobody sees is not painted
+const MAX_PAINT_MS = 1000; // a page that nobody sees is not painted; a busy machine paints late
 
 /** @returns {Promise<void>} when the next frame is painted, or would have been */
 export const waitForPaint = () =>

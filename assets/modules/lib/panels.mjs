@@ -139,10 +139,11 @@ export async function readPanels(pathname, update, shownWindow) {
     begunRead.pathname === pathname &&
     begunRead.update.tick === update?.tick &&
     begunRead.window === page.window;
-  const { number, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
+  const { number, shown, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
   if (isBegun) begunRead = null;
   const read = await reply;
-  if (read === null || number < shownRead || pathname !== page.pathname || isOlder(read)) return;
+  if (read === null || number < shownRead || pathname !== page.pathname) return;
+  if (shown !== shownChanges && isOlder(read)) return; // else the server has gone back, to a backup: it is right
   shownRead = number;
   showInOrder(read);
 }
@@ -151,7 +152,7 @@ function beginRead(pathname, update) {
   newestRead += 1;
   openReads += 1;
   const reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
-  return { pathname, update, window: page.window, number: newestRead, reply };
+  return { pathname, update, window: page.window, number: newestRead, shown: shownChanges, reply };
 }
 
 /** Go to an address that the user has chosen. @param {string} address */
