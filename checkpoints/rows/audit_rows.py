@@ -71,7 +71,7 @@ def _is_erased(connection: sa.Connection, name: str) -> bool:
     Somebody without an account, from before people had accounts, has left something. Behind a proxy nobody has one, and
     whoever acts after an erasure is a new person.
     """
-    if name in _NO_PERSON or "," in name:
+    if name in _NO_PERSON or name.startswith(ERASED_PREFIX):
         return False
     if not person_locks.try_to_hold(connection, name):
         return True

@@ -56,6 +56,7 @@ def test_a_slow_commit_of_one_run_holds_up_neither_draft_nor_message_of_another(
                     quick.append_text("seen")
                     await chat.until(lambda: read_draft(chat, quick) == Draft("seen"), PATIENCE)
                     await asyncio.wait_for(quick.commit(AIMessage("seen")), PATIENCE)
+                    assert not writing.done()
                     slow_runs.is_let.set()
                     await writing
                     slow.append_text("more")

@@ -290,6 +290,8 @@ def test_an_entry_that_is_written_after_the_erasure_names_nobody_erased(store: s
     assert entries[2].about.startswith(ERASED_PREFIX)
     assert entries[3].person.startswith(ERASED_PREFIX)
     assert not any("bob" in f"{each.person} {each.about} {each.address}" for each in entries)
+    (erasure,) = [each for each in entries if each.kind is AuditKind.PERSON_ERASED]
+    assert erasure.about in {each.person for each in entries if each.kind is AuditKind.EXPORT}  # from before it
 
 
 @pytest.mark.slow
