@@ -59,10 +59,10 @@ $(VENV)/run: constraints.txt | $(VENV)/bin/python
 	@$(call install,constraints.txt)
 	@touch $@
 
-$(VENV)/dev: constraints.txt constraints-dev.txt constraints-guests.txt | $(VENV)/bin/python
+$(VENV)/dev: constraints.txt constraints-dev.txt constraints-graphs.txt | $(VENV)/bin/python
 	@echo "Installing what the tests need …"
 	@$(call install,constraints.txt constraints-dev.txt)
-	@$(call install,constraints-guests.txt,--no-deps)
+	@$(call install,constraints-graphs.txt,--no-deps)
 	@touch $(VENV)/run $@
 
 # A browser that is there is used; as root on Debian one is installed; else one line says what to do. The tests prefer
@@ -94,8 +94,8 @@ lock: setup-dev
 	@$(compile) requirements.txt --output-file constraints.txt
 	@$(compile) requirements-dev.txt --constraints constraints.txt --output-file constraints-dev.txt \
 	  $(call without,constraints.txt)
-	@echo langchain-google-genai | $(compile) requirements-guests.txt --constraints constraints.txt \
-	  --constraints constraints-dev.txt --excludes - --output-file constraints-guests.txt \
+	@echo langchain-google-genai | $(compile) requirements-graphs.txt --constraints constraints.txt \
+	  --constraints constraints-dev.txt --excludes - --output-file constraints-graphs.txt \
 	  $(call without,constraints.txt constraints-dev.txt)
 
 # Builds the page's font files again, which are in the repository: the script names its own packages.

@@ -33,10 +33,10 @@ from server import garbage
 from server.json_log import JsonFormatter, note_requests
 from server.layers import add_lifespan
 from server.serving import open_listener, serve_until_signal
-from server.session.session_door import SessionDoor
+from server.session.session_authentication import SessionAuthentication
 from server.terminal import configure_log, escape_controls
 from server.working import answer_beside, run_until_signal
-from startup import agent_factory, door_factory, factory
+from startup import agent_factory, factory, sign_in_factory
 from startup.connecting import EnvFileConnector
 from startup.joining import Role, join_workers
 from startup.loading import AgentLoader
@@ -56,7 +56,7 @@ class App:
 
     asgi: ASGIApp
     services: Services
-    sign_in: SessionDoor | None
+    sign_in: SessionAuthentication | None
     address: str
     loader: AgentLoader
     metrics: "Metrics | None" = None  # None: there is no /metrics
@@ -126,11 +126,11 @@ def _watch_requests(settings: Settings, services: Services, served: ASGIApp) -> 
 
 def _build_page(
     settings: Settings, services: Services, port: int, address: str, metrics: "Metrics | None"
-) -> tuple[SessionDoor | None, ASGIApp]:
+) -> tuple[SessionAuthentication | None, ASGIApp]:
     """Return the way in, and the page's server behind its guard."""
-    people = door_factory.build_people(settings, address, services)
-    sign_in = people.door if people else door_factory.build_sign_in(settings, port, address, _print_link)
-    door_factory.record_sign_ins(sign_in, settings, services)
+    people = sign_in_factory.build_people(settings, address, services)
+    sign_in = people.authentication if people else sign_in_factory.build_sign_in(settings, port, address, _print_link)
+    sign_in_factory.record_sign_ins(sign_in, settings, services)
     way_in = WayIn(sign_in, people, factory.build_proxy(settings), settings.proxy_networks or (), settings.public_url)
     return sign_in, build_guard(services, settings.host, port, way_in, metrics)
 
@@ -152,13 +152,13 @@ def _prepare_parts(
     tracer = tracer or factory.build_tracer(settings)
     agent_factory.check_tools(settings)
     factory.check_titles(settings, configured)
-    agents, guests = agent_factory.build_agents(settings, configured), agent_factory.load_guests(settings)
+    agents, user_graphs = agent_factory.build_agents(settings, configured), agent_factory.load_user_graphs(settings)
     store = store or factory.open_store(settings)
     workers = join_workers(store, settings, role)
     store.meter.limits = factory.build_person_limits(settings)
     if has_people:
         store.database.separate_owners(has_accounts=settings.auth != "proxy")
-    return Parts(settings, store, catalog, tracer, loader, agents, guests, connector, workers, on_time_travel)
+    return Parts(settings, store, catalog, tracer, loader, agents, user_graphs, connector, workers, on_time_travel)
 
 
 def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
@@ -170,7 +170,7 @@ def _build_metrics(settings: Settings, services: Services) -> "Metrics | None":
 
 
 async def _close_parts(
-    services: Services, loader: AgentLoader, metrics: "Metrics | None", sign_in: SessionDoor | None
+    services: Services, loader: AgentLoader, metrics: "Metrics | None", sign_in: SessionAuthentication | None
 ) -> None:
     with act_for(EVERYBODY):
         await services.runner.close()

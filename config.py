@@ -146,7 +146,7 @@ class Settings(BaseSettings):
     data_dir: Folder = Path("data")
     database_url: DatabaseUrl = None
     worker_runs: Count = 100  # that one process writes at once, on PostgreSQL
-    shutdown_seconds: Seconds = 70.0  # that tools and guest graphs have when the process ends; a tool has 60
+    shutdown_seconds: Seconds = 70.0  # that tools and user graphs have when the process ends; a tool has 60
     waiting_runs: Count = 1_000  # of all processes, that wait for one with room
     person_runs: Count | None = Field(None, description="a whole number from 1 to 100,000")  # that a person has at once
     person_tokens_a_day: int | None = Field(None, ge=1, description="a whole number of tokens, at least 1")

@@ -57,7 +57,7 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True)
 class GraphProgress:
-    """The nodes of a guest graph that are at work, and the newest lines that it has streamed. It replaces the one before."""
+    """The nodes of a user graph that are at work, and the newest lines that it has streamed. It replaces the one before."""
 
     nodes: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()

@@ -34,7 +34,7 @@ class CallKey:
 class MoveMark:
     """The mark of a move's message: the note of a goto, or the new answer of a rewind.
 
-    In the memory of a sub-agent, the result of the call is that message (see context.memory).
+    In the memory of a sub-agent, the result of the call is that message (see context.subagent_memory).
     """
 
     kind: MoveKind
@@ -189,7 +189,7 @@ class ExcerptMark:
 
 @dataclass(frozen=True, slots=True)
 class InputsMark:
-    """The mark of a user's message with further inputs for a guest graph, by their names."""
+    """The mark of a user's message with further inputs for a user graph, by their names."""
 
     values: dict[str, Any]
 

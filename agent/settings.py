@@ -46,7 +46,7 @@ class ModelCatalog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphOffer:
-    """The guest graphs that a new conversation may begin with, by name, and the usual one: empty for the built-in agent.
+    """The user graphs that a new conversation may begin with, by name, and the usual one: empty for the built-in agent.
 
     `problems` are the reasons why others cannot be chosen, by their names.
     """
@@ -97,7 +97,7 @@ class ThreadSettings:
     max_tokens: str = ""
     reasoning_effort: str = ""
     extra_body: str = ""
-    graph: str = ""  # of a guest that answers; empty: the built-in agent does
+    graph: str = ""  # of a user graph that answers; empty: the built-in agent does
 
     @classmethod
     def from_thread(cls, thread: Thread) -> Self:

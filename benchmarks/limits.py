@@ -24,7 +24,7 @@ from checkpoints.interchange import reading, transfer
 from checkpoints.values import limits
 from server.garbage import postpone_full_passes
 from tests.checkpoints import shapes
-from tests.doors import talking
+from tests.entry_points import talking
 
 BAR_SECONDS = 1.0
 QUICK_SHARE = 0.01

@@ -63,7 +63,7 @@ class RunBeginnings(RunHandovers):
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 body = make_append([*closing_messages, message] if message else [], after, title, run_id, begins_turn=True)
                 body = candidates.add_candidates(body, run_id, models) if models else body
-                change.run_body(choose_append_kind(after, is_empty=message is None), body)
+                change.apply_and_record(choose_append_kind(after, is_empty=message is None), body)
             elif not compacts:
                 check_room_after(connection, loaded.thread, loaded.head)
         return run
@@ -106,7 +106,7 @@ class RunBeginnings(RunHandovers):
             run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), **kind)
             change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
             body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
-            change.run_body(OperationKind.FORK, body)
+            change.apply_and_record(OperationKind.FORK, body)
         return run
 
     @retry_contended
@@ -140,7 +140,9 @@ class RunBeginnings(RunHandovers):
             question = candidates.find_asked_question(connection, loaded.thread, candidate)
             on_branch = thread_rows.load_on_branch(connection, loaded, candidate.branch_id)
             change = self._open_transaction(connection, on_branch, replace(caller, undo_group=run.id))
-            change.run_body(OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question))
+            change.apply_and_record(
+                OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question)
+            )
             run_rows.reopen_run(connection, run.id)
             if self.worker_id is not None and not while_running:
                 run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))

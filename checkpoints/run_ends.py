@@ -15,7 +15,6 @@ from .rows.run_rows import RunEnd
 from .run_reader import RunReader
 from .storage import schema
 from .storage.database import retry_contended
-from .storage.ownership import EVERYBODY, act_for
 from .values.errors import ConflictError, RunTakenError
 from .values.model import NewMessage
 from .values.operation import Caller, OperationKind, Receipt
@@ -65,52 +64,6 @@ class RunEnds(RunReader):
         """
         with self._store.database.begin_write() as connection:
             return self._close_candidate(connection, run, self._require_active(connection, run), end)
-
-    @act_for(EVERYBODY)
-    def interrupt_orphans(self, thread_id: str | None = None, *, only_own: bool = False) -> list[Run]:
-        """Mark the runs that nobody drives any more as interrupted, keeping their messages: after a start those of
-        the former process, later that of one thread whose end could not be written.
-
-        Those of other processes that live are no orphans; with `only_own`, nor are those of processes that do not.
-        """
-        query = sa.select(_run_table).where(_run_table.c.state == RunState.RUNNING, *self._is_orphan(only_own=only_own))
-        query = query if thread_id is None else query.where(_run_table.c.thread_id == thread_id)
-        with self._store.database.begin_read() as connection:
-            orphans = [run_rows.parse_run(row) for row in connection.execute(query.order_by(_run_table.c.thread_id))]
-        # A transaction each: one that locks several threads waits for others while they wait for it.
-        return [run for orphan in orphans if (run := self._interrupt_run(orphan)) is not None]
-
-    def _is_orphan(self, *, only_own: bool = False) -> list[sa.ColumnElement[bool]]:
-        """Return the conditions of a running run that this process may end."""
-        if self.worker_id is None:
-            return []
-        from .rows.worker_rows import is_orphan  # noqa: PLC0415  (for several processes)
-
-        return [is_orphan(self.worker_id, only_own=only_own)]
-
-    def _is_still_orphan(self, connection: sa.Connection, run: Run) -> bool:
-        conditions = self._is_orphan()
-        query = sa.select(_run_table.c.id).where(_run_table.c.id == run.id, *conditions)
-        return not conditions or connection.execute(query).first() is not None
-
-    @retry_contended
-    def _interrupt_run(self, orphan: Run) -> Run | None:
-        """Mark a run as interrupted. Return it with its last draft, or None if it has ended or is driven meanwhile."""
-        with self._store.database.begin_write() as connection:
-            loaded = thread_rows.load_thread(connection, orphan.thread_id, include_deleted=True)
-            run = run_rows.select_run(connection, orphan.id)
-            if run is None or loaded.active_run_id != run.id or not self._is_still_orphan(connection, run):
-                return None
-            if run.worker != self.worker_id:
-                run = run_rows.count_attempt(connection, run, self.worker_id)
-            end = RunEnd(RunState.STOPPED if run.stop_wanted else RunState.INTERRUPTED)
-            candidates = [
-                CandidateEnd(each, end, make_draft_messages(each.draft))
-                for each in candidate_rows.select_candidates(connection, run.id)
-                if each.state is RunState.RUNNING
-            ]
-            self._close_run(connection, run, end, make_draft_messages(run.draft), candidates)
-            return run
 
     @retry_contended
     def dismiss_latest(self, thread_id: str) -> None:
@@ -185,7 +138,7 @@ class RunEnds(RunReader):
         if answered is None:
             return None
         change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
-        return change.run_body(OperationKind.SWITCH, partial(switch_to_candidate, candidate=answered))
+        return change.apply_and_record(OperationKind.SWITCH, partial(switch_to_candidate, candidate=answered))
 
     def _require_active(self, connection: sa.Connection, run: Run) -> thread_rows.LoadedThread:
         """Return the thread of a run that still holds it. Raises `ConflictError`."""
@@ -207,7 +160,7 @@ class RunEnds(RunReader):
         self, connection: sa.Connection, loaded: thread_rows.LoadedThread, run: Run, messages: Sequence[NewMessage]
     ) -> Receipt:
         change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
-        return change.run_body(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
+        return change.apply_and_record(OperationKind.APPEND, make_append(messages, HEAD, "", run.id))
 
     def _open_transaction(self, connection: sa.Connection, loaded: thread_rows.LoadedThread, caller: Caller) -> Transaction:
         return Transaction(connection, loaded, thread_rows.from_time(self._store.now()), self._store.new_id, caller)

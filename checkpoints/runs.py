@@ -14,6 +14,7 @@ from .changes.append import HEAD, make_append
 from .changes.transaction import Transaction
 from .rows import candidate_rows, run_rows, thread_rows, usage_rows
 from .run_beginnings import RunBeginnings
+from .run_recovery import RunRecovery
 from .storage.database import retry_contended
 from .storage.ownership import EVERYBODY, act_for
 from .storage.person_locks import hold_acting_person
@@ -24,7 +25,7 @@ from .values.operation_detail import OperationDetail
 from .values.run import CandidateKey, Draft, Run, RunState
 
 
-class Runs(RunBeginnings):
+class Runs(RunBeginnings, RunRecovery):
     """The runs of a store's threads."""
 
     @retry_contended
@@ -56,7 +57,7 @@ class Runs(RunBeginnings):
             if branch_id is not None:  # a change acts where its thread stands
                 loaded = thread_rows.load_on_branch(connection, loaded, branch_id)
             change = self._open_transaction(connection, loaded, Caller(actor="agent", undo_group=run.id))
-            receipt = change.run_body(OperationKind.APPEND, make_append([message], HEAD, "", run.id))
+            receipt = change.apply_and_record(OperationKind.APPEND, make_append([message], HEAD, "", run.id))
             if candidate is not None:
                 candidate_rows.write_head(connection, candidate, receipt.result)
             elif loaded.has_draft:
@@ -74,7 +75,7 @@ class Runs(RunBeginnings):
         """
         body = partial(run_changes.move_and_append, message=message, after=after, run_id=run.id, detail=detail)
         with self._begin_change(run) as change:
-            return change.run_body(kind, body)
+            return change.apply_and_record(kind, body)
 
     @retry_contended
     def replace_message(
@@ -86,7 +87,7 @@ class Runs(RunBeginnings):
         """
         new = replace(new, run_id=run.id)
         with self._begin_change(run) as change:
-            return change.run_body(
+            return change.apply_and_record(
                 OperationKind.REWIND,
                 lambda change: run_changes.replace_in_run(change, message_id, new, dropped_ids, detail=detail),
             )
@@ -103,7 +104,7 @@ class Runs(RunBeginnings):
         written = [replace(messages[0], run_id=run.id), *messages[1:]]
         body = partial(run_changes.put_summary, messages=written, after=after, detail=detail)
         with self._begin_change(run) as change:
-            receipt = change.run_body(OperationKind.COMPACT, body)
+            receipt = change.apply_and_record(OperationKind.COMPACT, body)
             head_id = change.head.id if change.head else None
             run_rows.end_run(change.connection, run.id, run_rows.RunEnd(RunState.DONE), self._store.now(), head_id)
             return receipt
@@ -122,7 +123,7 @@ class Runs(RunBeginnings):
 
         made: list[tuple[str, Message]] = []
         with self._begin_change(run) as change:
-            return made, change.run_body(OperationKind.FORK, add_branches).version
+            return made, change.apply_and_record(OperationKind.FORK, add_branches).version
 
     @retry_contended
     def save_checkpoint(self, run: Run, name: str, description: str, tokens: int | None = None) -> Receipt:
@@ -132,7 +133,7 @@ class Runs(RunBeginnings):
         """
         new = checkpoint_edits.NewCheckpoint(name, description, tokens, {})
         with self._begin_change(run, Caller(actor="agent")) as change:
-            return change.run_body(OperationKind.SAVE, lambda change: checkpoint_edits.save_head(change, new, None))
+            return change.apply_and_record(OperationKind.SAVE, lambda change: checkpoint_edits.save_head(change, new, None))
 
     @retry_contended
     def save_milestone(self, run: Run, message_id: str, name: str, description: str) -> Receipt | None:
@@ -148,7 +149,7 @@ class Runs(RunBeginnings):
             node = thread_rows.select_node(connection, message_id, run.thread_id)
             if node is None or not run_changes.can_save_milestone(change, node):
                 return None
-            return change.run_body(
+            return change.apply_and_record(
                 OperationKind.SAVE, partial(run_changes.add_milestone, node=node, name=name, description=description)
             )
 
@@ -166,7 +167,7 @@ class Runs(RunBeginnings):
             detail = OperationDetail(subject="thread", name=old, new_name=new, model=model, usage=usage)
             change = self._open_transaction(connection, loaded, Caller(actor="system"))
             usage_rows.add_call(connection, loaded.thread.owner, change.now, model, usage)
-            return change.run_body(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
+            return change.apply_and_record(OperationKind.RENAME, lambda change: titles.give_title(change, title, detail))
 
     @contextmanager
     def _begin_change(self, run: Run, caller: Caller | None = None) -> Iterator[Transaction]:

@@ -209,7 +209,7 @@ class Store(Reader):
             new = self.prepare_thread(title, self._choose_owner(source), thread_id=identifier, settings=kept)
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(
+            return change.apply_and_record(
                 OperationKind.FORK, partial(thread_fork.copy_path, source=source, path=path, with_states=with_states)
             )
 
@@ -378,7 +378,7 @@ class Store(Reader):
             self.meter.check_storage(connection, new.owner, new.owner, self.now())
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(OperationKind.IMPORT, fill_thread)
+            return change.apply_and_record(OperationKind.IMPORT, fill_thread)
 
     def import_into(self, thread_id: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """Replace a conversation's messages by those that `fill` writes. Undo brings the old ones back."""
@@ -415,7 +415,7 @@ class Store(Reader):
             is_exact = kind in (OperationKind.UNDO, OperationKind.REDO)
             check_caller(connection, loaded, caller, while_running=while_running, is_exact=is_exact)
             change = Transaction(connection, loaded, thread_rows.from_time(self.now()), self.new_id, caller)
-            return change.run_body(kind, body)
+            return change.apply_and_record(kind, body)
 
 
 def _find_fork(connection: sa.Connection, thread_id: str) -> Operation | None:

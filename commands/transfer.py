@@ -21,7 +21,7 @@ from commands.arguments import ENDINGS, Arguments
 from commands.output import EXIT_OK, CommandRefusedError, print_line, print_refusal
 from config import Settings
 from server.terminal import ProgressLine, escape_controls
-from startup.graph_files import list_graphs
+from startup.graph_settings import list_graphs
 
 
 def export_threads(arguments: Arguments, settings: Settings) -> int:

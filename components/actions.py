@@ -1,7 +1,7 @@
 """The dispatcher of a list's actions: one request for one action, whichever panel handles it.
 
 A list (transcript, history, threads, composer, log) reports an action as `{type, request_id, version?, …}`. Each panel names
-the handlers of its actions; `page` joins them, and `page_requests` runs them.
+the handlers of its actions; `page` joins them, and `action_routes` runs them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -58,7 +58,7 @@ class _Fields(TypedDict, total=False):
     number: Count | None  # of a candidate
     models: Annotated[list[str], Field(max_length=MAX_MODELS)] | None  # that answer at once
     choice: dict[str, Any] | None
-    inputs: dict[str, Any] | None  # of a guest graph, beside a message
+    inputs: dict[str, Any] | None  # of a user graph, beside a message
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
     threads: list[str] | None

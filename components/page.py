@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from agent.models.providers import SPEC_PREFIXES
 from checkpoints import StoreUnavailableError, TakesTooLongError
-from components import first_html, page_requests, page_state
+from components import action_routes, first_html, page_state
 from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
 from components.broadcasts import Frame
 from components.panel import Panel
@@ -252,7 +252,7 @@ def add_route(server: FastAPI, services: Services) -> None:
     """Serve the page's own requests, and the layout, before Dash's own route for it. The referer names the page; without
     one the panels request their data as soon as they are mounted.
     """
-    page_requests.add_routes(server, services, LISTS, read_panels)
+    action_routes.add_routes(server, services, LISTS, read_panels)
     stream.add_route(server, services, describe_turn)
 
     @server.get("/api/threads/{thread_id:path}/runs/{run_id}/turn")

@@ -1,6 +1,6 @@
 """The people of one server: the layer in which each request acts for its person, and names in memory for each of them.
 
-The guard has recognized the person (see server.trusted_proxy, and server.session.session_door).
+The guard has recognized the person (see server.trusted_proxy, and server.session.session_authentication).
 """
 
 from contextvars import ContextVar

@@ -108,7 +108,7 @@ class Services:
     uploads: Uploads = field(default_factory=Uploads)
     wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL
     sign_out_url: str | None = None  # of the proxy that signs people in
-    has_own_door: bool = False  # people sign in here, and no proxy signs them in
+    has_own_sign_in: bool = False  # people sign in here, and no proxy signs them in
     has_passwords: bool = False  # people's own, which they may change
     audit_days: int = DEFAULT_AUDIT_DAYS
     shared_pages: SharedPages = field(default_factory=SharedPages)

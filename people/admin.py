@@ -21,13 +21,13 @@ from checkpoints.values.progress import Report
 from checkpoints.values.sentence import sentence
 from components.services import Services
 from components.shapes import Count, parse_body
-from components.transfers.long_requests import RequestCancelledError, get_report
-from people.door import PasswordDoor, create_token
+from components.transfers.long_requests import RequestCancelledError, get_progress_callback
+from people.password_sign_in import PasswordSignIn, create_token
 from server.session.sessions import Session
 from words import _, ngettext, say
 
 if TYPE_CHECKING:
-    from people.oidc_door import OidcDoor
+    from people.oidc_sign_in import OidcSignIn
 
 PEOPLE_PATH = "/api/people"
 MAX_ERASURE_TRIES = 3
@@ -61,19 +61,19 @@ class _Erased(TypedDict):
 
 @dataclass(frozen=True)
 class PeopleAdmin:
-    """The door, and the parts that an admin's requests need."""
+    """The way people sign in, and the parts that an admin's requests need."""
 
-    door: "PasswordDoor | OidcDoor"
+    authentication: "PasswordSignIn | OidcSignIn"
     services: Services
 
     @property
     def has_passwords(self) -> bool:
         """Return whether people have passwords and invitations; else a provider knows them, and their roles."""
-        return isinstance(self.door, PasswordDoor)
+        return isinstance(self.authentication, PasswordSignIn)
 
     async def describe(self, current: Session) -> dict[str, Any]:
         """Describe the people and the open links."""
-        run, accounts = self.services.run_blocking, self.door.accounts
+        run, accounts = self.services.run_blocking, self.authentication.accounts
         return {
             "people": [await self._describe_account(each, current) for each in await run(accounts.list_accounts)],
             "links": [
@@ -91,16 +91,16 @@ class PeopleAdmin:
         }
 
     async def _describe_account(self, account: Account, current: Session) -> dict[str, Any]:
-        browsers = len(await self.door.sessions.list_open(account.name))
+        browsers = len(await self.authentication.sessions.list_open(account.name))
         is_self = account.name == current.person
         return {"name": account.name, "role": account.role, "browsers": browsers, "is_self": is_self}
 
     async def make_link(self, current: Session, fields: _Link) -> str:
         """Make a link that works once. Raises `InvalidAccountError`."""
-        assert isinstance(self.door, PasswordDoor)
+        assert isinstance(self.authentication, PasswordSignIn)
         token, role = create_token(), Role(fields.get("role", Role.MEMBER))
         made = await self.services.run_blocking(
-            self.door.accounts.invite,
+            self.authentication.accounts.invite,
             token,
             role,
             made_by=current.person,
@@ -108,22 +108,22 @@ class PeopleAdmin:
             person=fields.get("person"),
         )
         _note(current, "made a link %s for %s", made.id, repr(made.person) if made.person else f"a new {made.role}")
-        return self.door.build_link(token)
+        return self.authentication.build_link(token)
 
     async def end_link(self, current: Session, link_id: str) -> None:
-        await self.services.run_blocking(self.door.accounts.revoke_invitation, link_id)
+        await self.services.run_blocking(self.authentication.accounts.revoke_invitation, link_id)
         _note(current, "ended the link %r", link_id)
 
     async def change_role(self, current: Session, name: str, role: Role) -> None:
         """Change a role, and end the person's sessions. Raises `InvalidAccountError`."""
-        await self.services.run_blocking(self.door.accounts.change_role, name, role)
+        await self.services.run_blocking(self.authentication.accounts.change_role, name, role)
         _note(current, "made %r a %s", name, role)
 
     async def erase(self, current: Session, name: str) -> PersonErasure:
         """Stop the answers of a person, and erase all that is theirs. Raises `InvalidAccountError`."""
-        report = get_report()
-        await self.services.run_blocking(self.door.accounts.check_erasable, name)
-        await self.door.sessions.end([each.id for each in await self.door.sessions.list_open(name)])
+        report = get_progress_callback()
+        await self.services.run_blocking(self.authentication.accounts.check_erasable, name)
+        await self.authentication.sessions.end([each.id for each in await self.authentication.sessions.list_open(name)])
         erased = await self._stop_and_erase(name, report, MAX_ERASURE_TRIES)
         _note(current, "erased %r", name)
         return erased
@@ -169,7 +169,7 @@ def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
 
     async def count(_session: Session, fields: _Named) -> dict[str, Any]:
         plan = await people.services.run_blocking(
-            plan_person_erasure, people.services.store.database, fields["name"], get_report()
+            plan_person_erasure, people.services.store.database, fields["name"], get_progress_callback()
         )
         return {"things": describe_things(plan)}
 

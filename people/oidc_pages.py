@@ -6,7 +6,7 @@ from http import HTTPStatus
 from starlette.responses import HTMLResponse
 
 from people.pages import Pages
-from server.session.session_door import SIGN_IN_PATH
+from server.session.session_authentication import SIGN_IN_PATH
 from words import _
 
 

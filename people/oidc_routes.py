@@ -1,6 +1,6 @@
 """The requests of the sign-in at a provider: its page, the way there and the way back, which are public.
 
-`oidc_door` checks the callback, `provider` the token.
+`oidc_sign_in` checks the callback, `provider` the token.
 """
 
 from urllib.parse import urlsplit
@@ -12,8 +12,8 @@ from starlette.responses import Response
 from people import admin
 from people.admin import PEOPLE_PATH, PeopleAdmin
 from people.forms import clean_next_path, read_form
-from people.oidc_door import CALLBACK_PATH, OidcDoor
-from server.session.session_door import SIGN_IN_PATH
+from people.oidc_sign_in import CALLBACK_PATH, OidcSignIn
+from server.session.session_authentication import SIGN_IN_PATH
 
 SIGNED_OUT = "signed-out"  # of the page that a person opens by signing out
 PUBLIC_PATHS = frozenset({SIGN_IN_PATH, CALLBACK_PATH})
@@ -23,23 +23,23 @@ MAX_FORM_BYTES = 10_000
 
 
 def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
-    door = people.door
-    assert isinstance(door, OidcDoor)
+    authentication = people.authentication
+    assert isinstance(authentication, OidcSignIn)
 
     @server.get(SIGN_IN_PATH)
     async def show_sign_in(request: Request) -> Response:
         is_own = request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
         if SIGNED_OUT in request.query_params and is_own:
-            return await door.leave_provider()
+            return await authentication.leave_provider()
         came_from = urlsplit(request.headers.get("referer", "")).path  # a page whose session has ended
-        return door.pages.build_button(next_path=clean_next_path(came_from))
+        return authentication.pages.build_button(next_path=clean_next_path(came_from))
 
     @server.post(SIGN_IN_PATH)
     async def begin(request: Request) -> Response:
-        return await door.begin(request.scope, (await read_form(request)).get("next", ""))
+        return await authentication.begin(request.scope, (await read_form(request)).get("next", ""))
 
     @server.get(CALLBACK_PATH)
     async def finish(request: Request) -> Response:
-        return await door.finish(request.scope)
+        return await authentication.finish(request.scope)
 
     admin.add_routes(server, people)

@@ -1,4 +1,4 @@
-"""The one door to authlib: a provider of OpenID Connect signs people in by a code with PKCE, and a signed token says who."""
+"""The only user of authlib: a provider of OpenID Connect signs people in by a code with PKCE and a signed token."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -13,10 +13,10 @@ from checkpoints.people.accounts import InvalidInvitationError
 from components.shapes import parse_body
 from people import admin
 from people.admin import PEOPLE_PATH, PeopleAdmin
-from people.door import JOIN_PATH, PasswordDoor
 from people.forms import clean_next_path, read_form
-from server.session.session_door import SIGN_IN_PATH
-from server.session.sign_in import read_token
+from people.password_sign_in import JOIN_PATH, PasswordSignIn
+from server.session.link_sign_in import read_token
+from server.session.session_authentication import SIGN_IN_PATH
 from words import _, say
 
 PASSWORD_PATH = "/api/password"  # noqa: S105  (an address)
@@ -32,52 +32,53 @@ class _Passwords(TypedDict):
 
 
 def add_routes(server: FastAPI, people: PeopleAdmin) -> None:
-    door = people.door
-    assert isinstance(door, PasswordDoor)
+    authentication = people.authentication
+    assert isinstance(authentication, PasswordSignIn)
 
     @server.get(SIGN_IN_PATH)
     async def show_sign_in(request: Request) -> Response:
         came_from = urlsplit(request.headers.get("referer", "")).path  # a page whose session has ended
-        return door.pages.build_sign_in(next_path=clean_next_path(came_from))
+        return authentication.pages.build_sign_in(next_path=clean_next_path(came_from))
 
     @server.post(SIGN_IN_PATH)
     async def sign_in(request: Request) -> Response:
         fields = await read_form(request)
         try:
-            return await door.sign_in(request.scope, fields)
+            return await authentication.sign_in(request.scope, fields)
         except StoreUnavailableError as error:
-            return door.show_outage(fields, error)
+            return authentication.show_outage(fields, error)
 
     @server.get(JOIN_PATH)
     async def show_invitation(request: Request) -> Response:
         token = read_token(request.scope) or ""
         try:
-            invitation = await people.services.run_blocking(door.accounts.find_invitation, token)
+            invitation = await people.services.run_blocking(authentication.accounts.find_invitation, token)
         except InvalidInvitationError as error:
-            return _refuse_link(door, error)
-        return door.pages.build_invitation(token, invitation.person)
+            return _refuse_link(authentication, error)
+        return authentication.pages.build_invitation(token, invitation.person)
 
     @server.post(JOIN_PATH)
     async def join(request: Request) -> Response:
         fields = await read_form(request)
+        token, name, password = (fields.get(each, "") for each in ("token", "name", "password"))
         try:
-            return await door.join(request.scope, *(fields.get(name, "") for name in ("token", "name", "password")))
+            return await authentication.join(request.scope, token, name, password)
         except InvalidInvitationError as error:
             # The form may have been sent before, without an answer: then its link is used up, and its password fits.
-            entered = await door.sign_in(request.scope, {name: fields.get(name, "") for name in ("name", "password")})
-            return entered if entered.status_code == HTTPStatus.OK else _refuse_link(door, error)
+            entered = await authentication.sign_in(request.scope, {"name": name, "password": password})
+            return entered if entered.status_code == HTTPStatus.OK else _refuse_link(authentication, error)
 
-    _add_password_route(server, door)
+    _add_password_route(server, authentication)
     admin.add_routes(server, people)
 
 
-def _add_password_route(server: FastAPI, door: PasswordDoor) -> None:
+def _add_password_route(server: FastAPI, authentication: PasswordSignIn) -> None:
     @server.post(PASSWORD_PATH)
     async def change_password(request: Request) -> Response:
         fields = parse_body(_Passwords, await request.body())
-        problem = await door.change_password(request.scope, request.state.session, fields["former"], fields["new"])
+        problem = await authentication.change_password(request.scope, request.state.session, fields["former"], fields["new"])
         return JSONResponse({"problem": problem or None})
 
 
-def _refuse_link(door: PasswordDoor, error: InvalidInvitationError) -> Response:
-    return door.pages.build_notice(_("This link no longer works"), say(error), HTTPStatus.GONE)
+def _refuse_link(authentication: PasswordSignIn, error: InvalidInvitationError) -> Response:
+    return authentication.pages.build_notice(_("This link no longer works"), say(error), HTTPStatus.GONE)

@@ -31,7 +31,7 @@ from server.headers import (
 from server.knocks import KnockLog
 from server.request_bodies import has_unknown_length, read_body, replay_body
 from server.request_rate import RequestRate
-from server.session.session_door import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionDoor, accept_protocol
+from server.session.session_authentication import SIGN_IN_PATH, SOCKET_PROTOCOL, SessionAuthentication, accept_protocol
 from server.session.sessions import SessionsUnavailableError
 from server.trusted_proxy import TrustedProxy
 from words import _, set_language
@@ -91,7 +91,7 @@ class Guard:
         app: ASGIApp,
         *,
         hosts: frozenset[str],
-        sign_in: SessionDoor | None,
+        sign_in: SessionAuthentication | None,
         proxy: TrustedProxy | None = None,
         public_url: str | None = None,
         content_security_policy: Callable[[], str],

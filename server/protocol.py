@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from server.handshakes import HandshakeQueue
 from server.request_turns import RequestTurns
-from server.session.session_door import COOKIE_PREFIX
+from server.session.session_authentication import COOKIE_PREFIX
 
 MAX_HEAD_BYTES = 65_536  # of the address and the headers of one request
 MAX_HEAD_SECONDS = 10.0  # from the connection, or from a request's first byte, to the end of its headers

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import Scope
 
 from server.answers import build_refresh, build_text
-from server.session.session_door import SIGN_IN_PATH
+from server.session.session_authentication import SIGN_IN_PATH
 from words import N_, _
 
 SECRET_HEADER = "x-waymark-proxy-secret"  # noqa: S105  (a name)

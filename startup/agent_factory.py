@@ -1,4 +1,4 @@
-"""Build the agent that the settings name: its tools, sub-agents, MCP servers, and the graphs of guests.
+"""Build the agent that the settings name: its tools, sub-agents, MCP servers, and the graphs of user graphs.
 
 Each function raises `SettingsError` for a setting that it cannot use.
 """
@@ -7,25 +7,25 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.guests.definitions import GraphLoadError
 from agent.models.catalog import ConfiguredModels
 from agent.models.errors import ModelConfigurationError
 from agent.run.blocking import BlockingPool
-from agent.run.drivers import GuestRuns
+from agent.run.drivers import UserGraphRuns
 from agent.run.hub import RunHub
 from agent.subagents.agents import BUILT_IN_AGENTS, Agent, Agents
 from agent.tools.names import ASK_AGENT, MAIN_AGENT_TOOLS, TOOL_NAMES
 from agent.tracing.environment import switch_off_library_tracing
+from agent.user_graphs.definitions import GraphLoadError
 from checkpoints import MAIN, Runs, Store
 from config import Settings, SettingsError
-from startup.graph_files import list_graphs
+from startup.graph_settings import list_graphs
 from startup.loading import LoadedAgent
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
 
-    from agent.guests.catalog import GuestCatalog
     from agent.tools.mcp import McpServer
+    from agent.user_graphs.catalog import GraphCatalog
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ def load_agent(settings: Settings, models: ConfiguredModels) -> LoadedAgent:
     return LoadedAgent(build_graph(tools, approval=approval, graph_tools=graph_tools, numbers=numbers), mcp)
 
 
-def load_guests(settings: Settings) -> "GuestCatalog | None":
+def load_user_graphs(settings: Settings) -> "GraphCatalog | None":
     """Import the files of the graphs that the settings name; None without any, when no library is imported for them.
 
     The log names those that cannot be loaded. Raises `SettingsError` where none can, with the file and the line.
@@ -121,12 +121,12 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
     if not definitions:
         return None
     switch_off_library_tracing()  # a langgraph.json may have set its variables again
-    from agent.guests.catalog import GuestCatalog  # noqa: PLC0415  (LangGraph)
+    from agent.user_graphs.catalog import GraphCatalog  # noqa: PLC0415  (LangGraph)
 
     try:
         usual = definitions[0].name if settings.graph else ""
         has_people = settings.auth in ("proxy", "password", "oidc")  # a reason can have paths and addresses of the server
-        catalog = GuestCatalog.load_graphs(definitions, usual, hides_reasons=has_people)
+        catalog = GraphCatalog.load_graphs(definitions, usual, hides_reasons=has_people)
     except GraphLoadError as error:
         raise SettingsError(str(error)) from error
     for problem in catalog.problems.values():
@@ -134,14 +134,16 @@ def load_guests(settings: Settings) -> "GuestCatalog | None":
     return catalog
 
 
-def build_guest_driver(guests: "GuestCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool) -> GuestRuns | None:
-    """Return the driver of the guest graphs, with the savers of their states; None without graphs."""
-    if guests is None:
+def build_user_graph_driver(
+    user_graphs: "GraphCatalog | None", store: Store, hub: RunHub, blocking: BlockingPool
+) -> UserGraphRuns | None:
+    """Return the driver of the user graphs, with the savers of their states; None without graphs."""
+    if user_graphs is None:
         return None
-    from agent.guests.driver import GuestDriver  # noqa: PLC0415  (as above)
-    from agent.guests.savers import Savers  # noqa: PLC0415
+    from agent.user_graphs.driver import GraphDriver  # noqa: PLC0415  (as above)
+    from agent.user_graphs.savers import Savers  # noqa: PLC0415
 
-    return GuestDriver(store, Runs(store), hub, guests, Savers(store), blocking)
+    return GraphDriver(store, Runs(store), hub, user_graphs, Savers(store), blocking)
 
 
 def _build_mcp_servers(settings: Settings) -> "list[McpServer]":

@@ -22,7 +22,7 @@ from agent.tracing.protocol import NO_TRACING, Tracer, TwoTracers
 from checkpoints import LOCAL_OWNER, Database, Runs, Store
 from checkpoints.person_limits import MEGABYTE, PersonLimits
 from config import Settings, SettingsError
-from server.session.session_door import PAGE_KEY_HEADER
+from server.session.session_authentication import PAGE_KEY_HEADER
 from server.session.session_file import SessionFile, load_sessions
 from server.trusted_proxy import SECRET_HEADER, TrustedProxy
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Scope
 
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.serde import replace_lone_surrogates
-from components import page, page_requests
+from components import action_routes, page
 from components.auditing import ClientLayer
 from components.people import PersonLayer
 from components.routes import (
@@ -43,7 +43,7 @@ from components.routes import (
     whole_text,
 )
 from components.services import Services
-from components.transfers.long_requests import LongRequestLayer
+from components.transfers.long_requests import ProgressMiddleware
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from components.views import file_links
 from server.client_address import Network, read_client_address
@@ -53,7 +53,7 @@ from server.guard import AllowedRoutes, Guard
 from server.headers import build_security_policy, hash_script
 from server.layers import serve_page_at
 from server.session import session_routes
-from server.session.session_door import SessionDoor
+from server.session.session_authentication import SessionAuthentication
 from server.static_files import load_frame, load_inline_scripts, load_page_files
 from server.static_serving import ASSETS_PREFIX, LIBRARIES_PREFIX, PageFiles, serve_static_files
 from server.trusted_proxy import TrustedProxy
@@ -136,7 +136,7 @@ ALLOWED_ROUTES = AllowedRoutes(
 class WayIn:
     """How people come in: by a sign-in of ours or a proxy's, from which networks, and under which public address."""
 
-    sign_in: SessionDoor | None
+    sign_in: SessionAuthentication | None
     people: "PeopleAdmin | None"
     proxy: TrustedProxy | None
     networks: Sequence[Network]
@@ -174,7 +174,7 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
 
 def _add_layers(server: FastAPI, dash: Dash, services: Services, read_address: Callable[[Scope], str]) -> ASGIApp:
     page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
-    served: ASGIApp = LongRequestLayer(page, services.long_requests)
+    served: ASGIApp = ProgressMiddleware(page, services.long_requests)
     has_people = services.store.database.separates_owners
     return ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
 
@@ -233,7 +233,7 @@ def _build_dash(server: FastAPI, services: Services, page_files: PageFiles) -> D
         index_string=page.build_index(load_frame(), page_files.root),
         meta_tags=page.META_TAGS,
         enable_mcp=False,
-        on_error=page_requests.report_error,
+        on_error=action_routes.report_error,
     )
     dash.build_index = lambda: _build_index(get_language(), page_files.root)
     dash.layout = page.layout()

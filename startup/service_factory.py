@@ -27,7 +27,7 @@ from startup.joining import build_long_requests, build_uploads
 from startup.loading import AgentLoader, DeferredGraph
 
 if TYPE_CHECKING:
-    from agent.guests.catalog import GuestCatalog
+    from agent.user_graphs.catalog import GraphCatalog
     from agent.wire.postgresql_wire import PostgresqlWire
     from checkpoints.workers import Workers
 
@@ -44,7 +44,7 @@ class Parts:
     tracer: Tracer
     loader: AgentLoader
     agents: Agents
-    guests: "GuestCatalog | None"
+    user_graphs: "GraphCatalog | None"
     connector: ModelConnector | None
     workers: "Workers | None"
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = ()
@@ -71,7 +71,7 @@ def build_services(parts: Parts) -> Services:
         uploads=build_uploads(store, blocking),
         wire=wire,
         sign_out_url=settings.sign_out_url,
-        has_own_door=settings.auth in ("password", "oidc"),
+        has_own_sign_in=settings.auth in ("password", "oidc"),
         has_passwords=settings.auth == "password",
         audit_days=settings.audit_days,
     )
@@ -93,7 +93,7 @@ def _build_runner(parts: Parts, runs: Runs, hub: RunHub, blocking: BlockingPool,
         on_time_travel=parts.on_time_travel,
         followers=_build_followers(parts, runs, hub, blocking),
         agents=parts.agents,
-        guests=agent_factory.build_guest_driver(parts.guests, parts.store, hub, blocking),
+        user_graphs=agent_factory.build_user_graph_driver(parts.user_graphs, parts.store, hub, blocking),
         wire=wire,
         workers=parts.workers,
     )

@@ -12,7 +12,7 @@ from importlib import metadata
 from typing import Any
 from uuid import uuid4
 
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, Pin, read_pins
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS, Pin, read_pins
 
 _WAYMARK = "waymark"
 
@@ -82,5 +82,5 @@ def describe_pins(required: Iterable[Pin], development: Iterable[Pin], version: 
 
 
 if __name__ == "__main__":
-    development = [*read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GUEST_CONSTRAINTS)]
+    development = [*read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GRAPH_CONSTRAINTS)]
     print(describe_pins(read_pins(CONSTRAINTS), development, sys.argv[1]))

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 CONSTRAINTS = ROOT / "constraints.txt"
 DEVELOPMENT_CONSTRAINTS = ROOT / "constraints-dev.txt"
-GUEST_CONSTRAINTS = ROOT / "constraints-guests.txt"  # of agents that people bring along, for the tests
+GRAPH_CONSTRAINTS = ROOT / "constraints-graphs.txt"  # of agents that people bring along, for the tests
 _HASH = "--hash=sha256:"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
 
 _YANKED = re.compile(r'^warning: `(?P<pin>\S+)` is yanked(?: \(reason: "(?P<reason>.*)"\))?$', re.MULTILINE)
 _COMPILE = (sys.executable, "-m", "uv", "pip", "compile", "--color", "never", "--universal", "--python-version", "3.11")
@@ -72,11 +72,11 @@ def find_newer(pins: Iterable[Pin], requirements: Iterable[Path], *options: str)
 
 
 def main() -> int:
-    pins, guests = [*read_pins(CONSTRAINTS), *read_pins(DEVELOPMENT_CONSTRAINTS)], read_pins(GUEST_CONSTRAINTS)
+    pins, user_graphs = [*read_pins(CONSTRAINTS), *read_pins(DEVELOPMENT_CONSTRAINTS)], read_pins(GRAPH_CONSTRAINTS)
     try:
-        yanked = find_yanked([*pins, *guests])
+        yanked = find_yanked([*pins, *user_graphs])
         newer = find_newer(pins, [ROOT / "requirements.txt", ROOT / "requirements-dev.txt"])
-        newer += find_newer(guests, [ROOT / "requirements-guests.txt"], "--no-deps")
+        newer += find_newer(user_graphs, [ROOT / "requirements-graphs.txt"], "--no-deps")
     except RegistryError:
         print("The package registry cannot be reached: the pins were not compared with it.")
         return 0

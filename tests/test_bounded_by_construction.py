@@ -45,7 +45,7 @@ from components.views.shown_text import MAX_SHOWN_CHARS, MAX_VIEW_CALLS, MAX_VIE
 from components.workers import rendering
 from tests.checkpoints import shapes
 from tests.components.parts import open_services
-from tests.doors import DOORS, Conversation, Door, talking, write_objects
+from tests.entry_points import ENTRY_POINTS, Conversation, EntryPoint, talking, write_objects
 from tests.generated_documents import Tree, generate_trees
 from tests.rounds import given_examples
 from tests.statements import record_statements
@@ -239,10 +239,10 @@ def test_a_view_of_the_dearest_document_is_bounded(kind: str) -> None:
     asyncio.run(story())
 
 
-async def refuse(talk: Conversation, door: Door, letter: str, size: int) -> str:
+async def refuse(talk: Conversation, entry_point: EntryPoint, letter: str, size: int) -> str:
     """Offer the input; return the sentence of its refusal, or an empty text."""
     try:
-        found = await door.offer(talk, letter, size)
+        found = await entry_point.offer(talk, letter, size)
     except StateError as error:
         return str(error)
     if isinstance(found, Run) and found.state is RunState.FAILED:
@@ -281,20 +281,22 @@ async def expect_going_on(talk: Conversation) -> None:
     expect_same_elsewhere(talk)
 
 
-async def expect_limit_holds(door: Door, letter: str, size: int) -> None:
+async def expect_limit_holds(entry_point: EntryPoint, letter: str, size: int) -> None:
     async with talking() as talk:
-        refusal = await refuse(talk, door, letter, size)
-        if door.is_cut or size <= door.limit:
+        refusal = await refuse(talk, entry_point, letter, size)
+        if entry_point.is_cut or size <= entry_point.limit:
             assert refusal == ""
         else:
-            assert f"{door.number:,}" in refusal
+            assert f"{entry_point.number:,}" in refusal
         await expect_going_on(talk)
 
 
 @pytest.mark.parametrize("beyond", [0, 1])
-@pytest.mark.parametrize("door", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in DOORS])
-def test_a_limit_holds_at_its_edge_both_ways(door: str, beyond: int) -> None:
-    asyncio.run(expect_limit_holds(DOORS[door], "x", DOORS[door].limit + beyond))
+@pytest.mark.parametrize(
+    "entry_point", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in ENTRY_POINTS]
+)
+def test_a_limit_holds_at_its_edge_both_ways(entry_point: str, beyond: int) -> None:
+    asyncio.run(expect_limit_holds(ENTRY_POINTS[entry_point], "x", ENTRY_POINTS[entry_point].limit + beyond))
 
 
 @pytest.mark.slow
@@ -323,9 +325,11 @@ def test_each_limit_of_the_table_is_tried_at_its_edge() -> None:
     assert {name for name in vars(limits) if name.startswith("MAX_")} - tried == set()
 
 
-@given_examples(3, 300, st.sampled_from(list(DOORS)), st.sampled_from(LETTERS), st.floats(0.01, 2))
-def test_input_of_any_size_is_taken_back_or_refused(door: str, letter: str, share: float) -> None:
-    asyncio.run(expect_limit_holds(DOORS[door], letter, max(4, round(DOORS[door].limit * share))))
+@given_examples(3, 300, st.sampled_from(list(ENTRY_POINTS)), st.sampled_from(LETTERS), st.floats(0.01, 2))
+def test_input_of_any_size_is_taken_back_or_refused(entry_point: str, letter: str, share: float) -> None:
+    asyncio.run(
+        expect_limit_holds(ENTRY_POINTS[entry_point], letter, max(4, round(ENTRY_POINTS[entry_point].limit * share)))
+    )
 
 
 @dataclass

@@ -16,8 +16,6 @@ from pydantic import SecretStr
 
 from agent.context.attachments import MAX_ATTACHED_BYTES, MAX_TEXT_CHARS
 from agent.graph.state import Limits
-from agent.guests import reporter, streaming
-from agent.guests.path import MAX_PATH_SECONDS
 from agent.models import other_bodies, paced_client
 from agent.models.connections import MAX_TRIAL_SECONDS
 from agent.preparation.compaction import MAX_FOCUS_CHARS
@@ -29,6 +27,8 @@ from agent.time_travel.moves import MAX_KEPT_AFTER, MAX_KEPT_BEFORE, MAX_NOTE_CH
 from agent.time_travel.policy import MAX_MOVES_PER_TURN
 from agent.tools import mcp_messages, remote_tool
 from agent.tracing import langfuse
+from agent.user_graphs import reporter, streaming
+from agent.user_graphs.path import MAX_PATH_SECONDS
 from checkpoints.interchange import document_redaction, readable, redaction
 from checkpoints.rows import path_search, search_hits
 from checkpoints.search import snippet
@@ -55,7 +55,7 @@ from config import Settings, load_settings
 from server import dash_requests, guard, handshakes, open_files, protocol, request_rate
 from setting_types import PROVIDER_KEYS
 from startup.page_server import ALLOWED_ROUTES
-from supply.pins import GUEST_CONSTRAINTS, read_pins
+from supply.pins import GRAPH_CONSTRAINTS, read_pins
 from tests.agent.running import model_at, running
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -144,7 +144,7 @@ def test_every_command_of_a_document_exists(document: Path) -> None:
         elif words[:2] == ["python", "app.py"]:
             parse_arguments(words[2:])  # a mistake ends the process
         elif words[:3] == [".venv/bin/pip", "install", "--no-deps"]:
-            assert {*words[3:], "langchain"} == {pin.name for pin in read_pins(GUEST_CONSTRAINTS)}
+            assert {*words[3:], "langchain"} == {pin.name for pin in read_pins(GRAPH_CONSTRAINTS)}
         else:
             assert words[:4] == [".venv/bin/pip", "install", "-c", ".venv/constraints.txt"]
             assert words[4] in ("langchain-anthropic", "langchain")
@@ -234,7 +234,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         f"calls with cards, newest messages first; {shown_text.MAX_SHORT_CHARS} characters of each text beyond; up to four "
         "times as much where “earlier” was used",
         "One reading for a view or a request": f"the newest messages with {limits.MAX_READ_VALUES:,} values; each “earlier” "
-        "brings as many more, and a request has the last turn whole; a guest graph that takes its messages anew has all of "
+        "brings as many more, and a request has the last turn whole; a user graph that takes its messages anew has all of "
         f"them, read in {MAX_PATH_SECONDS:g} s or the run ends; a sub-agent with a larger memory, "
         f"or one of more than {limits.MAX_MEMORY_MESSAGES:,} messages, cannot move in it",
         "One table, all tables of a text": f"{MAX_TABLE_CELLS:,} and {MAX_TEXT_CELLS:,} cells; a table "
@@ -289,16 +289,16 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "One fork": f"{forking.MAX_PROMPTS} prompts of {forking.MAX_PROMPT_CHARS:,} characters, "
         f"{forking.MAX_BRANCH_ANSWER_CHARS:,} characters of each result, {forking.MAX_BRANCHES_PER_RUN} branches of one run",
         "Arguments of tool calls": f"{limits.MAX_ARGUMENT_LEVELS} levels of nesting, {limits.MAX_ARGUMENT_VALUES:,} values "
-        f"in all calls of one answer; in a guest graph, {limits.MAX_PART_VALUES:,} in one call",
+        f"in all calls of one answer; in a user graph, {limits.MAX_PART_VALUES:,} in one call",
         "Halves of surrogate pairs in one text": f"{serde.MAX_SURROGATES:,}; of a text with more, all are left out",
-        "Progress of a guest graph": f"{streaming.MAX_SHOWN_NODES} nodes, {streaming.MAX_SHOWN_LINES} lines of "
+        "Progress of a user graph": f"{streaming.MAX_SHOWN_NODES} nodes, {streaming.MAX_SHOWN_LINES} lines of "
         f"{streaming.MAX_LINE_CHARS} characters, {1 / reporter.DELIVERY_SECONDS:g} times a second",
         "Values of a graph that are shown": f"{channels_view.MAX_SHOWN_CHANNELS} channels; "
         f"{value_tree.MAX_TREE_NODES:,} nodes and {value_tree.MAX_TREE_CHARS:,} characters of a place, "
         f"{value_tree.MAX_LEVEL_ITEMS} items of a level, {value_tree.MAX_LEVELS} levels; "
         f"{graph_state.MAX_TREE_BYTES:,} bytes of one as a tree, "
         f"{graph_state.MAX_WHOLE_CHARS // 10**6} million characters as a text",
-        "Questions of a guest graph": f"{question_forms.MAX_SHOWN_QUESTIONS} shown, "
+        "Questions of a user graph": f"{question_forms.MAX_SHOWN_QUESTIONS} shown, "
         f"{question_forms.MAX_SHOWN_CHARS:,} characters of each text, {question_forms.MAX_PARTS_CHARS:,} of all calls or "
         "fields of one; larger ones are shown and answered as JSON",
         "One tool call": f"`LIMITS_TOOL_SECONDS`, {run.max_result_chars:,} characters of result",

@@ -24,7 +24,7 @@ from commands.arguments import parse_arguments
 from commands.people import readmit_person
 from config import Settings
 from people import tries
-from people.oidc_door import OidcDoor
+from people.oidc_sign_in import OidcSignIn
 from startup import page_server
 from tests import walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
@@ -48,13 +48,13 @@ class Team:
     provider: FakeProvider
 
     @property
-    def door(self) -> OidcDoor:
-        assert isinstance(self.app.sign_in, OidcDoor)
+    def authentication(self) -> OidcSignIn:
+        assert isinstance(self.app.sign_in, OidcSignIn)
         return self.app.sign_in
 
     @property
     def accounts(self) -> Accounts:
-        return self.door.accounts
+        return self.authentication.accounts
 
     def list_people(self) -> list[tuple[str, str]]:
         return [(each.name, each.role) for each in self.accounts.list_accounts()]
@@ -98,7 +98,7 @@ def hire(tmp_path: Path, identity_provider: FakeProvider, monkeypatch: pytest.Mo
     async def open_team(**settings: Any) -> AsyncIterator[Team]:
         given: JSON = {"model": "demo", "titles": "off", "auth": "oidc", "public_url": URL, "data_dir": tmp_path / "data"}
         given |= {"oidc_issuer": identity_provider.issuer, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
-        given |= {"oidc_admin_groups": "bosses", "oidc_member_groups": "staff,crew", "oidc_reader_groups": "guests"}
+        given |= {"oidc_admin_groups": "bosses", "oidc_member_groups": "staff,crew", "oidc_reader_groups": "user_graphs"}
         app = create_app(Settings(**given | settings), port=8050)
         try:
             yield Team(app, made[-1], identity_provider)
@@ -181,7 +181,7 @@ def test_a_browser_from_the_provider_asks_once_more_and_ends_its_former_session(
             bounced = await browser.get(callback, headers={"sec-fetch-site": "cross-site"})
             assert (read_refresh(bounced), bounced.headers.get("set-cookie")) == (callback, None)
             await team.come_back(browser, callback)
-            assert len(await team.door.sessions.list_open("Ann")) == 1
+            assert len(await team.authentication.sessions.list_open("Ann")) == 1
 
     run(story)
 
@@ -189,7 +189,7 @@ def test_a_browser_from_the_provider_asks_once_more_and_ends_its_former_session(
 def test_groups_give_the_role_and_whoever_has_none_is_refused(hire: Any) -> None:
     async def story() -> None:
         async with hire() as team, team.browser() as browser:
-            for sub, groups in enumerate(("bosses", "crew", "guests", "others")):
+            for sub, groups in enumerate(("bosses", "crew", "user_graphs", "others")):
                 reply = await team.come_in(browser, sub=str(sub), name=f"n{sub}", groups=[groups])
             assert team.list_people() == [("n0", "admin"), ("n1", "member"), ("n2", "reader")]
             assert (reply.status_code, "in none of the groups" in reply.text) == (403, True)
@@ -203,7 +203,7 @@ def test_each_sign_in_renews_the_role_and_ends_what_had_the_former(hire: Any) ->
         async with hire() as team, team.browser() as first, team.browser() as second, team.browser() as third:
             await team.come_in(first, groups=["bosses"])
             assert (await first.post("/api/people", json={})).status_code == 200
-            await team.come_in(second, groups=["guests"])
+            await team.come_in(second, groups=["user_graphs"])
             assert [await is_in(each) for each in (first, second)] == [False, True]
             assert team.list_people() == [("Ann", "reader")]
             await team.come_in(third, groups=["others"])
@@ -249,7 +249,7 @@ def test_a_sign_in_ends_in_the_browser_that_began_it_alone_and_once(hire: Any) -
                 reply = await team.come_back(browser, callback)
                 assert (OUTDATED in reply.text) == (not await is_in(browser))
                 browser.headers["x-waymark-page-key"] = ""
-            assert len(await team.door.sessions.list_open("Ann")) == 1
+            assert len(await team.authentication.sessions.list_open("Ann")) == 1
             await team.begin(ann)
             reply = await team.come_back(ann, callback)  # a sign-in of her own is under way
             assert (OUTDATED in reply.text, team.provider.requests.count("/token")) == (True, 1)
@@ -361,7 +361,7 @@ def test_a_signed_out_browser_is_sent_to_the_providers_way_out(hire: Any) -> Non
             assert parse_qs(urlsplit(address).query)["post_logout_redirect_uri"] == [f"{URL}/sign-in"]
             other = await browser.get("/sign-in?signed-out=", headers={"sec-fetch-site": "cross-site"})
             team.provider.metadata.pop("end_session_endpoint")
-            team.door.provider._documents._metadata = None
+            team.authentication.provider._documents._metadata = None
             without = await browser.get("/sign-in?signed-out=", headers=own)
             assert all('method="post"' in each.text for each in (other, without))
 
@@ -373,7 +373,7 @@ def test_a_session_ends_when_the_sign_in_is_too_old(hire: Any) -> None:
         async with hire(oidc_session_hours=1) as team, team.browser() as browser:
             await team.come_in(browser)
             for minutes, is_open in ((59, True), (61, False)):
-                team.door.sessions._stored._now = partial(add, datetime.now(UTC), timedelta(minutes=minutes))
+                team.authentication.sessions._stored._now = partial(add, datetime.now(UTC), timedelta(minutes=minutes))
                 assert await is_in(browser) == is_open
 
     run(story)
@@ -458,7 +458,9 @@ def test_without_a_session_every_address_but_the_public_ones_is_closed(hire: Any
                 async with team.browser(**headers) as open_browser:
                     assert await is_in(open_browser)
             person = next(name for name, _ in team.list_people() if name != "Ann")
-            await team.door.sessions.end([each.id for each in await team.door.sessions.list_open(person)])
+            await team.authentication.sessions.end(
+                [each.id for each in await team.authentication.sessions.list_open(person)]
+            )
             async with team.browser(**headers) as ended:
                 for request in closed:
                     for browser in (stranger, ended):

@@ -31,7 +31,7 @@ from components.transfers.long_requests import LongRequest
 from config import Settings
 from people import passwords, tries
 from people.admin import PeopleAdmin
-from people.door import PasswordDoor
+from people.password_sign_in import PasswordSignIn
 from people.person_sessions import LIMITS
 from people.tries import TryLimits
 from server import request_rate
@@ -68,13 +68,13 @@ class Team(Office):
     used: dict[str, NewSession] = field(default_factory=dict)  # by person
 
     @property
-    def door(self) -> PasswordDoor:
-        assert isinstance(self.app.sign_in, PasswordDoor)
+    def authentication(self) -> PasswordSignIn:
+        assert isinstance(self.app.sign_in, PasswordSignIn)
         return self.app.sign_in
 
     @property
     def accounts(self) -> Accounts:
-        return self.door.accounts
+        return self.authentication.accounts
 
     async def list_requests(self) -> Iterator[walk.Request]:
         async with self.browser("ann") as browser:
@@ -255,7 +255,7 @@ def test_the_right_password_begins_a_new_session_and_ends_the_former(hire: Any) 
                 former = dict(browser.headers)
                 again = await sign_in(browser, "bob")
                 assert again.headers.get_list("set-cookie")[0] != first
-                assert len(await team.door.sessions.list_open("bob")) == 1
+                assert len(await team.authentication.sessions.list_open("bob")) == 1
                 async with team.stranger(
                     cookie=former["cookie"], **{"x-waymark-page-key": former["x-waymark-page-key"]}
                 ) as old:
@@ -332,7 +332,7 @@ def test_guesses_from_many_addresses_are_few_and_lock_nobody_out(hire: Any, memo
     async def story() -> None:
         async with hire() as team:
             team.add("bob")
-            limits = team.door._limits = TryLimits(SignInCounters(memory_store))
+            limits = team.authentication._limits = TryLimits(SignInCounters(memory_store))
             async with team.stranger() as bob:
                 await sign_in(bob, "bob")
                 admitted, guesses = 0, 250
@@ -342,7 +342,7 @@ def test_guesses_from_many_addresses_are_few_and_lock_nobody_out(hire: Any, memo
                     clock.turn(timedelta(hours=1) / guesses)
                     scope = {"type": "http", "headers": [], "client": (f"10.1.1.{number % 256}", 1)}
                     written = "b\u202eo" + "b".upper() + "\u200f" * number
-                    admitted += limits.take(team.door._list_counters(scope, written, None)) == 0
+                    admitted += limits.take(team.authentication._list_counters(scope, written, None)) == 0
                 assert 60 < admitted <= tries.BY_NAME.tries + 60
                 assert (await sign_in(bob, "bob", "wrong")).status_code == 401
                 assert (await sign_in(bob, "bob")).status_code == 200
@@ -548,7 +548,7 @@ def test_without_a_session_every_address_but_the_public_ones_is_closed(hire: Any
             of_ann, of_bob, ended = (
                 team.begin_session(*each) for each in (("ann", "admin"), ("bob", "member"), ("ann", "admin"))
             )
-            await team.door.sessions.end([ended.session.id])
+            await team.authentication.sessions.end([ended.session.id])
             public = {*page_server.ALLOWED_ROUTES.public_paths, "/sign-in", "/join"}
             for cookie, key in (
                 ("", ""),
@@ -579,7 +579,7 @@ def test_the_socket_of_a_session_ends_with_it(hire: Any) -> None:
             headers |= {"sec-websocket-protocol": f"waymark, {created.page_key}"}
             request = walk.Request("WEBSOCKET", "/api/sessions/end")
             following = asyncio.ensure_future(walk.follow(team.app.asgi, request, headers, ("10.0.3.7", 1)))
-            await team.door.sessions.find(created.cookie)  # it follows the session before
+            await team.authentication.sessions.find(created.cookie)  # it follows the session before
             team.accounts.change_role("bob", Role.READER)
             assert (await following)[-1] == {"type": "websocket.close", "code": 4401}
 
@@ -597,9 +597,9 @@ def test_a_session_begins_for_an_account_that_is_still_the_same_and_opens_no_oth
                 ("bob", "reader", "other hash"),
             ):
                 with pytest.raises(AccountChangedError):
-                    await team.door.sessions.begin("", person, role, credential)
+                    await team.authentication.sessions.begin("", person, role, credential)
         async with hire() as team:
-            found = await team.door.sessions.find("x", created.cookie)
+            found = await team.authentication.sessions.find("x", created.cookie)
             assert found
             assert (found.id, found.person, found.role) == (created.session.id, "bob", "reader")
         app = create_app(Settings(model="demo", data_dir=tmp_path / "data"), port=8050)
@@ -733,7 +733,7 @@ def test_readings_of_sessions_that_wait_for_one_another_go_together(hire: Any, m
 
             monkeypatch.setattr(StoredSessions, "find", count_and_find)
             cookies = [*(f"invented {number}" for number in range(200)), created.cookie]
-            found = await asyncio.gather(*(team.door.sessions.find(each) for each in cookies))
+            found = await asyncio.gather(*(team.authentication.sessions.find(each) for each in cookies))
             assert [each is not None for each in found] == [False] * 200 + [True]
             assert sum(batches) == 201
             assert len(batches) <= 2
@@ -752,7 +752,7 @@ def test_a_use_that_cannot_be_noted_yet_keeps_no_request_waiting(hire: Any, monk
                 noted.append(session_id)
 
             monkeypatch.setattr(StoredSessions, "note_use", note_late)
-            sessions = team.door.sessions
+            sessions = team.authentication.sessions
             for _ in range(3):
                 await sessions.note_use(replace(created.session, seen_at=0))
                 assert await sessions.find(created.cookie)
@@ -767,7 +767,7 @@ def test_a_sign_in_while_the_password_is_changed_begins_nothing(hire: Any, monke
     async def story() -> None:
         async with hire() as team:
             team.add("bob")
-            verify = team.door.passwords.verify
+            verify = team.authentication.passwords.verify
 
             async def verify_late(stored: str | None, password: str) -> bool:
                 fits = await verify(stored, password)
@@ -775,11 +775,11 @@ def test_a_sign_in_while_the_password_is_changed_begins_nothing(hire: Any, monke
                 team.accounts.change_password("bob", stored, CHEAP().hash("another five words"), session_id="")
                 return fits
 
-            monkeypatch.setattr(team.door.passwords, "verify", verify_late)
+            monkeypatch.setattr(team.authentication.passwords, "verify", verify_late)
             async with team.stranger() as thief:
                 reply = await sign_in(thief, "bob")
                 assert (reply.status_code, reply.headers.get("set-cookie")) == (409, None)
-            assert await team.door.sessions.list_open("bob") == []
+            assert await team.authentication.sessions.list_open("bob") == []
 
     asyncio.run(story())
 

@@ -300,14 +300,14 @@ def test_who_is_not_named_by_the_proxy_gets_nothing_at_all(serve: Any) -> None:
 
 def test_groups_of_the_proxy_make_admins_and_readers(serve: Any) -> None:
     async def story() -> None:
-        async with serve(proxy_admin_groups="bosses", proxy_reader_groups="guests") as office:
+        async with serve(proxy_admin_groups="bosses", proxy_reader_groups="user_graphs") as office:
             things = office.fill("cleo")
 
             async def get(path: str, groups: str) -> httpx.Response:
                 async with office.browser("ann", **{"x-forwarded-groups": groups}) as browser:
                     return await browser.get(path)
 
-            assert [(await get("/api/audit", groups)).status_code for groups in ("bosses", "staff", "guests")] == [
+            assert [(await get("/api/audit", groups)).status_code for groups in ("bosses", "staff", "user_graphs")] == [
                 200,
                 404,
                 404,
@@ -315,7 +315,7 @@ def test_groups_of_the_proxy_make_admins_and_readers(serve: Any) -> None:
             usage = [(await get("/api/usage", groups)).json()["is_admin"] for groups in ("bosses", "staff")]
             assert usage == [True, False]
             assert things.thread not in (await get("/api/threads", "bosses")).text  # an admin reads no other's conversations
-            for groups, status in (("guests", 403), ("staff", 200)):
+            for groups, status in (("user_graphs", 403), ("staff", 200)):
                 async with office.browser("cleo", **{"x-forwarded-groups": groups}) as browser:
                     renaming = await browser.post(f"/api/tags/{things.tag}/rename", json={"name": "new"})
                     assert renaming.status_code == status, renaming.text

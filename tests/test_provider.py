@@ -295,8 +295,8 @@ GROUPS: list[tuple[object, str | None]] = [
     (["bosses", "staff"], "admin"),
     (["crew"], "member"),
     ("staff", "member"),
-    (["guests", "staff"], "member"),
-    (["guests"], "reader"),
+    (["user_graphs", "staff"], "member"),
+    (["user_graphs"], "reader"),
     ([], None),
     (["STAFF", "staff ", "staff,crew"], None),
     ([["staff"], {"staff": 1}, None, 7], None),
@@ -307,7 +307,7 @@ GROUPS: list[tuple[object, str | None]] = [
 
 @pytest.mark.parametrize(("groups", "role"), GROUPS)
 def test_the_first_role_of_somebodys_groups_counts(groups: object, role: str | None) -> None:
-    roles = GroupRoles(frozenset({"bosses"}), frozenset({"staff", "crew"}), frozenset({"guests"}))
+    roles = GroupRoles(frozenset({"bosses"}), frozenset({"staff", "crew"}), frozenset({"user_graphs"}))
     assert roles.choose_role(read_groups({"groups": groups}, ["groups"])) == role
 
 

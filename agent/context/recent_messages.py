@@ -6,9 +6,9 @@ from threading import Lock
 
 from langchain_core.messages import AnyMessage
 
-from agent.context.memory import recall_messages
 from agent.context.path_ends import count_message_values, cut_tokens, cut_values, find_end, is_question
 from agent.context.request import to_sendable
+from agent.context.subagent_memory import recall_messages
 from agent.context.tokens import estimate_stored_tokens, estimate_unread_tokens
 from checkpoints import MAIN, Message, Store
 from checkpoints.values.limits import MAX_READ_VALUES

@@ -106,7 +106,7 @@ class Limits:
     tool_seconds: float = 60.0
     stop_seconds: float = 0.5  # that the work of a stopped run has to end; then it is abandoned
     watch_seconds: float = 5.0  # between two looks for runs that no task drives
-    shutdown_seconds: float = 70.0  # that tools and guest graphs have to end, where other processes go on with the rest
+    shutdown_seconds: float = 70.0  # that tools and user graphs have to end, where other processes go on with the rest
     draft_seconds: float = 1.0  # a crash loses at most this much of an answer
     max_window_tokens: int | None = None  # tokens of a model's window; None: as its package reports
     max_messages: int = 6_400  # read from the path's end to build a request

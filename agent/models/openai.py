@@ -31,12 +31,12 @@ _RESPONSES_ONLY = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-5-pro", "gpt-5.2-pro", "g
 def load_openai_model(name: str, keys: ProviderKeys, pacer: StreamPacer, *, responses: bool = False) -> BaseChatModel:
     """Return a model of OpenAI or of a compatible server. `responses`: use Responses even if Chat Completions would do."""
     keys.require_openai(name)
-    needed = keys.openai_base_url is None and (name.startswith(_RESPONSES_ONLY) or "codex" in name)
+    is_responses_only = keys.openai_base_url is None and (name.startswith(_RESPONSES_ONLY) or "codex" in name)
     model = _OpenAIModel(
         model=name,
         api_key=keys.openai_api_key if is_present(keys.openai_api_key) else SecretStr(NO_KEY),
         base_url=keys.openai_base_url or OPENAI_ADDRESS,  # never empty: the library would read the environment
-        **_build_client_options(keys, pacer, responses or needed),
+        **_build_client_options(keys, pacer, responses or is_responses_only),
     )
     return _use_json_streams(model, pacer, "OPENAI_BASE_URL" if keys.openai_base_url else None)
 
@@ -63,26 +63,29 @@ def _build_client_options(keys: ProviderKeys, pacer: StreamPacer, responses: boo
 
     Without the timeouts a dead stream would be held for ten minutes.
     """
+    timeout = Timeout(keys.idle_seconds, connect=CONNECT_SECONDS)
     return {
         "streaming": True,
         "stream_usage": True,
         "use_responses_api": responses,
         "store": False if responses else None,  # Responses would keep each answer for thirty days
         "max_retries": 0,  # agent.graph.retries repeats a request if that is safe
-        "timeout": Timeout(keys.idle_seconds, connect=CONNECT_SECONDS),
-        "http_client": DefaultHttpxClient(verify=load_certificates()),  # never used; its own would read them again
-        "http_async_client": make_paced_client(Timeout(keys.idle_seconds, connect=CONNECT_SECONDS), pacer),
+        "timeout": timeout,
+        "http_client": DefaultHttpxClient(
+            verify=load_certificates()
+        ),  # unused: without it the library loads the certificates again
+        "http_async_client": make_paced_client(timeout, pacer),
         "openai_proxy": "",  # its own variable would need another client; HTTPS_PROXY works
         "stream_chunk_timeout": None,  # agent.graph.answer has one; this one would start a task for every token
     }
 
 
 class _OpenAIModel(ReasoningFields, ChatOpenAI):
-    keeps_entries = True
+    """A model of OpenAI or of a compatible server."""
 
 
 class _AzureModel(ReasoningFields, AzureChatOpenAI):
-    keeps_entries = True
+    """A model of a deployment on Azure."""
 
 
 def _use_json_streams(model: BaseChatOpenAI, pacer: StreamPacer, address_setting: str | None) -> BaseChatOpenAI:

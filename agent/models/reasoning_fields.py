@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.language_models import LanguageModelInput
@@ -122,7 +122,6 @@ def _make_entries() -> defaultdict[Terms, MessageCache[dict[str, Any]]]:
 class ReasoningFields(BaseChatOpenAI):
     """A model of OpenAI's library that keeps the reasoning of its answers and sends it back."""
 
-    keeps_entries: ClassVar[bool] = False  # True: the entry of a message in a request depends on no other message
     _memory: TermsMemory[Terms] = PrivateAttr(default_factory=lambda: TermsMemory(Terms()))
     _entries: defaultdict[Terms, MessageCache[dict[str, Any]]] = PrivateAttr(default_factory=_make_entries)
 
@@ -175,7 +174,7 @@ class ReasoningFields(BaseChatOpenAI):
             messages = []
         if self.use_responses_api:
             messages = [_fill_response_items(message) for message in messages]
-        keeps = self.keeps_entries and not (self.use_responses_api or terms.changes_entries)
+        keeps = not (self.use_responses_api or terms.changes_entries)  # an entry then depends on its message alone
         known = self._entries[terms] if keeps else MessageCache[dict[str, Any]]()
         entries = [known.find(message) for message in messages]
         new = [message for message, entry in zip(messages, entries, strict=True) if entry is None]

@@ -1,4 +1,4 @@
-"""The inputs of a guest graph beside the conversation's messages, as values: the page makes a form of them."""
+"""The inputs of a user graph beside the conversation's messages, as values: the page makes a form of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -137,15 +137,15 @@ class RunInputs:
         return compaction.preview_summary(passage, context)
 
     def preview_moves(self, thread_id: str) -> dict[str, WaitingMove]:
-        """Preview the moves that wait for a person, by the ids of their calls. A guest graph's requests are not known."""
+        """Preview the moves that wait for a person, by the ids of their calls. A user graph's requests are not known."""
         with self._store.database.begin_read():  # the version and what it has, of one moment
             thread = self._store.get_thread(thread_id)
             return self._move_cache(thread_id, thread.version, self._load_window(ThreadSettings.from_thread(thread)))
 
     def _find_moves(self, thread_id: str, version: int, window: Window) -> dict[str, WaitingMove]:
         del version, window  # for the cache: these decide what is found
-        is_guest = bool(ThreadSettings.from_thread(self._store.get_thread(thread_id)).graph)
-        load_context = (lambda: None) if is_guest else partial(self.load_context, thread_id)
+        is_user_graph = bool(ThreadSettings.from_thread(self._store.get_thread(thread_id)).graph)
+        load_context = (lambda: None) if is_user_graph else partial(self.load_context, thread_id)
         return find_waiting_moves(self._store, thread_id, load_context, self._numbers)
 
     def load_recent_messages(self, run: Run) -> list[Message]:

@@ -18,7 +18,7 @@ class RunJob:
     asks: bool = False  # it begins with a message
     continues_answer: bool = False
     decision: Decision | None = None
-    answers: Mapping[str, Any] | None = None  # to the questions of a guest graph
+    answers: Mapping[str, Any] | None = None  # to the questions of a user graph
     scope: SummaryScope | None = None  # the passage to summarise
     continues_rerun: bool = False  # the next question of its rerun is asked afterwards
     usage: str | None = None  # of the run that waited for this one, as its agent wrote it

@@ -49,7 +49,7 @@ class PreparedRun:
 
     @property
     def graph(self) -> str:
-        """Return the guest that answers; empty: the built-in agent does."""
+        """Return the user graph that answers; empty: the built-in agent does."""
         return self.settings.graph
 
     def build_messages(self) -> list[AnyMessage]:
@@ -98,7 +98,7 @@ class RunPreparer:
         return self.load_start(run, request, kept_calls, waiting.usage if waiting is not None else None)
 
     def _choose_closing_text(self, request: RunRequest, graph: str) -> str:
-        """Return the result of calls that a message leaves without a decision, or that a crash of a guest has cut off."""
+        """Return the result of calls that a message leaves undecided, or that a crash of a user graph has cut off."""
         is_cut_off = graph and request.thread_id and not self.inputs.load_waiting_calls(request.thread_id)
         return UNKNOWN_RESULT_TEXT if is_cut_off else NOT_APPROVED_TEXT
 
@@ -143,7 +143,7 @@ class RunPreparer:
     def _load_waiting_calls(self, request: RunRequest, graph: str) -> list[OpenCall]:
         if not request.thread_id or request.after_id != HEAD or isinstance(request.rerun, NewRerun):
             return []  # a call that waits, waits on
-        # The built-in agent completes the pairs of each request; a guest gets the messages as they are.
+        # The built-in agent completes the pairs of each request; a user graph gets the messages as they are.
         return self.inputs.load_waiting_calls(request.thread_id, after_crash=bool(graph))
 
     def _find_waiting(self, request: RunRequest) -> Run | None:

@@ -1,4 +1,4 @@
-"""Questions of guest graphs to a person, as values: a graph waits until each has an answer."""
+"""Questions of user graphs to a person, as values: a graph waits until each has an answer."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -127,7 +127,7 @@ class RunRequest:
     title: str = ""
     continues_answer: bool = False
     decision: Decision | None = None
-    answers: Mapping[str, Any] | None = None  # to the questions of a guest graph that waits, by their ids
+    answers: Mapping[str, Any] | None = None  # to the questions of a user graph that waits, by their ids
     allow_moves: bool = False  # this move, and every later one of the agent in this thread
     scope: SummaryScope | None = None  # the passage to summarise; the run then answers nothing
     settings: Mapping[str, str] = field(default_factory=dict)  # for the thread that the run makes
@@ -142,7 +142,7 @@ class RunRequest:
 
 
 def build_user_message(text: str, attachments: Sequence[File] = (), inputs: Mapping[str, Any] | None = None) -> NewMessage:
-    """Build a user's message of a text and files. `inputs` are for a guest graph, beside the message.
+    """Build a user's message of a text and files. `inputs` are for a user graph, beside the message.
 
     Raises `MessageTooLongError`, `EmptyMessageError`, and the errors of arguments.
     """
@@ -175,7 +175,7 @@ def clean_message_text(text: str) -> str:
 
 
 def check_answers(answers: Mapping[str, Any]) -> None:
-    """Check a user's answers to a guest graph. Raises `MessageTooLongError` and the errors of arguments."""
+    """Check a user's answers to a user graph. Raises `MessageTooLongError` and the errors of arguments."""
     _check_json(dict(answers))
 
 

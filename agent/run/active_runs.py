@@ -34,7 +34,7 @@ class ActiveRun:
     work: asyncio.Task[None]
     end: asyncio.Task[None]
     recorder: RunRecorder
-    is_of_guest: bool  # a guest graph answers: only this process can bring it to its end
+    is_of_user_graph: bool  # a user graph answers: only this process can bring it to its end
     stopping: asyncio.Future[RunState]  # done when the run's end was requested: with the state that it is to have
     tried: asyncio.Future[None]  # done when the database did not take the end at the first try
     handing_over: asyncio.Event  # set when another process is to drive it on

@@ -17,7 +17,7 @@ from agent.run.candidates import CandidateDriver
 from agent.run.conclusions import ConclusionWriter
 from agent.run.drafts import Drafts
 from agent.run.driver import RunDriver
-from agent.run.drivers import Drivers, GuestRuns
+from agent.run.drivers import Drivers, UserGraphRuns
 from agent.run.hub import RunHub
 from agent.run.reruns import Reruns
 from agent.run.runner import Runner
@@ -52,7 +52,7 @@ class RunnerParts:
     on_time_travel: Sequence[Callable[[TimeTravelEvent], None]] = ()
     followers: Sequence[RunFollower] = ()
     agents: Agents = field(default_factory=dict)
-    guests: GuestRuns | None = None
+    user_graphs: UserGraphRuns | None = None
     wire: Wire | None = None  # None: all pages are at this process
     workers: "Workers | None" = None  # None: no other process drives runs
 
@@ -86,7 +86,7 @@ def build_runner(parts: RunnerParts) -> Runner:
         followers=followers,
         default_policy=parts.default_policy,
         conclusions=ConclusionWriter(store=store, catalog=catalog, blocking=blocking, limits=limits),
-        guests=parts.guests,
+        user_graphs=parts.user_graphs,
         candidates=candidates,
     )
     if parts.workers is not None:
@@ -141,7 +141,7 @@ def _build_drivers(parts: RunnerParts, inputs: RunInputs, drafts: Drafts, candid
         drafts=drafts,
         candidates=candidates,
     )
-    return Drivers(built_in=driver, guests=parts.guests, drafts=drafts, time_travel=time_travel)
+    return Drivers(built_in=driver, user_graphs=parts.user_graphs, drafts=drafts, time_travel=time_travel)
 
 
 def _build_active_runs(parts: RunnerParts, drivers: Drivers, followers: Sequence[RunFollower]) -> ActiveRuns:

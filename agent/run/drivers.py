@@ -1,4 +1,4 @@
-"""Two drivers: the built-in agent answers, or the guest graph that its conversation began with."""
+"""Two drivers: the built-in agent answers, or the user graph that its conversation began with."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Driver(Protocol):
         ...
 
 
-class GuestRuns(Protocol):
-    """The driver of guest graphs, which may wait with questions of their own."""
+class UserGraphRuns(Protocol):
+    """The driver of user graphs, which may wait with questions of their own."""
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder, time_travel: TimeTravelExecutor | None) -> None:
         """Answer, as `Driver.drive`. The tools of the graph may ask for moves."""
@@ -56,7 +56,7 @@ class GuestRuns(Protocol):
 
 
 class NoGraphsError(StateError):
-    """The graph of a conversation is not there: this app has no guest graphs."""
+    """The graph of a conversation is not there: this app has no user graphs."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -69,16 +69,16 @@ class Drivers:
     """Chooses the driver of each run by its conversation."""
 
     built_in: Driver
-    guests: GuestRuns | None
+    user_graphs: UserGraphRuns | None
     drafts: Drafts
     time_travel: TimeTravelBuilder
 
     async def drive(self, prepared: PreparedRun, recorder: RunRecorder) -> None:
         if not prepared.graph:
             await self.built_in.drive(prepared, recorder)
-        elif self.guests is None:
+        elif self.user_graphs is None:
             raise NoGraphsError(prepared.graph)
         else:
             async with self.drafts.keep_draft(recorder):
                 policy = self.time_travel.find_policy(prepared.settings)
-                await self.guests.drive(prepared, recorder, self.time_travel.build(prepared.run, policy))
+                await self.user_graphs.drive(prepared, recorder, self.time_travel.build(prepared.run, policy))

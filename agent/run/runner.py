@@ -23,7 +23,7 @@ from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver, check_models
 from agent.run.conclusions import ConclusionWriter
-from agent.run.drivers import GuestRuns
+from agent.run.drivers import UserGraphRuns
 from agent.run.reruns import Reruns
 from agent.run.starting import RunStarter
 from agent.run.titles import make_title
@@ -53,14 +53,14 @@ class Runner:
     followers: Sequence[RunFollower]
     default_policy: Policy  # for threads without a setting of their own
     conclusions: ConclusionWriter
-    guests: GuestRuns | None
+    user_graphs: UserGraphRuns | None
     candidates: CandidateDriver
     worker: "RunWorker | None" = None  # this process, where several serve the database
 
     @property
     def graphs(self) -> GraphOffer:
-        """Return the guest graphs that a new conversation may begin with."""
-        return self.guests.offer if self.guests else NO_GRAPHS
+        """Return the user graphs that a new conversation may begin with."""
+        return self.user_graphs.offer if self.user_graphs else NO_GRAPHS
 
     async def send(
         self,
@@ -75,7 +75,7 @@ class Runner:
     ) -> Run:
         """Commit the user's message (to a new thread, without one) and begin to answer it. On return it is on disk.
 
-        `chosen_settings` are for the new thread. Several `models` answer at once (see candidates). `inputs` are for a guest
+        `chosen_settings` are for the new thread. Several `models` answer at once (see candidates). `inputs` are for a user
         graph, beside the message.
         Raises `InvalidSettingsError`, `MessageTooLongError` and `EmptyMessageError`, and `RerunActiveError`.
         """
@@ -123,7 +123,7 @@ class Runner:
         return await self._begin_run(RunRequest(thread_id, caller, decision=decision, allow_moves=allow_moves))
 
     async def resume(self, thread_id: str, answers: Mapping[str, Any], *, caller: Caller) -> Run:
-        """Pass a person's answers to a guest graph that waits, by the ids of its questions, and let it go on.
+        """Pass a person's answers to a user graph that waits, by the ids of its questions, and let it go on.
 
         Without any, a graph that stops before a node goes on. Raises `NothingToDecideError`.
         """
@@ -134,20 +134,20 @@ class Runner:
         return await self._begin_run(RunRequest(thread_id, caller, answers=answers))
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
-        """Return the questions of a guest graph that wait where its conversation stands. Blocks."""
-        return self.guests.list_questions(thread_id) if self.guests else []
+        """Return the questions of a user graph that wait where its conversation stands. Blocks."""
+        return self.user_graphs.list_questions(thread_id) if self.user_graphs else []
 
     def list_move_calls(self, thread_id: str) -> Collection[str]:
-        """Return the ids of the calls of a guest graph whose moves through time wait for a person. Blocks."""
-        return self.guests.list_move_calls(thread_id) if self.guests else ()
+        """Return the ids of the calls of a user graph whose moves through time wait for a person. Blocks."""
+        return self.user_graphs.list_move_calls(thread_id) if self.user_graphs else ()
 
     def find_form(self, graph: str) -> InputForm | None:
-        """Return the inputs of a guest graph beside messages; None without any, or where they are not known."""
-        return self.guests.find_form(graph) if self.guests and graph else None
+        """Return the inputs of a user graph beside messages; None without any, or where they are not known."""
+        return self.user_graphs.find_form(graph) if self.user_graphs and graph else None
 
     def list_channels(self, graph: str) -> Collection[str] | None:
-        """Return the names of a guest graph's channels; None where they are not known."""
-        return self.guests.list_channels(graph) if self.guests and graph else None
+        """Return the names of a user graph's channels; None where they are not known."""
+        return self.user_graphs.list_channels(graph) if self.user_graphs and graph else None
 
     async def compact(self, thread_id: str | None, scope: SummaryScope, *, caller: Caller) -> Run:
         """Begin to replace a part of the conversation with a summary (see compaction).
@@ -255,8 +255,8 @@ class Runner:
             await asyncio.wait({each.end for each in active.values()})
         for follower in self.followers:
             await follower.close()
-        if self.guests is not None:
-            await self.blocking.run(self.guests.close)
+        if self.user_graphs is not None:
+            await self.blocking.run(self.user_graphs.close)
         if self.worker is not None:
             await self.worker.close()
 

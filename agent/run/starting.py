@@ -1,4 +1,4 @@
-"""Starting runs: the one door through which every run begins."""
+"""Starting runs: every run begins here."""
 
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -143,8 +143,8 @@ class RunTaker:
     def _prepare(self, run: Run, job: RunJob) -> PreparedRun:
         question = self._find_question(run) if job.asks else None
         request = job.make_request(run, question)
-        is_guest = bool(self.inputs.load_settings(run).graph)
-        kept = request.is_decision or (is_guest and question is None)
+        is_user_graph = bool(self.inputs.load_settings(run).graph)
+        kept = request.is_decision or (is_user_graph and question is None)
         open_calls = self.inputs.load_open_calls(run.thread_id) if kept else []
         return self.preparer.load_start(run, request, open_calls, job.usage)
 

@@ -1,4 +1,4 @@
-"""Building the time travel of a run, for the built-in agent and for guest graphs alike."""
+"""Building the time travel of a run, for the built-in agent and for user graphs alike."""
 
 from dataclasses import dataclass
 from functools import partial

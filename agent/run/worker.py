@@ -117,7 +117,7 @@ class RunWorker:
     async def hand_over(self) -> None:
         """Let the answers of this process end for a while. Then other processes drive the others on, if there are any.
 
-        No other process can go on with a tool or a guest graph at work: these have longer. Nothing begins meanwhile.
+        No other process can go on with a tool or a user graph at work: these have longer. Nothing begins meanwhile.
         """
         if self._is_closed:
             return
@@ -129,7 +129,7 @@ class RunWorker:
 
     async def _hand_over(self, active: ActiveRun) -> None:
         run, calls = active.recorder.run, active.recorder.open_calls
-        is_bound = run.job is None or active.is_of_guest  # to this process
+        is_bound = run.job is None or active.is_of_user_graph  # to this process
         with suppress(TimeoutError):
             async with asyncio.timeout(self.shutdown_seconds):
                 await asyncio.wait({active.end}, timeout=HANDOVER_SECONDS)

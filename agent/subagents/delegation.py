@@ -1,8 +1,8 @@
 """Delegation: `ask_agent` puts a question to a sub-agent, which works on it in the same run and answers.
 
 All messages of a sub-agent are on the one path, under its name. They are its memory, as its own moves left it (see
-`context.memory`), so nothing is kept beside the path. A question on the path is not asked again: its agent continues after
-a person's decision, after a crash, and after a move into the middle of its work.
+`context.subagent_memory`), so nothing is kept beside the path. A question on the path is not asked again: its agent
+continues after a person's decision, after a crash, and after a move into the middle of its work.
 """
 
 import asyncio

@@ -6,8 +6,8 @@ from functools import partial
 
 from langchain_core.messages import ToolCall, ToolMessage
 
-from agent.context.memory import find_memory_checkpoints
 from agent.context.numbering import NumberStyle
+from agent.context.subagent_memory import find_memory_checkpoints
 from agent.marks import MemoryCheckpointMark
 from agent.time_travel.made_moves import build_move_event, complete_mark, format_checkpoint_line
 from agent.time_travel.move_paths import ListedPath
@@ -22,7 +22,7 @@ from checkpoints.values.limits import MAX_DESCRIPTION_CHARS, MAX_NAME_CHARS
 
 @dataclass(frozen=True, slots=True)
 class MemoryExecutor:
-    """The executor of a sub-agent's moves in one run (see the protocol and `context.memory`).
+    """The executor of a sub-agent's moves in one run (see the protocol and `context.subagent_memory`).
 
     The path only grows by the result of the call, so other agents that work meanwhile notice nothing.
     """

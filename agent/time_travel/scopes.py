@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import partial
 
-from agent.context.memory import find_memory_checkpoints, find_memory_move, number_messages, recall_messages
 from agent.context.numbering import NumberStyle
+from agent.context.subagent_memory import find_memory_checkpoints, find_memory_move, number_messages, recall_messages
 from agent.time_travel.move_paths import ListedPath, StoredPath
 from agent.time_travel.moves import MoveRefused, MoveScope
 from checkpoints import MAIN, Message, OperationKind, Store

@@ -17,7 +17,7 @@ from agent.wire.outbox import OUTSIDE
 
 MAX_ASK_SECONDS = 1.0  # until the process that drives a run has sent its state
 MAX_ENDED_RUNS = 1_000  # that are remembered, against late events
-UNKNOWN_ATTEMPT = UNKNOWN_VERSION = -1  # before every other
+UNKNOWN_ATTEMPT = UNKNOWN_VERSION = UNKNOWN_OFFSET = -1  # before every other
 
 ReceivedEvent = Event | StoredEvent
 
@@ -37,7 +37,7 @@ class _Waiter:
     """A follower that waits until the run it has read of is known, or has ended."""
 
     run_id: str
-    is_done: asyncio.Event = field(default_factory=asyncio.Event)
+    done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,25 @@ class Mirror:
 
     def receive_events(self, group: EventGroup) -> None:
         """Deliver events of another process, unless they are known, outdated or incomplete."""
-        thread_id, key = group.thread_id, group.key
         if group.offset == OUTSIDE:
             self._deliver(group)
             return
         if self._is_outdated(group):
             return
+        run = self._find_or_begin_run(group)
+        if group.offset + group.count <= run.offset and run.is_whole:
+            return  # it has come before
+        if run.offset != group.offset:
+            run.is_whole = False
+        if run.is_whole:
+            run.offset += group.count
+            self._deliver(group)
+        else:
+            self._miss(group)
+
+    def _find_or_begin_run(self, group: EventGroup) -> _RemoteRun:
+        """Return the run of these events. It is no run of this process any more, if it was one."""
+        thread_id, key = group.thread_id, group.key
         own = self._hub.find_own_run(thread_id)
         if own is not None and group.start is None:  # the start of a later attempt is lost
             self._forget_own_run(thread_id)
@@ -97,15 +110,7 @@ class Mirror:
             self._forget_own_run(thread_id)
         elif run is None or run.key != key:
             run = self._runs[thread_id] = _RemoteRun(key, group.offset, is_whole=False)
-        if group.offset + group.count <= run.offset and run.is_whole:
-            return  # it has come before
-        if run.offset != group.offset:
-            run.is_whole = False
-        if run.is_whole:
-            run.offset += group.count
-            self._deliver(group)
-        else:
-            self._miss(group)
+        return run
 
     def receive_state(self, thread_id: str, key: RunKey, offset: int, live: LiveRun) -> None:
         """Take in a run as it is now, if its events are incomplete here."""
@@ -134,16 +139,16 @@ class Mirror:
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(MAX_ASK_SECONDS):
-                    await waiter.is_done.wait()
+                    await waiter.done.wait()
         finally:
             self._waiters[thread_id].discard(waiter)
             if not self._waiters[thread_id]:
                 del self._waiters[thread_id]
-        return waiter.is_done.is_set()
+        return waiter.done.is_set()
 
     def show_draft(self, thread_id: str, draft: LiveRun) -> None:
         """Show a run as the database has it, until an event of it arrives: then it is asked for again."""
-        self._runs[thread_id] = _RemoteRun(RunKey(draft.run_id, UNKNOWN_ATTEMPT), OUTSIDE, is_whole=False)
+        self._runs[thread_id] = _RemoteRun(RunKey(draft.run_id, UNKNOWN_ATTEMPT), UNKNOWN_OFFSET, is_whole=False)
         self._hub.begin_remote_run(thread_id, draft, UNKNOWN_ATTEMPT)
 
     def ask_again(self) -> None:
@@ -154,10 +159,8 @@ class Mirror:
 
     def look_again(self) -> None:
         """Let who follows a run of another process subscribe again: one of those has fallen silent."""
-        threads = list(self._runs)
-        self._runs.clear()
-        for thread_id in threads:
-            self._hub.forget_remote_run(thread_id)
+        for thread_id in list(self._runs):
+            self.forget_run(thread_id)
 
     def forget_run(self, thread_id: str) -> None:
         """Forget the run of a thread: an event of the thread never comes. Its followers subscribe again."""
@@ -200,7 +203,7 @@ class Mirror:
         for event in group.events:
             if isinstance(event, RunFinished):
                 self._note_end(group.thread_id, event)
-        if all(each.is_done.is_set() for each in self._waiters.get(group.thread_id, ())):
+        if all(each.done.is_set() for each in self._waiters.get(group.thread_id, ())):
             self._hub.forget_remote_run(group.thread_id)
 
     def _note_end(self, thread_id: str, event: RunFinished) -> None:
@@ -217,4 +220,4 @@ class Mirror:
         """Wake those who wait for a run of a thread, or for any."""
         for each in self._waiters.get(thread_id, ()):
             if run_id in (None, each.run_id):
-                each.is_done.set()
+                each.done.set()

@@ -20,7 +20,7 @@ def record_step(
     connection, thread = transaction.connection, transaction.thread
     newest = newest or operation_rows.select_operation(connection, thread.id, thread.version)
     if kind is not OperationKind.APPEND or newest is None or not _can_join(newest, transaction):
-        return transaction.run_body(kind, lambda _: result).operation
+        return transaction.apply_and_record(kind, lambda _: result).operation
     is_next = _moves_head(newest.changes) and _moves_head(transaction.changes)
     version = thread_counters.raise_version(connection, thread, transaction.now) if is_next else newest.version
     changes = join_changes([*newest.changes, *transaction.changes])

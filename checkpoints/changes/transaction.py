@@ -39,7 +39,6 @@ from ..values.operation_detail import NO_DETAIL, OperationDetail
 from ..values.progress import Report, ignore_progress
 from .alternatives import check_room_after
 from .default_names import DefaultNames
-
 _INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
 
 
@@ -262,7 +261,7 @@ class Transaction:
         """Reserve the positions of new checkpoints, and return the first one."""
         return thread_counters.reserve_positions(self.connection, self.thread.id, number)
 
-    def run_body(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
+    def apply_and_record(self, kind: OperationKind, body: "ChangeBody") -> Receipt:
         """Run `body` and record the operation."""
         result = body(self)
         self._index_checkpoints()

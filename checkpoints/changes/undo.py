@@ -1,8 +1,8 @@
 """Taking operations back, and bringing them back.
 
 The operations of a thread are a stack: undo takes back the newest one that stands, redo takes back the newest undo as
-long as nothing else was done since. Both put columns back as `Transaction` noted them, and are recorded themselves:
-nothing is ever forgotten.
+long as nothing else was done since. Both put columns back as `Transaction` noted them, and are recorded themselves
+(`Transaction.apply_and_record`): nothing is ever forgotten.
 
 Both pass over the checkpoints that the judge saves by itself: they would come between a person and the change to undo. They
 go and come with the run that they belong to.

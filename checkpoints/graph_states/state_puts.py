@@ -127,7 +127,7 @@ class StateWriter:
     def _check_unseen(
         self, connection: sa.Connection, loaded: LoadedThread, put: StatePut, parent: StoredState | None
     ) -> None:
-        """Refuse a program's run that would drop messages of the page. A guest of the page is given all of them.
+        """Refuse a program's run that would drop messages of the page. A user graph of the page is given all of them.
 
         A run that goes on from a state that was chosen by its id leaves the states that follow it.
         """

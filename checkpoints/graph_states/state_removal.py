@@ -31,7 +31,7 @@ def delete_thread(store: Store, thread_id: str) -> None:
         change = _open_transaction(store, connection, loaded)
         change.update_row("thread", thread_id, deleted_at=change.now)
         change.move_head(None)
-        change.run_body(OperationKind.DELETE, lambda _: None)
+        change.apply_and_record(OperationKind.DELETE, lambda _: None)
         state_rows.hide_states(connection, [_state.thread_id == thread_id])
 
 
@@ -67,7 +67,7 @@ def _remove_runs_of(store: Store, thread_id: str, of_runs: sa.ColumnElement[bool
         paths = [*list_paths(state.body["values"])] if state else []
         change = _open_transaction(store, connection, loaded)
         change.stand_at(thread_rows.select_node(connection, paths[0][0], thread_id) if paths else None, number)
-        change.run_body(OperationKind.DELETE, lambda _: None)
+        change.apply_and_record(OperationKind.DELETE, lambda _: None)
 
 
 def _find_visible_ancestor(connection: sa.Connection, number: int | None) -> int | None:

@@ -16,10 +16,10 @@ from ..values.operation_detail import NO_DETAIL
 from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
 from ..values.tag import fold_tag
-from .existing import ExistingContents, read_existing_contents
+from .existing_contents import ExistingContents, read_existing_contents
 from .import_contents import ImportContents, make_message_content, make_state_contents
 from .import_plan import ImportPlan, MessageChain
-from .planning import plan_merge, plan_new_chains, plan_replacement
+from .import_planning import plan_merge, plan_new_chains, plan_replacement
 from .waymark import Document
 from .writing import write_plan
 

@@ -53,7 +53,7 @@ def is_free(connection: sa.Connection, name: str) -> bool:
     """Return whether a new person may have a clean name: it looks like no other, and has left nothing."""
     skeleton = make_skeleton(name)
     looks_taken = any(make_skeleton(each) == skeleton for each in connection.scalars(sa.select(_person.name)))
-    return not looks_taken and find_account(connection, name) is None and not person_rows.owns_things(connection, name)
+    return not looks_taken and find_account(connection, name) is None and not person_rows.is_name_in_use(connection, name)
 
 
 def insert_account(connection: sa.Connection, account: Account) -> None:
@@ -68,7 +68,7 @@ def replace_role(connection: sa.Connection, account: Account, role: Role, now: d
     person_rows.update_role(connection, account.name, role)
     session_rows.delete_sessions(connection, account.name)
     if role != Role.ADMIN:
-        person_rows.delete_links_of(connection, account.name)
+        person_rows.delete_invitations_by(connection, account.name)
     detail: dict[str, object] = {"former": account.role, "role": role}
     if role == Role.READER:
         detail["ended_links"] = person_rows.delete_shares_of(connection, account.name)

@@ -149,7 +149,7 @@ class Accounts:
             now, named = self._store.now(), {"link": invitation.id, "role": invitation.role}
             if invitation.person is not None:
                 changed = select_account(connection, invitation.person)
-                person_rows.update_password(connection, changed.name, password_hash)
+                person_rows.change_password(connection, changed.name, password_hash)
                 session_rows.delete_sessions(connection, changed.name)
                 audit_rows.insert_entry(connection, now, AuditKind.PASSWORD, named, person=changed.name)
                 return replace(changed, password_hash=password_hash)
@@ -169,7 +169,7 @@ class Accounts:
             account = find_account(connection, name)
             if account is None or account.password_hash != former_hash:
                 return False
-            person_rows.update_password(connection, account.name, new_hash)
+            person_rows.change_password(connection, account.name, new_hash)
             session_rows.delete_sessions(connection, account.name, session_id)
             audit_rows.insert_entry(connection, self._store.now(), AuditKind.PASSWORD, {}, person=name)
         return True

@@ -44,7 +44,7 @@ class Members:
         if all(each.person != person for each in self.list_members(thread_id)):
             raise InvalidMemberError(sentence("{name} is not in this conversation.", name=person))
 
-    def require_guest(self, thread_id: str) -> Thread:
+    def require_shared_thread(self, thread_id: str) -> Thread:
         """Return a conversation of somebody else. Raises `InvalidMemberError`."""
         with self._store.database.begin_read() as connection:
             thread = thread_rows.select_thread(connection, thread_id)
@@ -102,7 +102,7 @@ class Members:
     @retry_contended
     def leave(self, thread_id: str) -> None:
         """Leave a conversation of somebody else; who only reads may do so, too. Raises `InvalidMemberError`."""
-        self.require_guest(thread_id)
+        self.require_shared_thread(thread_id)
         person = self._store.database.name_owner()
         with act_for(EVERYBODY), self._store.database.begin_write() as connection:
             thread_rows.select_thread(

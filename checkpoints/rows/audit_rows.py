@@ -78,7 +78,7 @@ def _is_erased(connection: sa.Connection, name: str) -> bool:
     if not connection.get_execution_options().get("has_accounts") or person_locks.account_exists(connection, name):
         return False
     with pass_checks(connection):
-        return not person_rows.owns_things(connection, name)
+        return not person_rows.is_name_in_use(connection, name)
 
 
 def _make_replacement() -> str:

@@ -9,19 +9,19 @@ _person, _invitation, _member = schema.person.c, schema.invitation.c, schema.thr
 _run = schema.run.c
 
 
-def owns_things(connection: sa.Connection, name: str) -> bool:
-    """Return whether an owner of a name has left something: a new person would find it as theirs."""
+def is_name_in_use(connection: sa.Connection, name: str) -> bool:
+    """Return whether rows belong to this name: a new person of that name would get them."""
     owners = [sa.select(table.c.owner).where(table.c.owner == name) for table in schema.OWNED_TABLES]
     owners.append(sa.select(_member.person).where(_member.person == name))
     return connection.execute(sa.union_all(*owners).limit(1)).first() is not None
 
 
-def delete_links_of(connection: sa.Connection, name: str) -> None:
-    """End the links that somebody has made: who is no admin any more could come back by one."""
+def delete_invitations_by(connection: sa.Connection, name: str) -> None:
+    """Delete the invitations that a person has made: without the role of an admin, they could come back by one."""
     connection.execute(sa.delete(schema.invitation).where(_invitation.made_by == name))
 
 
-def update_password(connection: sa.Connection, name: str, password_hash: str) -> None:
+def change_password(connection: sa.Connection, name: str, password_hash: str) -> None:
     """Change a password, and end the other links for a new one."""
     connection.execute(sa.update(schema.person).where(_person.name == name).values(password_hash=password_hash))
     connection.execute(sa.delete(schema.invitation).where(_invitation.person == name))
@@ -33,7 +33,7 @@ def delete_shares_of(connection: sa.Connection, owner: str) -> int:
     return connection.execute(sa.delete(schema.share).where(schema.share.c.thread_id.in_(own))).rowcount
 
 
-def replace_person(connection: sa.Connection, name: str, replacement: str) -> None:
+def leave_conversations(connection: sa.Connection, name: str, replacement: str) -> None:
     """Let somebody out of the conversations of others, and replace their name at their changes there."""
     connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
     for table in (schema.operation, schema.message, schema.run):
@@ -41,7 +41,7 @@ def replace_person(connection: sa.Connection, name: str, replacement: str) -> No
 
 
 def find_asked_run(connection: sa.Connection, person: str) -> tuple[str, str] | None:
-    """Return the conversation and the id of a run in progress that a person has asked for, in whose conversation ever."""
+    """Return the conversation and the id of a run in progress that a person has asked for, in anyone's conversation."""
     is_running = sa.and_(_run.person == person, _run.state == RunState.RUNNING)
     row = connection.execute(sa.select(_run.thread_id, _run.id).where(is_running).limit(1)).one_or_none()
     return (row.thread_id, row.id) if row else None

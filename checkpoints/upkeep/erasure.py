@@ -249,7 +249,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
         change = Transaction(
             connection, thread_rows.load_thread(connection, thread_id, include_deleted=True), now, new_id, Caller()
         )
-        change.run_body(OperationKind.ERASE, lambda _: None)
+        change.apply_and_record(OperationKind.ERASE, lambda _: None)
 
 
 def _erase_strays(connection: sa.Connection, thread_ids: Collection[str], messages: StepCounter) -> None:

@@ -61,10 +61,10 @@ def erase_person(database: Database, name: str, report: Report = ignore_progress
         erased = PersonErasure(owner, erasure.erase_owner(connection, owner, report), *names)
         for table in (schema.tag, schema.saved_prompt, schema.usage, schema.upload, schema.long_request):
             connection.execute(sa.delete(table).where(table.c.owner == owner))
-        person_rows.delete_links_of(connection, owner)
+        person_rows.delete_invitations_by(connection, owner)
         connection.execute(sa.delete(schema.person).where(schema.person.c.name == owner))
         about = audit_rows.replace_name(connection, owner)
-        person_rows.replace_person(connection, owner, about)
+        person_rows.leave_conversations(connection, owner, about)
         counts = {"threads": len(erased.threads.threads), "messages": erased.threads.messages}
         audit_rows.insert_entry(connection, datetime.now(UTC), AuditKind.PERSON_ERASED, counts, about=about)
     if database.kind == "sqlite":
@@ -77,7 +77,7 @@ def _find_account(connection: sa.Connection, name: str) -> Account | None:
     try:
         return select_account(connection, name)
     except InvalidAccountError:
-        if person_rows.owns_things(connection, name):
+        if person_rows.is_name_in_use(connection, name):
             return None
         raise
 

@@ -1,6 +1,6 @@
-"""Limits of input from outside that several doors share, and the functions that apply them.
+"""Limits of input from outside that several entry points share, and the functions that apply them.
 
-A limit of one door alone is in the module of that door: of requests in `server`, of tools in `agent.tools`. The table in
+A limit of one entry point alone is in its module: of requests in `server`, of tools in `agent.tools`. The table in
 docs/operations.md names both.
 """
 
@@ -14,7 +14,7 @@ from .sentence import sentence
 MAX_NUMBER = 2**53 - 1  # the largest whole number that every reader of JSON knows exactly
 MAX_TOKENS = 2**31 - 1  # of one answer, or of a checkpoint: the largest INTEGER of PostgreSQL
 MAX_LABEL_CHARS = 500  # of a provider's name for a tool, a call or a model
-MAX_NAME_CHARS = 500  # of a title or a name; a longer one is cut, so that every export can be imported
+MAX_NAME_CHARS = 500  # of a title or a name; `names.clean_name` cuts a longer one, so that every export can be imported
 MAX_DESCRIPTION_CHARS = 10_000  # of a checkpoint; a longer one is cut
 
 # Messages and their files

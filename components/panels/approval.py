@@ -25,7 +25,7 @@ async def submit_decision(services: Services, thread_id: str, fields: Mapping[st
 
 
 async def submit_answer(services: Services, thread_id: str, fields: Mapping[str, Any]) -> None:
-    """Pass on the answer to a question of a guest graph, as JSON or as a text; without a question, let it go on."""
+    """Pass on the answer to a question of a user graph, as JSON or as a text; without a question, let it go on."""
     question_id, text = str(fields["call"]), serde.sanitize_text(str(fields.get("text") or ""))
     answers = {question_id: _parse_answer(text)} if question_id else {}
     await services.runner.resume(thread_id, answers, caller=Caller(request_id=read_caller(fields).request_id))

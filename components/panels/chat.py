@@ -154,12 +154,12 @@ def _read_transcript(
 
 
 def _is_of_graph(thread: Thread) -> bool:
-    """Return whether a guest graph answers: another try runs its nodes again, and may repeat their actions."""
+    """Return whether a user graph answers: another try runs its nodes again, and may repeat their actions."""
     return bool(ThreadSettings.from_thread(thread).graph)
 
 
 def _list_suggestions(graph: str) -> list[str]:
-    """Return suggestions for the first message; none for a guest graph, which may do something else."""
+    """Return suggestions for the first message; none for a user graph, which may do something else."""
     return [] if graph else [_(each) for each in SUGGESTIONS]
 
 
@@ -171,15 +171,15 @@ def _describe_candidates(services: Services, thread: Thread, run: Run) -> candid
 def _describe_messages(
     services: Services, thread: Thread, messages: Sequence[Message], state: RunState | None, portions: int = 1
 ) -> list[message_view.MessageView]:
-    store, thread_id, is_guest = services.store, thread.id, bool(ThreadSettings.from_thread(thread).graph)
+    store, thread_id, is_user_graph = services.store, thread.id, bool(ThreadSettings.from_thread(thread).graph)
     is_waiting = state is RunState.WAITING
-    move_ids = services.runner.list_move_calls(thread_id) if is_waiting and is_guest else ()
+    move_ids = services.runner.list_move_calls(thread_id) if is_waiting and is_user_graph else ()
     extras = message_view.MessageExtras(
         run_state=state,
         waiting_moves=approval.describe_waiting_moves(services.runner.inputs, thread_id)
-        if move_ids or (is_waiting and not is_guest)
+        if move_ids or (is_waiting and not is_user_graph)
         else {},
-        decidable_ids=move_ids if is_guest else None,
+        decidable_ids=move_ids if is_user_graph else None,
         siblings=store.find_alternatives(thread_id, messages),
         trace_links=_find_trace_links(services, messages),
         prices=services.prices,
@@ -191,7 +191,7 @@ def _describe_messages(
 
 
 def _describe_questions(services: Services, thread: Thread, run: Run | None) -> list[question_forms.QuestionView]:
-    """Describe the questions of a guest graph where its conversation stands, unless it is at work."""
+    """Describe the questions of a user graph where its conversation stands, unless it is at work."""
     state = run.state if run else None
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
         return []
@@ -231,11 +231,11 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
 def _describe_run_state(services: Services, thread: Thread, run: Run | None) -> dict[str, Any]:
     """Describe the run for the composer, and how full the model's window is."""
     state = run.state if run else None
-    is_guest = bool(ThreadSettings.from_thread(thread).graph)  # it knows best how full its models are
+    is_user_graph = bool(ThreadSettings.from_thread(thread).graph)  # it knows best how full its models are
     rerun = _describe_rerun(services, run)
     is_asking = rerun is not None and rerun["asking"]
     is_running = state is RunState.RUNNING or (is_asking and state is RunState.DONE)  # between two questions it is at work
-    context = None if is_guest else services.runner.inputs.load_context(thread.id, run if is_running else None)
+    context = None if is_user_graph else services.runner.inputs.load_context(thread.id, run if is_running else None)
     meter = context_meter.describe_context(context) if context else None  # nothing to measure before the first message
     return {"version": thread.version, "running": is_running, "asking": is_asking, "rest": state, "meter": meter}
 

@@ -23,7 +23,7 @@ from components.actions import NamedUpload
 from components.panel import Panel
 from components.panels import import_preview
 from components.services import Services
-from components.transfers.long_requests import RequestCancelledError, get_report
+from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from components.transfers.uploads import UploadGoneError
 from components.widgets import ImportButton
 from words import N_, _, ngettext, say
@@ -128,7 +128,7 @@ async def _iterate_documents(services: Services, source: _Source, phase: str) ->
         yield doc
     if source.archive is None:
         return
-    report, documents = get_report(), source.archive.iterate_documents()
+    report, documents = get_progress_callback(), source.archive.iterate_documents()
     done = 0
     while (unpacked := await services.run_blocking(_read_next, documents)) is not None:
         report(Progress(phase, done, len(source), "conversations"))
@@ -146,7 +146,7 @@ async def _read_documents(services: Services, file: NamedUpload) -> list[Documen
     if upload is None:
         raise UploadGoneError(sentence("The file was not kept on the server: choose it again."))
     if upload.documents is None:
-        documents = await services.run_blocking(_parse_documents, upload.data, get_report())
+        documents = await services.run_blocking(_parse_documents, upload.data, get_progress_callback())
         services.uploads.keep_documents(file["id"], documents)
         return documents
     return upload.documents
@@ -240,8 +240,8 @@ def _describe_left_out_tags(made: Sequence[Receipt]) -> str:
 def _choose_report(done: int, total: int) -> Report:
     """Return the report for one of the conversations in a file; of several, the progress counts conversations."""
     if total == 1:
-        return get_report()
-    return report_within(get_report(), Progress(N_("Importing"), done, total, "conversations"))
+        return get_progress_callback()
+    return report_within(get_progress_callback(), Progress(N_("Importing"), done, total, "conversations"))
 
 
 def _describe_refusal(error: StateError, imported: int) -> str:
@@ -273,7 +273,7 @@ def _register_merge(app: Dash, services: Services) -> None:
         try:
             [doc] = await _read_documents(services, file)
             merge = partial(transfer.merge_document, services.store)
-            done = await services.apply_change(merge, thread_id, doc, report=get_report())
+            done = await services.apply_change(merge, thread_id, doc, report=get_progress_callback())
         except StateError as error:
             return page_state.report_problem(_describe_refusal(error, 0)), False
         if done.repeated:

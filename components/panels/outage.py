@@ -1,6 +1,6 @@
 """The banner at the top while the database is unavailable.
 
-No panel reports it: every answer to the page does (see page.Page and page_requests), however it ended. The page then polls
+No panel reports it: every answer to the page does (see page.Page and action_routes), however it ended. The page then polls
 `GET /healthz` until the database is available, and every panel reads again.
 """
 

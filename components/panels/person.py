@@ -52,7 +52,7 @@ def show(services: Services, _location: PageLocation) -> tuple[Any, ...]:
     if not services.store.database.separates_owners:
         return True, "", "", True, False, True, True, True
     role = get_acting_role()
-    is_of_proxy = not services.has_own_door
+    is_of_proxy = not services.has_own_sign_in
     address = services.sign_out_url if is_of_proxy else None
     own = (is_of_proxy, is_of_proxy, not services.has_passwords, role != ADMIN or is_of_proxy)
     return False, _describe_role(role), address or "", address is None, *own

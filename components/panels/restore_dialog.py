@@ -24,7 +24,7 @@ from components.views.time_marks import is_user_question
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID
 from words import N_, _, arrange, ngettext
 
-GUEST_TEXT = N_(
+GRAPH_STATES_TEXT = N_(
     "All values of the graph go back as well. What its tools did in the world stays, and so does its long-term memory "
     "(LangGraph's Store)."
 )
@@ -126,7 +126,7 @@ def build_restore_question(
         *([html.P(_("The running answer will be stopped and removed as well."))] if running else []),
         *([html.P(_("Your message returns to the field, if that is empty."))] if target.is_asked_again else []),
         *_list_channel_changes(channels),
-        *([html.P(_(GUEST_TEXT))] if has_states else []),
+        *([html.P(_(GRAPH_STATES_TEXT))] if has_states else []),
         html.P(_("Restoring can be undone, also after a reload."), className="quiet"),
     ]
 

@@ -9,7 +9,7 @@ from typing import TypedDict
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from agent.context.memory import recall_path
+from agent.context.subagent_memory import recall_path
 from checkpoints import Message, Store
 from checkpoints.values.limits import MAX_READ_VALUES, count_values
 from components.services import Services

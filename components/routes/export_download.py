@@ -22,7 +22,7 @@ from checkpoints.values.sentence import sentence
 from components import auditing
 from components.services import Services
 from components.transfers.html_export import export_html
-from components.transfers.long_requests import get_report
+from components.transfers.long_requests import get_progress_callback
 from words import N_, _, say
 
 WARNING_HEADER = "Waymark-Warning"  # a sentence, quoted: the browser asks before it saves the file
@@ -80,7 +80,7 @@ def add_route(server: FastAPI, services: Services) -> None:
 
 async def _write_export(services: Services, kind: ExportFormat, thread_id: str, redaction: Redaction | None) -> Export:
     """Write an export. One that takes long waits for its turn, and keeps no thread from those that read for views."""
-    report = get_report()
+    report = get_progress_callback()
     await services.read_snapshot(check_stored_size, services.store, thread_id)
     if redaction is None and not kind.takes_long:
         return await services.read_snapshot(kind.write, services.store, thread_id, ExportOptions(report=report))

@@ -25,7 +25,7 @@ from components import auditing
 from components.routes.export_download import WARNING_HEADER, check_stored_size
 from components.services import Services
 from components.shapes import MalformedRequestError, check_selection
-from components.transfers.long_requests import RequestCancelledError, get_report
+from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from words import N_, _, ngettext, say
 
 MAX_ARCHIVE_CHARS = 100_000_000  # of its files before they are compressed
@@ -45,7 +45,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         if not is_whole and not thread_ids:
             raise MalformedRequestError("thread")
         check_selection(thread_ids)
-        report = get_report()
+        report = get_progress_callback()
         if is_whole:
             thread_ids = await services.read_snapshot(_list_thread_ids, services.store)
         content = tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES)  # noqa: SIM115  (the response closes it)

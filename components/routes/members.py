@@ -91,7 +91,10 @@ class MemberRequests:
         await self._stop_answer(thread_id, fields["person"])
 
     async def leave(self, thread_id: str) -> None:
-        thread, person = await self._services.read_snapshot(self._members.require_guest, thread_id), get_acting_owner() or ""
+        thread, person = (
+            await self._services.read_snapshot(self._members.require_shared_thread, thread_id),
+            get_acting_owner() or "",
+        )
         await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.leave, thread_id)
         self._tell(thread)

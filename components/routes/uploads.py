@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from checkpoints.values.progress import Progress, Report
 from components.services import Services
-from components.transfers.long_requests import get_report
+from components.transfers.long_requests import get_progress_callback
 from components.transfers.uploads import MAX_UPLOAD_BYTES, UPLOADS_PREFIX
 from words import N_
 
@@ -21,7 +21,7 @@ def add_route(server: FastAPI, services: Services) -> None:
         if purpose not in MAX_UPLOAD_BYTES:
             return Response(status_code=HTTPStatus.NOT_FOUND)
         try:
-            identifier = await services.uploads.receive(_read_pieces(request, get_report()))
+            identifier = await services.uploads.receive(_read_pieces(request, get_progress_callback()))
         except ClientDisconnect:  # the page has cancelled the upload: nobody reads the answer
             return Response(status_code=HTTPStatus.BAD_REQUEST)
         return JSONResponse({"id": identifier})

@@ -79,7 +79,7 @@ class ThreadFrames:
     def __init__(self, services: Services, thread_id: str, describe_turn: DescribeTurn = describe_nothing) -> None:
         self._services, self._thread_id, self._describe_turn = services, thread_id, describe_turn
         self._run_id: str | None = None
-        self._progress: Frame | None = None  # of a guest graph
+        self._progress: Frame | None = None  # of a user graph
         self._before: int | None = None  # runs before the one that waits for a process
         self._rest: Frame | None = None  # the work of the run has ended, and its end is not on disk yet
         self._answer = LiveAnswer(services.renderer)

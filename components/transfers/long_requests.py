@@ -72,13 +72,13 @@ class LongRequests:
         return self._running.get(name_for_owner(identifier))
 
 
-def get_report() -> Report:
-    """Return the report of the current request. It must be read before the work moves to another thread."""
+def get_progress_callback() -> Report:
+    """Return the function that reports the progress of the current request, before the work moves to another thread."""
     return _report.get()
 
 
-class LongRequestLayer:
-    """The ASGI layer that follows each request with an id, from the first byte of its body on."""
+class ProgressMiddleware:
+    """ASGI middleware that follows each request with an id, from the first byte of its body on."""
 
     def __init__(self, app: ASGIApp, requests: LongRequests) -> None:
         self._app = app

@@ -88,7 +88,7 @@ class MessageExtras:
     """Facts that the views show beside the messages: about the run, and about messages and calls by their ids."""
 
     run_state: RunState | None = None  # of the run at the path's end: its open calls are running, waiting or stopped
-    decidable_ids: Collection[str] | None = None  # of calls; None: all that wait. A guest graph asks by itself about others
+    decidable_ids: Collection[str] | None = None  # of calls; None: all that wait. A user graph asks by itself about others
     waiting_moves: Mapping[str, MoveView] = field(default_factory=dict)  # by call
     siblings: Mapping[str, list[str]] = field(default_factory=dict)  # alternatives, by message
     trace_links: Mapping[str, str] = field(default_factory=dict)  # by message
@@ -121,7 +121,7 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
         open_message_id=next((s.id for s, m in reversed(shown) if m is not None and m.type != "tool"), None),
         last_message_id=shown[-1][0].id if shown else None,
         undecided_ids=frozenset(_find_undecided_ids(path, agent, extras.decidable_ids) if is_waiting else ()),
-        # A guest graph asks by itself about the calls of its sub-agents.
+        # A user graph asks by itself about the calls of its sub-agents.
         waiting_calls=find_waiting_calls(path, agent) if is_waiting and extras.decidable_ids is None else {},
     )
     budget = extras.budget or ViewBudget(extras.to_html, extras.portions)

@@ -1,4 +1,4 @@
-"""The questions of guest graphs as cards: the schemas that people use, a form for a JSON schema, and JSON for all others."""
+"""The questions of user graphs as cards: the schemas that people use, a form for a JSON schema, and JSON for all others."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypedDict

@@ -6,8 +6,8 @@ from typing import Literal, TypedDict
 
 from langchain_core.messages import AIMessage, BaseMessage, InvalidToolCall, ToolCall, ToolMessage
 
-from agent.context.memory import find_memory_move
 from agent.context.request import NOT_CARRIED_OUT_TEXT, UNKNOWN_RESULT_TEXT
+from agent.context.subagent_memory import find_memory_move
 from agent.subagents.delegation import OpenCall
 from agent.time_travel.notes import extract_note
 from agent.time_travel.waiting_moves import WaitingMove

@@ -1,1 +1,1 @@
-"""Signed-in browsers: the door, the file, the routes and the log of sessions."""
+"""Signed-in browsers: their authentication, the file, the routes and the log of sessions."""

@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from server.session.session_door import SessionDoor
+from server.session.session_authentication import SessionAuthentication
 from server.session.sessions import NotDurableError, Session
 from words import _
 
@@ -17,7 +17,7 @@ MAX_PERSON_WATCHING_PAGES = 50  # of them of one person, where people are told a
 CLOSE_TRY_AGAIN = 1013
 
 
-def add_routes(server: FastAPI, sign_in: SessionDoor | None) -> None:
+def add_routes(server: FastAPI, sign_in: SessionAuthentication | None) -> None:
     """Serve the list of sessions, and their ends. Without a sign-in the list is empty."""
     watching: dict[WebSocket, str] = {}  # each with its person
 
@@ -55,7 +55,7 @@ def add_routes(server: FastAPI, sign_in: SessionDoor | None) -> None:
         return await _end_sessions(sign_in, request, [current.id if is_own and current else session_id])
 
 
-async def _end_sessions(sign_in: SessionDoor | None, request: Request, session_ids: list[str]) -> Response:
+async def _end_sessions(sign_in: SessionAuthentication | None, request: Request, session_ids: list[str]) -> Response:
     if sign_in is None:
         return PlainTextResponse(_("Nobody signs in here.\n"), 404)
     current = _find_current(request)
@@ -77,13 +77,13 @@ def _find_current(request: Request) -> Session | None:
     return getattr(request.state, "session", None)
 
 
-async def _list_own(sign_in: SessionDoor | None, request: Request) -> list[Session]:
+async def _list_own(sign_in: SessionAuthentication | None, request: Request) -> list[Session]:
     """List the open sessions of the person who asks."""
     current = _find_current(request)
     return await sign_in.sessions.list_open(current.person if current else "") if sign_in else []
 
 
-async def _describe_sessions(sign_in: SessionDoor | None, request: Request) -> list[dict[str, Any]]:
+async def _describe_sessions(sign_in: SessionAuthentication | None, request: Request) -> list[dict[str, Any]]:
     current = _find_current(request)
     return [
         {

@@ -24,7 +24,7 @@ from agent.models.parameters import DEFAULT_PARAMETERS, ModelParameters, apply_p
 from agent.run.background import RunFollower
 from agent.run.blocking import BlockingPool
 from agent.run.building import RunnerParts, build_runner
-from agent.run.drivers import GuestRuns
+from agent.run.drivers import UserGraphRuns
 from agent.run.follow_up import FollowUpParts
 from agent.run.hub import RunHub
 from agent.run.judge import Judge
@@ -177,7 +177,7 @@ async def running(
     titles_model: str | None = None,
     agents: Agents | None = None,
     database: Database | None = None,  # None: one in memory
-    guests: Callable[[Store, RunHub], GuestRuns] | None = None,
+    user_graphs: Callable[[Store, RunHub], UserGraphRuns] | None = None,
     workers: Workers | None = None,  # this process, where several serve the database
     wire: Callable[[RunHub], Wire] | None = None,
     thread_id: str | None = None,  # None: a new conversation
@@ -199,7 +199,7 @@ async def running(
         followers.append(Judge(shared, max_seconds=judge))
     if titles is not None:
         followers.append(TitleWriter(shared, titles_model, max_seconds=titles))
-    moving |= {"followers": followers, "guests": guests(store, hub) if guests else None}
+    moving |= {"followers": followers, "user_graphs": user_graphs(store, hub) if user_graphs else None}
     moving |= {"workers": workers, "wire": wire(hub) if wire else None}
     moving |= {"blocking": blocking, "limits": kept, "tracer": tracer}
     runner = build_runner(RunnerParts(store=store, runs=runs, hub=hub, graph=graph, catalog=offer, **moving))

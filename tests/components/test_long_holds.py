@@ -36,7 +36,9 @@ async def import_file(services: Services, _: str) -> None:
 
     identifier = await services.uploads.receive(send_pieces())
     [document] = await import_dialog._read_documents(services, {"id": identifier, "name": "x.json"})
-    await services.run_blocking(transfer.import_thread, services.store, document, report=long_requests.get_report())
+    await services.run_blocking(
+        transfer.import_thread, services.store, document, report=long_requests.get_progress_callback()
+    )
 
 
 def export_as(kind: str) -> Work:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from tests.agent.guests.guests import one_node
+from tests.agent.user_graphs.running_graphs import one_node
 from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, expect_accessible_in_all_schemes
-from tests.e2e.test_guests import write_graph
+from tests.e2e.test_user_graphs import write_graph
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 

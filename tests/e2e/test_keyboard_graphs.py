@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.agent.guests.test_inputs import TALK, TRIP
+from tests.agent.user_graphs.test_inputs import TALK, TRIP
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.keyboard import Keyboard
 from tests.e2e.test_accessible_states import look_at
-from tests.e2e.test_guest_questions import ASKING
-from tests.e2e.test_guests import question, write_graph
 from tests.e2e.test_keyboard_alone import button
+from tests.e2e.test_user_graph_questions import ASKING
+from tests.e2e.test_user_graphs import question, write_graph
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, LocatorAssertions, expect
 from playwright.sync_api import Page as Tab
 
-from tests.agent.guests.guests import AGENT
+from tests.agent.user_graphs.running_graphs import AGENT
 from tests.e2e import dialogs
 from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server

@@ -133,7 +133,7 @@ def test_one_can_begin_a_conversation_at_the_address_of_none(shared_server: Serv
     assert page.tab.url != f"{shared_server.origin}/t/no-such-thread"
 
 
-DOORS = {
+ENTRY_POINTS = {
     "the page": ("GET", "/"),
     "a callback": ("POST", "/_dash-update-component"),
     "an export": ("GET", "/api/threads/x/export"),
@@ -147,10 +147,10 @@ UPGRADE = {
 }
 
 
-def _knock(server: Server, door: str, **headers: str) -> int:
+def _knock(server: Server, entry_point: str, **headers: str) -> int:
     """The answer to somebody who is not our page; the socket is asked for with a handshake by hand."""
-    method, path = DOORS[door]
-    own = {"origin": server.origin} | (UPGRADE if door == "the socket" else {})
+    method, path = ENTRY_POINTS[entry_point]
+    own = {"origin": server.origin} | (UPGRADE if entry_point == "the socket" else {})
     with (
         httpx.Client(trust_env=False) as client,
         client.stream(method, server.origin + path, headers=own | headers) as response,
@@ -158,23 +158,25 @@ def _knock(server: Server, door: str, **headers: str) -> int:
         return response.status_code
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
 def test_nobody_gets_in_without_the_cookie_and_the_key(
-    door: str, shared_server: Server, cookie: str, signed_in: dict[str, str]
+    entry_point: str, shared_server: Server, cookie: str, signed_in: dict[str, str]
 ) -> None:
-    refused = _knock(shared_server, door)
-    assert refused == (403 if door == "the socket" else 401)
-    let_in = {"the page": 200, "a callback": 400, "an export": 404, "the socket": 101}[door]
-    assert _knock(shared_server, door, **signed_in) == let_in
-    assert _knock(shared_server, door, cookie=cookie) == (let_in if door == "the page" else refused)
+    refused = _knock(shared_server, entry_point)
+    assert refused == (403 if entry_point == "the socket" else 401)
+    let_in = {"the page": 200, "a callback": 400, "an export": 404, "the socket": 101}[entry_point]
+    assert _knock(shared_server, entry_point, **signed_in) == let_in
+    assert _knock(shared_server, entry_point, cookie=cookie) == (let_in if entry_point == "the page" else refused)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_another_host_is_refused(door: str, shared_server: Server, signed_in: dict[str, str]) -> None:
-    assert _knock(shared_server, door, **signed_in, host="elsewhere.invalid") == (403 if door == "the socket" else 400)
+@pytest.mark.parametrize("entry_point", ENTRY_POINTS)
+def test_another_host_is_refused(entry_point: str, shared_server: Server, signed_in: dict[str, str]) -> None:
+    assert _knock(shared_server, entry_point, **signed_in, host="elsewhere.invalid") == (
+        403 if entry_point == "the socket" else 400
+    )
 
 
-@pytest.mark.parametrize("door", ["a callback", "the socket"])
+@pytest.mark.parametrize("entry_point", ["a callback", "the socket"])
 @pytest.mark.parametrize("origin", ["http://elsewhere.invalid", "null", "http://127.0.0.1:1"])
-def test_another_origin_is_refused(door: str, origin: str, shared_server: Server, signed_in: dict[str, str]) -> None:
-    assert _knock(shared_server, door, **signed_in, origin=origin) == 403
+def test_another_origin_is_refused(entry_point: str, origin: str, shared_server: Server, signed_in: dict[str, str]) -> None:
+    assert _knock(shared_server, entry_point, **signed_in, origin=origin) == 403

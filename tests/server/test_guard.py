@@ -1,4 +1,4 @@
-"""The door: who gets in, what gets in, and what every answer carries."""
+"""The guard: who gets in, what gets in, and what every answer carries."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from server.guard import MAX_BODY_BYTES, AllowedRoutes, Guard
 from server.headers import build_security_policy, choose_file_caching
 from server.knocks import KnockLog
 from server.request_rate import MAX_BURST_REQUESTS, RequestRate
+from server.session.link_sign_in import LinkSignIn
 from server.session.session_file import SessionFile
-from server.session.sign_in import SignIn
 
 HOST = "127.0.0.1:8050"
 ORIGIN = {"origin": f"http://{HOST}"}
-DOORS = AllowedRoutes(
+ALLOWED = AllowedRoutes(
     paths=frozenset({"/", "/_dash-update-component"}),
     prefixes=("/api/",),
     page_prefixes=("/t/",),
@@ -54,7 +54,7 @@ class Entrance:
     """A guard in front of an app, and the ways to knock."""
 
     app: Any = echo
-    sign_in: SignIn | None = None
+    sign_in: LinkSignIn | None = None
     hosts: frozenset[str] = frozenset({HOST})
     rate: RequestRate | None = None
     public_url: str | None = None
@@ -66,7 +66,7 @@ class Entrance:
             sign_in=self.sign_in,
             public_url=self.public_url,
             content_security_policy=lambda: build_security_policy(["'sha256-x'"]),
-            routes=DOORS,
+            routes=ALLOWED,
             knocks=KnockLog(lambda *_: None),
             rate=self.rate,
         )
@@ -276,7 +276,7 @@ def test_startup_and_shutdown_pass_untouched() -> None:
     method=st.sampled_from(["GET", "HEAD", "POST"]),
 )
 def test_no_request_breaks_the_door(path: str, query: bytes, headers: list[tuple[str, bytes]], method: str) -> None:
-    sign_in = SignIn(SessionFile(Path("/nowhere")), address=f"http://{HOST}", script="/assets/sign-in.js")
+    sign_in = LinkSignIn(SessionFile(Path("/nowhere")), address=f"http://{HOST}", script="/assets/sign-in.js")
     entrance = Entrance(sign_in=sign_in)
     raw = [(name.encode(), value) for name, value in [("host", HOST.encode()), *headers]]
     scope = {"type": "http", "method": method, "scheme": "http", "path": path, "query_string": query, "headers": raw}

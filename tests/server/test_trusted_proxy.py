@@ -122,10 +122,10 @@ def test_a_name_that_is_none_or_of_nobody_is_refused(name: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("groups", "role"),
-    [(None, "member"), ("", "member"), ("staff, bosses", "admin"), ("guests", "reader"), ("Bosses", "member")],
+    [(None, "member"), ("", "member"), ("staff, bosses", "admin"), ("user_graphs", "reader"), ("Bosses", "member")],
 )
 def test_a_persons_groups_give_a_role(groups: str | None, role: str) -> None:
-    choose_role = lambda own: "admin" if "bosses" in own else "reader" if "guests" in own else "member"  # noqa: E731
+    choose_role = lambda own: "admin" if "bosses" in own else "reader" if "user_graphs" in own else "member"  # noqa: E731
     guard = build_guard(proxy=replace(PROXY, choose_role=choose_role))
     assert knock(given(x_forwarded_groups=groups), guard=guard)[1] == {"person": "ann", "headers": ["host"], "role": role}
     twice = [*given(x_forwarded_groups="staff"), ("x-forwarded-groups", "bosses")]

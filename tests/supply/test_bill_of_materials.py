@@ -4,18 +4,18 @@ import json
 from typing import Any
 
 from supply.bill_of_materials import describe_pins
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, Pin, read_pins
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS, Pin, read_pins
 
 
 def describe_all() -> dict[str, Any]:
-    development = [*read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GUEST_CONSTRAINTS)]
+    development = [*read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GRAPH_CONSTRAINTS)]
     bill: dict[str, Any] = json.loads(describe_pins(read_pins(CONSTRAINTS), development, "1.0"))
     return bill
 
 
 def test_every_pin_is_a_component_with_its_hashes() -> None:
     components = {(part["name"], part["version"]): part for part in describe_all()["components"]}
-    pins = [*read_pins(CONSTRAINTS), *read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GUEST_CONSTRAINTS)]
+    pins = [*read_pins(CONSTRAINTS), *read_pins(DEVELOPMENT_CONSTRAINTS), *read_pins(GRAPH_CONSTRAINTS)]
     assert set(components) == {(pin.name, pin.version) for pin in pins}
     for pin in pins:
         assert {entry["content"] for entry in components[pin.name, pin.version]["hashes"]} == set(pin.hashes)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from packaging.utils import canonicalize_name
 
-from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
+from supply.pins import CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS, ROOT, Pin, read_pins, read_requirements
 
-FILES = [CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GUEST_CONSTRAINTS]
+FILES = [CONSTRAINTS, DEVELOPMENT_CONSTRAINTS, GRAPH_CONSTRAINTS]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -27,7 +27,7 @@ def test_a_package_with_code_for_each_platform_has_hashes_for_all() -> None:
 
 @pytest.mark.parametrize(
     ("name", "files"),
-    [("requirements.txt", [CONSTRAINTS]), ("requirements-dev.txt", FILES), ("requirements-guests.txt", [GUEST_CONSTRAINTS])],
+    [("requirements.txt", [CONSTRAINTS]), ("requirements-dev.txt", FILES), ("requirements-graphs.txt", [GRAPH_CONSTRAINTS])],
 )
 def test_every_requirement_is_pinned_to_its_version(name: str, files: list[Path]) -> None:
     pinned = {pin.name: pin.version for path in files for pin in read_pins(path)}

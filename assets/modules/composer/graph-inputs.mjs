@@ -1,4 +1,4 @@
-/** The inputs of a guest graph beside the message: typed into a form, and sent with the next message of its conversation. */
+/** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 

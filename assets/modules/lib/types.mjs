@@ -40,13 +40,13 @@
  *   models; `head`: its last message
  * @typedef {{run: string, answers: AnswerView[]}} CandidatesView  the answers to the last question, where several models
  *   were asked
- * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a guest
- *   graph asks about
+ * @typedef {{name: string, arguments: string, description: string, decisions: string[]}} ActionView  a call that a
+ *   user graph asks about
  * @typedef {{name: string, label: string, type: "string"|"number"|"integer"|"boolean", options: string[],
  *   required: boolean}} FieldView
  * @typedef {{id: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string, actions: ActionView[],
- *   fields: FieldView[]}} QuestionView of a guest graph that waits
- * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a guest graph at work
+ *   fields: FieldView[]}} QuestionView of a user graph that waits
+ * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work
  * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean,
  *   model: string, closable: boolean, place: string}} RerunView
  * @typedef {{version: string, text: string, place?: string, keepable?: boolean}} Notice  describes the last operation;
@@ -58,7 +58,7 @@
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
  *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[], is_graph?: boolean,
- *   missing?: boolean}} TranscriptData  `is_graph`: a guest graph answers; `missing`: no conversation has this address
+ *   missing?: boolean}} TranscriptData  `is_graph`: a user graph answers; `missing`: no conversation has this address
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
@@ -98,7 +98,7 @@
  *   conversation; empty: not chosen
  * @typedef {{choice: Choice, model: string, demo: string|null}} KeptChoice  with what the page says of the chosen model
  * @typedef {{name: string, provider: string, demo: string|null, graph: string, problem: string|null}} ModelItem
- *   `provider`: the place its requests go to, as "OpenAI"; `demo`: the hint of the demo model; `graph`: of a guest,
+ *   `provider`: the place its requests go to, as "OpenAI"; `demo`: the hint of the demo model; `graph`: of a user graph,
  *   its name; `problem`: the reason why it cannot be chosen
  * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],

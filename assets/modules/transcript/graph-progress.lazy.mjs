@@ -1,4 +1,4 @@
-/** The nodes of a guest graph that are at work, and the newest lines that it has streamed. */
+/** The nodes of a user graph that are at work, and the newest lines that it has streamed. */
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 

@@ -1,4 +1,4 @@
-/** The questions of a guest graph that waits: decisions about calls, a form, or an answer as text or JSON. */
+/** The questions of a user graph that waits: decisions about calls, a form, or an answer as text or JSON. */
 import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";

@@ -165,7 +165,7 @@ function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing,
   const removed = data.later || isFollowed ? null : data.removed;
   const notice = data.later || (isFollowed && data.notice?.place !== undefined) ? null : data.notice;
   const isEmpty = messages.length === 0 && !showLive && !removed;
-  const onSuggest = (text, operation) => suggest(text, operation, data.thread, act);
+  const onSuggest = (text, requestId) => suggest(text, requestId, data.thread, act);
   return h("div",
     { className: "log", role: "log", "aria-live": "off", "aria-label": _("Conversation"), tabIndex: 0,
       ref: scrolling.scroller, onScroll: scrolling.onScroll },
@@ -191,9 +191,9 @@ function TranscriptLog({ data, messages, shown, run, stream, scrolling, editing,
 }
 
 /** Send a suggestion of the start page, which begins a conversation. */
-function suggest(text, operation, thread, act) {
-  expectThread(operation);
-  act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, operation);
+function suggest(text, requestId, thread, act) {
+  expectThread(requestId);
+  act("suggest", { text, ...takeChoice(thread), ...takeModels(thread) }, requestId);
 }
 
 /** A line where a graph has ended without a message. */

@@ -16,9 +16,9 @@ const MISSING = [
   _("It may have been erased, or the address is not complete. You can begin a new conversation here."),
 ];
 
-/** @param {{suggestions: string[], isMissing?: boolean, onSuggest: (text: string, operation: string) => void}} props */
+/** @param {{suggestions: string[], isMissing?: boolean, onSuggest: (text: string, requestId: string) => void}} props */
 export function Welcome({ suggestions, isMissing = false, onSuggest }) {
-  const operation = useRef(createRequestId()); // a double click is one request
+  const requestId = useRef(createRequestId()); // a double click is one request
   const [heading, text] = isMissing ? MISSING : GREETING;
   return h(
     "div",
@@ -36,7 +36,7 @@ export function Welcome({ suggestions, isMissing = false, onSuggest }) {
             { key: text },
             h(
               "button",
-              { type: "button", className: "suggestion", onClick: () => onSuggest(text, operation.current) },
+              { type: "button", className: "suggestion", onClick: () => onSuggest(text, requestId.current) },
               text,
             ),
           ),

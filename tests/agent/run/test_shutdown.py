@@ -14,9 +14,9 @@ from agent.run.recorder import RunRecorder
 from agent.tools.decisions import STOPPED_TEXT
 from checkpoints import Database, RunState, Store
 from checkpoints.workers import Workers
-from tests.agent.guests.guests import hosting, one_node
 from tests.agent.run.two_processes import HANGING, hurry, pause_messages_with_calls, play, state_of
 from tests.agent.running import Running, running, tool
+from tests.agent.user_graphs.running_graphs import hosting, one_node
 from tests.checkpoints.conversations import new
 from tests.fakes.openai import Call, Say
 
@@ -149,7 +149,7 @@ async def node(state):
 """)
 
 
-def test_a_process_that_ends_waits_for_its_guest_graph(postgres_url: str, tmp_path: Path) -> None:
+def test_a_process_that_ends_waits_for_its_user_graph_graph(postgres_url: str, tmp_path: Path) -> None:
     async def story() -> None:
         databases = Database.open_url(postgres_url), Database.open_url(postgres_url)
         one_of, other_of = (Workers.join(Store(each), "test") for each in databases)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.context.memory import recall_messages
+from agent.context.subagent_memory import recall_messages
 from agent.marks import CallKey, MoveMark, QuestionMark
 from agent.preparation.requests import NothingToDecideError
 from agent.subagents.agents import Agent

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Store
-from checkpoints.interchange import import_contents, planning, reading, transfer
+from checkpoints.interchange import import_contents, import_planning, reading, transfer
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import state_inserts, value_rows
 from checkpoints.values import serde
@@ -65,8 +65,8 @@ def test_no_body_is_serialized_while_the_lock_is_held(store: Store, monkeypatch:
 
 def test_no_chain_is_cut_while_the_lock_is_held(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     doc = reading.read_document(shapes.comb(3, 3))
-    body, cut, cut_chains = transfer.make_replacement(doc), list[object](), planning._plan_chains
-    monkeypatch.setattr(planning, "_plan_chains", lambda *each: (cut.append(each), cut_chains(*each))[1])
+    body, cut, cut_chains = transfer.make_replacement(doc), list[object](), import_planning._plan_chains
+    monkeypatch.setattr(import_planning, "_plan_chains", lambda *each: (cut.append(each), cut_chains(*each))[1])
     store.import_into(store.create_thread().id, body)
     assert cut == []
 

@@ -135,7 +135,7 @@ def test_a_change_on_its_way_leaves_no_name_after_the_erasure(
     with act_for("bob"):
         house.runs.end_run(run, RunState.DONE, last_messages=[_make_answer()])
         context, answer_id = make_context(), house.store.list_messages(run.thread_id)[-1].id
-    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, person_rows, "replace_person") as (arrived, released):
+    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, person_rows, "leave_conversations") as (arrived, released):
         erased = pool.submit(erase_person, house.store.database, "bob")
         assert arrived.wait(PATIENCE)
         changed = pool.submit(context.run, CHANGES[name], house, run, answer_id)
@@ -212,7 +212,7 @@ def _archive(house: SharedHouse, request_id: str) -> None:
 def test_a_request_on_its_way_begins_nothing_after_the_erasure(
     store: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It passed the door with the session of then, and waited for its turn to write."""
+    """It was let in with the session of then, and waited for its turn to write."""
     house = House(request.getfixturevalue(store), has_accounts=True)
     accounts = Accounts(house.store)
     for name in ("ann", "bob"):
@@ -300,7 +300,7 @@ def test_an_entry_that_is_written_during_the_erasure_names_nobody_erased(
 ) -> None:
     house = SharedHouse(ordinary_store)
     # The names in the log have been replaced by then.
-    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, person_rows, "replace_person") as (arrived, released):
+    with ThreadPoolExecutor(1) as pool, pause_at(monkeypatch, person_rows, "leave_conversations") as (arrived, released):
         erased = pool.submit(erase_person, house.store.database, "bob")
         assert arrived.wait(PATIENCE)
         export(house, "bob")

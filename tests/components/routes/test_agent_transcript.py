@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from agent.context.memory import recall_path
+from agent.context.subagent_memory import recall_path
 from agent.marks import MoveMark
 from checkpoints import Database, NewMessage, Store
 from checkpoints.values import serde

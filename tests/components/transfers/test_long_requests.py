@@ -1,4 +1,4 @@
-"""A page reads how far its long request is, and may cancel it; the import and the export report through the same door."""
+"""A page reads how far its long request is, and may cancel it; the import and the export report in the same way."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ from checkpoints import Store
 from checkpoints.interchange import transfer
 from checkpoints.values.progress import Progress, Report
 from components.transfers import uploads
-from components.transfers.long_requests import HEADER, get_report
+from components.transfers.long_requests import HEADER, get_progress_callback
 from tests.checkpoints.conversations import new
 from tests.components.transfers.test_uploads import upload
 from tests.test_app import opened, post_callback
@@ -46,7 +46,7 @@ def hold_at(monkeypatch: pytest.MonkeyPatch, phase: str) -> Gate:
     """Hold every request with an id at this phase."""
     gate = Gate(phase)
     for module in ("components.panels.import_dialog", "components.routes.export_download", "people.admin"):
-        monkeypatch.setattr(f"{module}.get_report", lambda: gate.hold(get_report()))
+        monkeypatch.setattr(f"{module}.get_progress_callback", lambda: gate.hold(get_progress_callback()))
     return gate
 
 

@@ -1,4 +1,4 @@
-"""The questions of guest graphs as cards: the schemas that people use, and whatever else."""
+"""The questions of user graphs as cards: the schemas that people use, and whatever else."""
 
 import json
 from typing import Any

@@ -8,10 +8,10 @@ import pytest
 
 from server.bounded_log import MAX_LINES
 from server.session import session_file
+from server.session.link_sign_in import LinkSignIn
 from server.session.session_file import SessionFile
 from server.session.session_log import SessionLog
 from server.session.sessions import Session
-from server.session.sign_in import SignIn
 from tests.server.test_guard import HOST, Entrance
 from tests.server.test_knocks import Windows
 
@@ -25,8 +25,8 @@ def sessions(tmp_path: Path) -> SessionFile:
 
 
 @pytest.fixture
-def sign_in(sessions: SessionFile) -> SignIn:
-    return SignIn(sessions, address=f"http://{HOST}", script="/assets/sign-in.js")
+def sign_in(sessions: SessionFile) -> LinkSignIn:
+    return LinkSignIn(sessions, address=f"http://{HOST}", script="/assets/sign-in.js")
 
 
 @pytest.fixture(autouse=True)
@@ -34,19 +34,19 @@ def _everything_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "waymark.sessions")
 
 
-def open_link(sign_in: SignIn, **headers: str) -> None:
+def open_link(sign_in: LinkSignIn, **headers: str) -> None:
     link = sign_in.create_link().removeprefix(f"http://{HOST}")
     assert Entrance(sign_in=sign_in).knock(link, **{"user-agent": FIREFOX}, **headers).status == 200
 
 
-def test_a_sign_in_is_logged_without_its_secrets(sign_in: SignIn, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sign_in_is_logged_without_its_secrets(sign_in: LinkSignIn, caplog: pytest.LogCaptureFixture) -> None:
     open_link(sign_in)
     [session] = run(sign_in.sessions.list_open())
     assert caplog.messages == [f"signed in: session {session.id[:8]} (Firefox on Linux) from an unknown address"]
 
 
 def test_a_browser_that_signs_in_again_ends_its_former_session(
-    sign_in: SignIn, sessions: SessionFile, caplog: pytest.LogCaptureFixture
+    sign_in: LinkSignIn, sessions: SessionFile, caplog: pytest.LogCaptureFixture
 ) -> None:
     former = run(sessions.begin(FIREFOX))
     open_link(sign_in, cookie=f"waymark_8050={former.cookie}")
@@ -55,7 +55,7 @@ def test_a_browser_that_signs_in_again_ends_its_former_session(
 
 
 def test_a_session_too_many_is_logged(
-    sign_in: SignIn, sessions: SessionFile, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    sign_in: LinkSignIn, sessions: SessionFile, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session_file, "MAX_SESSIONS", 2)
     oldest = run(sessions.begin(""))

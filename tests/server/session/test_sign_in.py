@@ -1,4 +1,4 @@
-"""The way in: a link for a cookie and a page key, which open the door together, until the session ends."""
+"""The way in: a link for a cookie and a page key, which let requests in together, until the session ends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
+from server.session.link_sign_in import LinkSignIn
 from server.session.session_file import SessionFile
 from server.session.sessions import MAX_SESSION_SECONDS
-from server.session.sign_in import SignIn
 from tests.browser import PATIENCE_MS, open_browser
 from tests.page_key import read_page_key
 from tests.server.test_guard import HOST, ORIGIN, Answer, Entrance, echo, listening, served
@@ -27,18 +27,18 @@ def links() -> list[str]:
 
 
 @pytest.fixture
-def sign_in(tmp_path: Path, links: list[str]) -> SignIn:
+def sign_in(tmp_path: Path, links: list[str]) -> LinkSignIn:
     sessions = SessionFile(tmp_path / "sessions-8050.json")
-    return SignIn(sessions, address=f"http://{HOST}", script=SCRIPT, on_stale_link=links.append)
+    return LinkSignIn(sessions, address=f"http://{HOST}", script=SCRIPT, on_stale_link=links.append)
 
 
 @pytest.fixture
-def entrance(sign_in: SignIn) -> Entrance:
+def entrance(sign_in: LinkSignIn) -> Entrance:
     return Entrance(sign_in=sign_in)
 
 
 @pytest.fixture
-def both(sign_in: SignIn) -> dict[str, str]:
+def both(sign_in: LinkSignIn) -> dict[str, str]:
     """The headers of a page: the cookie and the key."""
     created = asyncio.run(sign_in.sessions.begin(""))
     return {"cookie": f"other; x=1; waymark_8050={created.cookie}", "x-waymark-page-key": created.page_key}
@@ -67,7 +67,7 @@ def test_nobody_gets_in_without_a_cookie(entrance: Entrance) -> None:
 def test_behind_a_proxy_with_tls_the_link_is_public_and_the_cookie_secure(tmp_path: Path) -> None:
     sessions = SessionFile(tmp_path / "sessions-8050.json")
     url = "https://waymark.example"
-    sign_in = SignIn(sessions, address=f"http://{HOST}", public_url=url, script=SCRIPT)
+    sign_in = LinkSignIn(sessions, address=f"http://{HOST}", public_url=url, script=SCRIPT)
     entrance = Entrance(sign_in=sign_in, hosts=frozenset({HOST, "waymark.example"}), public_url=url)
     link = sign_in.create_link()
     assert link.startswith(f"{url}/?token=")
@@ -111,7 +111,7 @@ def test_the_key_alone_gets_nothing(entrance: Entrance, both: dict[str, str]) ->
     assert [entrance.knock(path, **both).status for path in ("/", "/api/x")] == [401, 401]
 
 
-def test_the_key_of_one_session_does_not_open_another(entrance: Entrance, sign_in: SignIn, both: dict[str, str]) -> None:
+def test_the_key_of_one_session_does_not_open_another(entrance: Entrance, sign_in: LinkSignIn, both: dict[str, str]) -> None:
     both["x-waymark-page-key"] = asyncio.run(sign_in.sessions.begin("")).page_key
     assert entrance.knock("/api/x", **both).status == 401
 
@@ -131,7 +131,7 @@ def test_a_changed_secret_lets_nobody_in(
     assert entrance.knock("/api/x", **both).status == 401
 
 
-def test_the_link_is_swapped_for_a_cookie_and_a_key(entrance: Entrance, sign_in: SignIn) -> None:
+def test_the_link_is_swapped_for_a_cookie_and_a_key(entrance: Entrance, sign_in: LinkSignIn) -> None:
     answer = open_link(entrance, sign_in.create_link())
     cookie, key = answer["set-cookie"] or "", read_page_key(answer.text) or ""
     assert answer.status == 200
@@ -142,7 +142,7 @@ def test_the_link_is_swapped_for_a_cookie_and_a_key(entrance: Entrance, sign_in:
 
 
 def test_a_link_works_once_and_then_a_fresh_one_is_printed(
-    entrance: Entrance, sign_in: SignIn, both: dict[str, str], links: list[str]
+    entrance: Entrance, sign_in: LinkSignIn, both: dict[str, str], links: list[str]
 ) -> None:
     link = sign_in.create_link()
     open_link(entrance, link)
@@ -153,7 +153,9 @@ def test_a_link_works_once_and_then_a_fresh_one_is_printed(
     assert open_link(entrance, links[0]).status == 200
 
 
-def test_a_browser_that_signs_in_again_has_one_session(entrance: Entrance, sign_in: SignIn, both: dict[str, str]) -> None:
+def test_a_browser_that_signs_in_again_has_one_session(
+    entrance: Entrance, sign_in: LinkSignIn, both: dict[str, str]
+) -> None:
     open_link(entrance, sign_in.create_link(), **cookie_of(both))
     assert len(asyncio.run(sign_in.sessions.list_open())) == 1
     assert entrance.knock("/", **both).status == 401
@@ -161,7 +163,7 @@ def test_a_browser_that_signs_in_again_has_one_session(entrance: Entrance, sign_
 
 @pytest.mark.parametrize("token", ["x", "%FF", "😀", "a" * 5000])
 def test_a_wrong_token_gets_nothing_and_does_not_spend_the_link(
-    token: str, entrance: Entrance, sign_in: SignIn, links: list[str]
+    token: str, entrance: Entrance, sign_in: LinkSignIn, links: list[str]
 ) -> None:
     good = sign_in.create_link().removeprefix(f"http://{HOST}")
     assert entrance.knock(f"/?token={token}").status == 403
@@ -170,13 +172,13 @@ def test_a_wrong_token_gets_nothing_and_does_not_spend_the_link(
     assert entrance.knock(good).status == 200
 
 
-def test_a_new_link_closes_the_earlier_one(entrance: Entrance, sign_in: SignIn) -> None:
+def test_a_new_link_closes_the_earlier_one(entrance: Entrance, sign_in: LinkSignIn) -> None:
     old, new = sign_in.create_link(), sign_in.create_link()
     assert [open_link(entrance, link).status for link in (old, new, new)] == [403, 200, 403]
 
 
 def test_a_page_that_lost_its_key_gets_a_new_one_for_a_used_link(
-    entrance: Entrance, sign_in: SignIn, both: dict[str, str], links: list[str]
+    entrance: Entrance, sign_in: LinkSignIn, both: dict[str, str], links: list[str]
 ) -> None:
     used = sign_in.create_link()
     open_link(entrance, used)
@@ -195,7 +197,7 @@ def test_a_link_on_another_site_leads_to_this_host_alone(path: str, target: str,
     assert f'content="0; url={target}"' in answer.text
 
 
-def test_the_socket_of_a_session_is_closed_when_the_session_ends(sign_in: SignIn, both: dict[str, str]) -> None:
+def test_the_socket_of_a_session_is_closed_when_the_session_ends(sign_in: LinkSignIn, both: dict[str, str]) -> None:
     sent: list[dict[str, Any]] = []
     ending: list[asyncio.Task[Any]] = []
 
@@ -234,7 +236,7 @@ async def serve_script(scope: Any, receive: Any, send: Any) -> None:
 def test_a_link_on_another_site_signs_in_a_real_browser(tmp_path: Path) -> None:
     (ours, port), (theirs, elsewhere) = listening(), listening()
     address = f"http://127.0.0.1:{port}"
-    sign_in = SignIn(SessionFile(tmp_path / "sessions.json"), address=address, script=SCRIPT)
+    sign_in = LinkSignIn(SessionFile(tmp_path / "sessions.json"), address=address, script=SCRIPT)
     anchors = f'<a href="{sign_in.create_link()}">sign in</a><a href="{address}/t/1?x=2">deep</a>'
     guard = Entrance(serve_script, sign_in=sign_in, hosts=frozenset({f"127.0.0.1:{port}"})).guard()
     other_site = PlainTextResponse(anchors, media_type="text/html")

@@ -1,1 +1,0 @@
-"""Guests: LangGraph graphs of other people. They run in this process, with its rights, on threads of their own."""

@@ -1,0 +1,151 @@
+"""Driving a run of a user graph: from its first pass until it rests, over every move through time on the way."""
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+from agent.events import HeadMoved
+from agent.preparation.graph_inputs import InputForm
+from agent.preparation.preparation import PreparedRun
+from agent.preparation.questions import GraphQuestion
+from agent.run.blocking import BlockingPool
+from agent.run.hub import RunHub
+from agent.run.recorder import RunRecorder
+from agent.settings import GraphOffer
+from agent.time_travel.executor import TimeTravelExecutor
+from agent.tools.decisions import AwaitingDecision, Decision
+from agent.user_graphs.catalog import GraphCatalog
+from agent.user_graphs.delegated_work import DelegatedWork
+from agent.user_graphs.graph_loop import ThreadExitError
+from agent.user_graphs.graph_run import GraphFailedError, GraphResult, GraphRun, GraphTurn
+from agent.user_graphs.interrupts import collect_questions
+from agent.user_graphs.reporter import Reporter
+from agent.user_graphs.run_saver import RunSaver
+from agent.user_graphs.savers import Savers
+from agent.user_graphs.states import StateRecorder
+from agent.user_graphs.travel import GraphTravel, MoveStep, list_open_calls, read_move_call
+from checkpoints import Runs, Store
+from checkpoints.values.limits import MAX_ANSWER_CHARS
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDriver:
+    """The parts that every run of a user graph uses."""
+
+    store: Store
+    runs: Runs
+    hub: RunHub
+    catalog: GraphCatalog
+    savers: Savers
+    blocking: BlockingPool
+
+    async def drive(self, prepared: PreparedRun, recorder: RunRecorder, time_travel: TimeTravelExecutor | None) -> None:
+        """Let the graph answer, over every move on the way. Raises `GraphFailedError`, and `AwaitingDecision` to wait."""
+        run, decision = prepared.run, prepared.request.decision
+        travel = GraphTravel(self.store, run.thread_id, time_travel)
+        keeps_answers = await self.blocking.run(self.runs.waits_since, run.thread_id, other_than=run.id)
+        turn = GraphTurn(prepared.request, keeps_answers)
+        step = await self._settle_moves(travel, decision, keeps_answers=keeps_answers) if decision else None
+        while True:
+            if step is not None and step.move is not None:
+                if not await self._make_move(travel, step, decision, recorder):
+                    return
+                turn = turn.begin_anew()
+            elif step is not None:
+                turn = turn.answer_questions(step.answers)
+            decision = None
+            result = await self._pass(prepared, recorder, travel, turn)
+            if not result.is_waiting:
+                await self._end(recorder, result)
+                return
+            step = await self._settle_moves(travel, None, keeps_answers=True)
+            if step is None:
+                raise AwaitingDecision
+
+    async def _settle_moves(self, travel: GraphTravel, decision: Decision | None, *, keeps_answers: bool) -> MoveStep | None:
+        def settle() -> MoveStep | None:
+            return travel.settle(self._collect_questions(travel.thread_id, keeps_answers=keeps_answers), decision)
+
+        return await self.blocking.run(settle)
+
+    async def _make_move(
+        self, travel: GraphTravel, step: MoveStep, decision: Decision | None, recorder: RunRecorder
+    ) -> bool:
+        """Make a move, and return whether the graph has something to answer there."""
+        changed = await travel.make_move(step, decision, recorder)
+        recorder.drop_text()
+        thread = await self.blocking.run(self.store.get_thread, travel.thread_id)
+        self.hub.publish(travel.thread_id, HeadMoved(thread.version))
+        return changed.continues
+
+    async def _pass(self, prepared: PreparedRun, recorder: RunRecorder, travel: GraphTravel, turn: GraphTurn) -> GraphResult:
+        """Let the graph work on its own loop until it rests."""
+        run = prepared.run
+        user_graph, usual = self.catalog.find_graph(prepared.graph), self.savers.usual
+        publish = partial(self.hub.publish, run.thread_id)
+        reporter = Reporter(recorder, publish, MAX_ANSWER_CHARS)
+        flush = travel.flush_checkpoints
+        delegated = DelegatedWork(self.store, run.thread_id)
+        states = StateRecorder(self.store, usual, recorder, reporter, publish, None, flush, delegated)
+        saver = RunSaver(
+            usual,
+            states,
+            self.blocking,
+            asyncio.get_running_loop(),
+            keeps_answers=turn.keeps_answers,
+            begins_anew=turn.is_after_move,
+        )
+        work = GraphRun(user_graph, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
+        try:
+            return await user_graph.loop.run_work(work.answer)
+        except ThreadExitError as error:
+            raise GraphFailedError(user_graph.definition, error.error) from error
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # a class of the author's
+            raise GraphFailedError(user_graph.definition, error) from error
+        finally:
+            reporter.deliver_all()  # also of a graph that failed: its text is kept as a partial message
+
+    async def _end(self, recorder: RunRecorder, result: GraphResult) -> None:
+        recorder.forget_open_calls()  # it ended by itself, with the calls that its author left open
+        recorder.drop_text()
+        if result.output is not None:
+            await recorder.commit(result.output)
+        if result.is_placed:
+            await self.blocking.run(self.savers.usual.place_latest, recorder.run.thread_id)
+
+    @property
+    def offer(self) -> GraphOffer:
+        return self.catalog.offer
+
+    def close(self) -> None:
+        """End the loops of the graphs."""
+        for user_graph in self.catalog.graphs.values():
+            user_graph.loop.close()
+
+    def find_form(self, graph: str) -> InputForm | None:
+        found = self.catalog.graphs.get(graph)
+        return found.form if found else None
+
+    def list_channels(self, graph: str) -> Collection[str] | None:
+        found = self.catalog.graphs.get(graph)
+        return found.channels if found else None
+
+    def list_questions(self, thread_id: str) -> list[GraphQuestion]:
+        moves = self._find_moves(thread_id)
+        return [question for question, call_id in moves if call_id is None]
+
+    def list_move_calls(self, thread_id: str) -> Collection[str]:
+        return [call_id for _, call_id in self._find_moves(thread_id) if call_id is not None]
+
+    def _find_moves(self, thread_id: str) -> list[tuple[GraphQuestion, str | None]]:
+        """Return the questions, each with the id of the open call whose move it waits for; None for any other question."""
+        found = self._collect_questions(thread_id, keeps_answers=self.runs.waits_since(thread_id))
+        asked = [read_move_call(each) for each in found]
+        open_ids = {call["id"] for call in list_open_calls(self.store, thread_id)} if any(asked) else ()
+        return [(question, each if each in open_ids else None) for question, each in zip(found, asked, strict=True)]
+
+    def _collect_questions(self, thread_id: str, *, keeps_answers: bool) -> list[GraphQuestion]:
+        return collect_questions(self.savers.usual.read_pending_writes(thread_id), keeps_answers=keeps_answers)

@@ -1,0 +1,82 @@
+"""The form of a graph's inputs, from its JSON schema."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, get_type_hints
+
+from langgraph.graph import StateGraph
+from pydantic import TypeAdapter
+
+from agent.preparation.graph_inputs import FieldKind, InputField, InputForm
+from agent.user_graphs.message_channel import MessagesChannel
+
+MAX_FIELDS = 50
+MAX_OPTIONS = 100
+MAX_LABEL_CHARS = 200
+MAX_DESCRIPTION_CHARS = 500
+_KINDS: Mapping[str, FieldKind] = {"string": "text", "number": "number", "integer": "integer", "boolean": "boolean"}
+
+
+def read_form(entry: Any, messages: MessagesChannel | None) -> InputForm | None:
+    """Read the inputs of a graph; None where there are none beside its messages, or too many."""
+    builder = entry if isinstance(entry, StateGraph) else getattr(entry, "builder", None)
+    if not isinstance(builder, StateGraph):
+        return None
+    schema = read_json_schema(builder.input_schema)
+    properties, required = schema.get("properties") or {}, schema.get("required") or ()
+    own_name = messages.name if messages and messages.is_input else None
+    fields = [
+        _read_field(name, field, schema.get("$defs") or field.get("$defs") or {}, required=name in required)
+        for name, field in properties.items()
+        if name != own_name
+    ]
+    if not fields or len(fields) > MAX_FIELDS:
+        return None
+    is_own = builder.input_schema is not builder.state_schema and any(each.required for each in fields)
+    return InputForm(fields, has_messages=own_name is not None, is_own=is_own)
+
+
+def read_json_schema(kind: type[Any]) -> Mapping[str, Any]:
+    """Return the JSON schema of the author's type, or that of each of its fields: one may have none."""
+    with suppress(Exception):  # the author's types; of Python before 3.12, every `typing.TypedDict`
+        return TypeAdapter(kind).json_schema()
+    try:
+        hints = get_type_hints(kind)
+    except Exception:  # noqa: BLE001  (as above)
+        return {}
+    return {
+        "properties": {name: _read_field_schema(hint) for name, hint in hints.items()},
+        "required": getattr(kind, "__required_keys__", ()),
+    }
+
+
+def _read_field_schema(hint: Any) -> Mapping[str, Any]:
+    try:
+        return TypeAdapter(hint).json_schema()
+    except Exception:  # noqa: BLE001  (as above)
+        return {}
+
+
+def _read_field(name: str, field: Mapping[str, Any], definitions: Mapping[str, Any], *, required: bool) -> InputField:
+    content = _resolve_reference(field, definitions)
+    options = content.get("enum")
+    kind = _KINDS.get(str(content.get("type")), "json")
+    if isinstance(options, list):
+        is_choice = 0 < len(options) <= MAX_OPTIONS and all(isinstance(each, str) for each in options)
+        kind, options = ("choice", options) if is_choice else ("json", [])
+    elif (
+        content.get("type") == "array"
+        and _resolve_reference(content.get("items") or {}, definitions).get("type") == "string"
+    ):
+        kind = "texts"
+    label = str(field.get("title") or name.replace("_", " ").capitalize())[:MAX_LABEL_CHARS]
+    description = str(field.get("description") or "")[:MAX_DESCRIPTION_CHARS]
+    return InputField(name, kind, label, description, tuple(options or ()), required)
+
+
+def _resolve_reference(field: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema that a field names, and of an optional one that of its value."""
+    if isinstance(reference := field.get("$ref"), str):
+        return definitions.get(reference.removeprefix("#/$defs/")) or {}
+    kinds = [each for each in field.get("anyOf") or () if each.get("type") != "null"]
+    return _resolve_reference(kinds[0], definitions) if len(kinds) == 1 else field

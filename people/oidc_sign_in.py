@@ -1,0 +1,161 @@
+"""The way in by a provider of OpenID Connect: the browser goes there with a request of ours, and comes back with a code."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from checkpoints.people.account_rows import Account
+from checkpoints.people.identities import Admission, ErasedPersonError, Identities
+from checkpoints.people.stored_sessions import AccountChangedError
+from people import tries
+from people.authentication_request import MAX_SECONDS, AuthenticationRequest
+from people.forms import clean_next_path, read_next_path
+from people.oidc_pages import OidcPages
+from people.person_sign_in import PersonSignIn, SignInParts
+from people.provider import Provider
+from people.provider_claims import Claims, GroupRoles, read_groups, read_person_name
+from people.sign_in_errors import CANCELLED, NO_GROUP, OUTDATED, REPORTED, SURPLUS, SignInError, UnreachableError
+from people.tries import Counter
+from server.answers import build_refresh
+from server.bounded_log import WINDOW_SECONDS, LineLimiter, schedule_on_loop
+from server.client_address import read_client_address
+from server.session.session_authentication import SIGN_IN_PATH, list_cookie_values
+from words import _, say
+
+CALLBACK_PATH = f"{SIGN_IN_PATH}/callback"
+MAX_FIELDS = 20
+_log = logging.getLogger("waymark.people")
+
+
+class OidcSignIn(PersonSignIn):
+    """Signs people in. Their roles are read from the provider at each sign-in."""
+
+    def __init__(
+        self,
+        parts: SignInParts,
+        identities: Identities,
+        provider: Provider,
+        pages: OidcPages,
+        *,
+        roles: GroupRoles,
+        groups_claims: Sequence[str],
+    ) -> None:
+        super().__init__(parts)
+        self.provider = provider
+        self.pages = pages
+        self._identities = identities
+        self._roles = roles
+        self._groups_claims = groups_claims
+        self._refusals = LineLimiter(_report_refusals, schedule_on_loop)
+        self._is_secure = self.address.startswith("https:")
+        self._request_cookie = ("__Host-" if self._is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
+
+    def create_link(self) -> str:
+        return f"{self.address}/"
+
+    def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
+        return self.pages.build_button(next_path=read_next_path(scope), status=status)
+
+    async def begin(self, scope: Scope, next_path: str) -> Response:
+        """Send the browser to the provider, with a cookie by which it is known when it comes back."""
+        request = AuthenticationRequest(clean_next_path(next_path))
+        try:
+            response = build_refresh(await self.provider.build_address(request))
+        except SignInError as error:
+            return self._refuse(error)
+        self._keep_request(response, request.format_cookie(), MAX_SECONDS)
+        return response
+
+    async def finish(self, scope: Scope) -> Response:
+        """Sign in the browser that comes back."""
+        headers = Headers(scope=scope)
+        if headers.get("sec-fetch-site") == "cross-site":  # asked once more, it shows its former session, too
+            return build_refresh(f"{CALLBACK_PATH}?{scope['query_string'].decode('latin-1')}")
+        try:
+            response = await self._finish(scope, headers)
+        except SignInError as error:
+            response = self._refuse(error)
+        self._keep_request(response, "", 0)
+        return response
+
+    async def leave_provider(self) -> Response:
+        """Send a browser that has signed out here to the provider's own way out, where there is one."""
+        try:
+            address = await self.provider.build_end_address(f"{self.address}{SIGN_IN_PATH}")
+        except SignInError as error:
+            _log.warning("no sign-out at the provider: %s", error)
+            address = None
+        return build_refresh(address) if address else self.pages.build_button(next_path="/")
+
+    async def _finish(self, scope: Scope, headers: Headers) -> Response:
+        fields = _read_fields(scope)
+        if error := fields.get("error"):  # some providers send it without the state, and it does nothing
+            raise SignInError(CANCELLED if error == "access_denied" else REPORTED, f"the provider said {error[:80]!r}")
+        requests = map(AuthenticationRequest.parse_cookie, list_cookie_values(headers, self._request_cookie))
+        request = next((each for each in requests if each and each.is_answered_by(fields.get("state", ""))), None)
+        if request is None:
+            raise SignInError(OUTDATED, "the browser did not begin this sign-in")
+        account = await self._admit(await self._identify(scope, fields, request))
+        try:
+            return await self.begin_session(scope, person=account.name, role=account.role, next_path=request.next_path)
+        except AccountChangedError as error:
+            raise SignInError(say(error), "the account was changed meanwhile", HTTPStatus.CONFLICT) from None
+
+    async def _identify(self, scope: Scope, fields: dict[str, str], request: AuthenticationRequest) -> Claims:
+        """Return what the provider says about a person. Codes that it refuses are counted by the address of their sender."""
+        counters = [Counter(tries.BY_ADDRESS, ("provider", read_client_address(scope, self._proxies)))]
+        if await self._run_blocking(self._limits.take, counters):
+            raise SignInError(SURPLUS, "too many from one address", HTTPStatus.TOO_MANY_REQUESTS)
+        try:
+            await self.provider.check_sender(fields.get("iss"))
+            claims = await self.provider.identify(fields.get("code", ""), request)
+        except UnreachableError:
+            await self._run_blocking(self._limits.give_back, counters)
+            raise
+        await self._run_blocking(self._limits.give_back, counters)
+        return claims
+
+    async def _admit(self, claims: Claims) -> Account:
+        """Return the account of a person, which their first sign-in makes."""
+        issuer, subject = self.provider.issuer, str(claims["sub"])
+        role = self._roles.choose_role(read_groups(claims, self._groups_claims))
+        if role is None:  # what they have open is from a better time
+            await self._run_blocking(self._identities.end_sessions, issuer, subject)
+            raise SignInError(NO_GROUP, "somebody in no group")
+        try:
+            admit = self._identities.admit
+            found: Admission = await self._run_blocking(admit, issuer, subject, read_person_name(claims), role)
+        except ErasedPersonError as error:
+            raise SignInError(say(error), "an erased person") from None
+        if found.is_new or found.has_new_role:
+            what = "person" if found.is_new else "role"
+            _log.info("a new %s by the provider: %r is a %s", what, found.account.name, found.account.role)
+        return found.account
+
+    def _keep_request(self, response: Response, value: str, seconds: int) -> None:
+        """Set the cookie of a sign-in, or remove it. Lax: the provider sends the browser back."""
+        name, is_secure = self._request_cookie, self._is_secure
+        response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="lax")
+
+    def _refuse(self, error: SignInError) -> Response:
+        if self._refusals.admit_line():
+            _log.warning("a sign-in failed: %s", error)
+        return self.pages.build_notice(_("You are not signed in"), _(error.text), error.status)
+
+
+def _read_fields(scope: Scope) -> dict[str, str]:
+    """Return the fields of an answer; none if one of them comes twice."""
+    try:
+        found = parse_qs(scope["query_string"].decode("ascii"), max_num_fields=MAX_FIELDS)
+        return {name: value for name, [value] in found.items()}
+    except ValueError:
+        return {}
+
+
+def _report_refusals(suppressed: int) -> None:
+    _log.warning("%d more sign-ins failed within %d seconds", suppressed, WINDOW_SECONDS)

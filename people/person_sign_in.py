@@ -1,0 +1,52 @@
+"""The sign-in of people whose accounts and sessions are in the database: by a password, or by a provider."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from checkpoints.people.accounts import Accounts
+from people.person_sessions import PersonSessions
+from people.tries import TryLimits
+from server.client_address import Network
+from server.session.session_authentication import SessionAuthentication
+from server.session.sessions import Session
+from words import _
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInParts:
+    """The parts that both sign-ins of people need. `proxies` are the networks whose word on a client's address counts."""
+
+    sessions: PersonSessions
+    accounts: Accounts
+    limits: TryLimits
+    run_blocking: Callable[..., Awaitable[Any]]
+    address: str
+    script: str
+    public_url: str | None = None
+    proxies: Sequence[Network] = ()
+
+
+class PersonSignIn(SessionAuthentication):
+    """Signs people in. Its pages are public: see `people.routes` and `people.oidc_routes`."""
+
+    def __init__(self, parts: SignInParts) -> None:
+        super().__init__(parts.sessions, address=parts.address, public_url=parts.public_url, script=parts.script)
+        self.accounts = parts.accounts
+        self._run_blocking = parts.run_blocking
+        self._proxies = parts.proxies
+        self._limits = parts.limits
+        self._close_sessions = parts.sessions.close
+
+    async def enter(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
+        return None
+
+    def explain_refusal(self) -> str:
+        return _("Sign in first.")
+
+    def close(self) -> None:
+        self._close_sessions()

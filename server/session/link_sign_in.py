@@ -1,0 +1,85 @@
+"""The way in of one person: a link that works once is swapped for a session."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from http import HTTPStatus
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
+
+from server.answers import build_page, build_refresh
+from server.session.session_authentication import SIGN_IN_PATH, SessionAuthentication
+from server.session.session_log import SessionLog
+from server.session.sessions import Session, Sessions
+from words import N_, _
+
+_NOT_SIGNED_IN = N_("This browser is not signed in")
+_LINK_TEXT = N_(
+    "Open the link that Waymark printed in the terminal. A link works once; opening a used one prints a new one."
+)
+
+
+class LinkSignIn(SessionAuthentication):
+    """Signs browsers in by links. `on_stale_link` is called with a new link when a used one is opened and no other is
+    valid.
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        address: str,
+        public_url: str | None = None,
+        script: str,
+        on_stale_link: Callable[[str], None] = lambda _: None,
+        log: SessionLog | None = None,
+    ) -> None:
+        super().__init__(sessions, address=address, public_url=public_url, script=script, log=log)
+        self._on_stale_link = on_stale_link
+        self._token: bytes | None = None
+
+    def create_link(self) -> str:
+        """Return a new link, which signs one browser in, once. An earlier one that was not used stops working."""
+        token = secrets.token_urlsafe(32)
+        self._token = token.encode()
+        return f"{self.address}/?token={token}"
+
+    async def enter(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
+        is_page = scope["type"] == "http" and scope["method"] == "GET"
+        if is_page and scope["path"] == "/" and (token := read_token(scope)):
+            return await self._redeem_link(scope, session, token)
+        return self.refuse(scope, headers) if scope["path"] == SIGN_IN_PATH else None
+
+    def explain_refusal(self) -> str:
+        return _(_LINK_TEXT)
+
+    def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
+        return build_page(status, _(_NOT_SIGNED_IN), _(_LINK_TEXT))
+
+    async def _redeem_link(self, scope: Scope, session: Session | None, token: str) -> Response:
+        """Swap the token of a link for a cookie and a page key, once."""
+        if self._use_token(token):
+            return await self.begin_session(scope)
+        if self._token is None:  # else the terminal shows a good link already, and strangers cannot fill it
+            self._on_stale_link(self.create_link())
+        if session:
+            return build_refresh("/")  # the link stays in the terminal for a page that has lost its key
+        text = _("A link works once. Open the newest link that Waymark printed in the terminal.")
+        return build_page(HTTPStatus.FORBIDDEN, _("This link no longer works"), text)
+
+    def _use_token(self, token: str) -> bool:
+        """Use the link's token up; false for any other. The comparison takes the same time for every guess."""
+        if self._token is None or not secrets.compare_digest(token.encode("utf-8", "replace"), self._token):
+            return False
+        self._token = None
+        return True
+
+
+def read_token(scope: Scope) -> str | None:
+    """Return the token of a link."""
+    tokens = parse_qs(scope["query_string"].decode("latin-1")).get("token")
+    return tokens[0] if tokens else None

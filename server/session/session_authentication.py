@@ -1,0 +1,173 @@
+"""Authentication by sessions: a cookie and a page key together let a browser's requests in.
+
+The cookie alone does not: browsers send it to every port of this host. The page keeps its key in `localStorage`, which
+belongs to one port, and adds it to each request. A navigation can carry the cookie alone, so the cookie alone gets the
+page's frame and its static files, which hold nothing of anybody. For the sign-in see `sign_in`, and people.sign_in.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from http import HTTPStatus
+from urllib.parse import quote, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Message, Scope, Send
+
+from server.answers import build_key_page, build_page, build_refresh, build_text
+from server.session.session_log import SessionLog
+from server.session.sessions import MAX_SESSION_SECONDS, NotDurableError, Session, Sessions
+from words import _
+
+Record = Callable[[str, Scope, str], Awaitable[None]]  # of what happened, in which request, and to whom
+SIGN_IN_PATH = "/sign-in"  # the page goes there when its session has ended
+PAGE_KEY_HEADER = "x-waymark-page-key"
+COOKIE_PREFIX = "waymark_"  # the port follows: browsers share cookies between all ports of a host
+SOCKET_PROTOCOL = "waymark"  # a page offers its socket this protocol and its key: it cannot add a header
+
+
+class SessionAuthentication(ABC):
+    """Recognizes browsers by their sessions, and begins sessions.
+
+    `script` is the address of the script that keeps the page key. `public_url` is the address behind a proxy.
+    """
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        *,
+        address: str,
+        public_url: str | None = None,
+        script: str,
+        log: SessionLog | None = None,
+    ) -> None:
+        self.sessions = sessions
+        self.log = log or SessionLog()
+        self.address = public_url or address
+        self.cookie_name = COOKIE_PREFIX + _read_port(self.address)
+        self._script = script
+        self.record: Record = _record_nothing  # for the audit log
+
+    @abstractmethod
+    def create_link(self) -> str:
+        """Return the address to open."""
+
+    @abstractmethod
+    async def enter(self, scope: Scope, headers: Headers, session: Session | None) -> Response | None:
+        """Return the answer to a request of the sign-in itself; None for all others."""
+
+    @abstractmethod
+    def explain_refusal(self) -> str:
+        """Return a text for a request that has no session."""
+
+    @abstractmethod
+    def build_way_in(self, scope: Scope, status: HTTPStatus) -> Response:
+        """Build the page for a browser that has no session."""
+
+    def close(self) -> None:  # noqa: B027  (most hold nothing)
+        """Release its resources."""
+
+    async def answer(self, scope: Scope, headers: Headers, *, needs_page_key: bool) -> Response | None:
+        """Return None for a request of a session, which is then in the scope's state; else a sign-in or a refusal.
+
+        Raises `SessionsUnavailableError`.
+        """
+        session = await self.find_session(headers)
+        if entering := await self.enter(scope, headers, session):
+            return entering
+        if session and not needs_page_key:
+            return None
+        if session and (key := _read_page_key(scope, headers)) and session.is_page_key(key):
+            state = scope.setdefault("state", {})
+            state["session"] = session
+            if session.person:
+                state["person"], state["role"] = session.person, session.role
+            await self.sessions.note_use(session)
+            return None
+        if session and _is_page(scope) and "text/html" in headers.get("accept", ""):
+            return build_page(HTTPStatus.FORBIDDEN, _("Open this from Waymark"), _("Open Waymark, and go on from there."))
+        return self.refuse(scope, headers)
+
+    async def begin_session(
+        self, scope: Scope, *, person: str = "", role: str = "", next_path: str = "/", credential: str | None = None
+    ) -> Response:
+        """Begin a new session of a browser, end its former one, and give it the cookie and the key.
+
+        `credential`: see `Sessions.begin`.
+        """
+        headers = Headers(scope=scope)
+        former = await self.find_session(headers)
+        created = await self.sessions.begin(headers.get("user-agent", ""), person, role, credential)
+        self.log.note_sign_in(scope, created.session)
+        with suppress(NotDurableError):  # the new one replaces it in any case
+            replaced = await self.sessions.end([former.id]) if former else []
+            for each in (*replaced, *created.ended):
+                self.log.note_replacement(each)
+        await self.record("sign-in", scope, person)
+        response = build_key_page(self._script, created.page_key, next_path)
+        self.set_cookie(response, scope, self.cookie_name, created.cookie, MAX_SESSION_SECONDS)
+        return response
+
+    def set_cookie(self, response: Response, scope: Scope, name: str, value: str, seconds: int) -> None:
+        is_secure = scope["scheme"] == "https" or self.address.startswith("https:")
+        response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="strict")
+
+    def remove_cookie(self, response: Response) -> None:
+        response.delete_cookie(self.cookie_name, path="/", httponly=True, samesite="strict")
+
+    async def find_session(self, headers: Headers) -> Session | None:
+        """Return the session of a browser. Raises `SessionsUnavailableError`."""
+        values = list_cookie_values(headers, self.cookie_name)
+        return await self.sessions.find(*values) if values else None
+
+    def refuse(self, scope: Scope, headers: Headers) -> Response:
+        if _is_page(scope) and headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") == "navigate":
+            # A link on another site: browsers hold the Strict cookie back, but not when this page asks once more.
+            # One slash: two would begin the name of another host.
+            path = "/" + quote(scope["path"]).lstrip("/")
+            return build_refresh(f"{path}?{scope['query_string'].decode('latin-1')}")
+        is_shown = scope["path"] in ("/", SIGN_IN_PATH) or "text/html" in headers.get("accept", "")
+        if not _is_page(scope) or not is_shown:
+            return build_text(HTTPStatus.UNAUTHORIZED, self.explain_refusal())
+        # The page at this address is for everybody: a browser's console would show its status as an error.
+        return self.build_way_in(scope, HTTPStatus.OK if scope["path"] == SIGN_IN_PATH else HTTPStatus.UNAUTHORIZED)
+
+
+def _read_port(address: str) -> str:
+    """Return the port of a page's address: every process behind it has the same cookie."""
+    parts = urlsplit(address)
+    return str(parts.port or (443 if parts.scheme == "https" else 80))
+
+
+async def _record_nothing(_kind: str, _scope: Scope, _person: str) -> None:
+    pass
+
+
+def _is_page(scope: Scope) -> bool:
+    return bool(scope["type"] == "http" and scope["method"] == "GET")
+
+
+def _read_page_key(scope: Scope, headers: Headers) -> str | None:
+    if scope["type"] != "websocket":
+        return headers.get(PAGE_KEY_HEADER)
+    protocol, _, key = headers.get("sec-websocket-protocol", "").partition(",")
+    return key.strip() if protocol.strip() == SOCKET_PROTOCOL else None
+
+
+def list_cookie_values(headers: Headers, name: str) -> list[str]:
+    """Return all values of a cookie. By hand, because http.cookies stops at the first invalid cookie of other servers."""
+    pairs = [pair.strip().partition("=") for line in headers.getlist("cookie") for pair in line.split(";")]
+    return [value for key, _, value in pairs if key == name]
+
+
+def accept_protocol(send: Send) -> Send:
+    """Name the protocol that the page offered: without one in the answer, a browser closes the socket."""
+
+    async def send_protocol(message: Message) -> None:
+        is_accepted = message["type"] == "websocket.accept"
+        await send({**message, "subprotocol": SOCKET_PROTOCOL} if is_accepted else message)
+
+    return send_protocol

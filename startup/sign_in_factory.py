@@ -1,0 +1,122 @@
+"""Build the authentication that AUTH names, and let it record sign-ins."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from starlette.types import Scope
+
+from checkpoints import LOCAL_OWNER
+from checkpoints.rows.audit_rows import Client, note_client
+from checkpoints.values.audit_entry import AuditKind
+from components import auditing
+from components.services import Services
+from config import Settings
+from server.client_address import read_client_address
+from server.session.link_sign_in import LinkSignIn
+from server.session.session_authentication import SessionAuthentication
+from server.static_files import load_page_files
+from startup import factory
+
+if TYPE_CHECKING:
+    from people.admin import PeopleAdmin
+    from people.oidc_sign_in import OidcSignIn
+    from people.password_sign_in import PasswordSignIn
+    from people.person_sessions import PersonSessions
+    from people.person_sign_in import SignInParts
+
+
+def build_sign_in(
+    settings: Settings, port: int, address: str, on_stale_link: Callable[[str], None]
+) -> SessionAuthentication | None:
+    """Return the way in of one person, by a link; None where others sign in, or nobody does."""
+    if settings.auth != "token":
+        return None
+    return LinkSignIn(
+        factory.open_sessions(settings.data_dir, port),
+        address=address,
+        public_url=settings.public_url,
+        script=f"{load_page_files().root}/sign-in.js",
+        on_stale_link=on_stale_link,
+    )
+
+
+def build_people(settings: Settings, address: str, services: Services) -> "PeopleAdmin | None":
+    """Return the way in of people; only then are the libraries for it imported."""
+    if settings.auth not in ("password", "oidc"):
+        return None
+    from people.admin import PeopleAdmin  # noqa: PLC0415
+
+    build = _build_oidc_sign_in if settings.auth == "oidc" else _build_password_sign_in
+    return PeopleAdmin(build(settings, address, services), services)
+
+
+def _build_password_sign_in(settings: Settings, address: str, services: Services) -> "PasswordSignIn":
+    from people.pages import Pages  # noqa: PLC0415
+    from people.password_sign_in import PasswordSignIn  # noqa: PLC0415
+    from people.passwords import Passwords  # noqa: PLC0415
+    from people.person_sessions import PersonSessions  # noqa: PLC0415
+
+    parts = _make_parts(settings, address, services, PersonSessions(services.store))
+    return PasswordSignIn(parts, Passwords(), Pages(load_page_files().root))
+
+
+def _build_oidc_sign_in(settings: Settings, address: str, services: Services) -> "OidcSignIn":
+    from checkpoints.people.identities import Identities  # noqa: PLC0415
+    from people.oidc_pages import OidcPages  # noqa: PLC0415
+    from people.oidc_sign_in import CALLBACK_PATH, OidcSignIn  # noqa: PLC0415
+    from people.person_sessions import PersonSessions, limit_sessions  # noqa: PLC0415
+    from people.provider import Client, Provider  # noqa: PLC0415
+    from people.provider_claims import GroupRoles  # noqa: PLC0415
+
+    assert settings.oidc_issuer
+    assert settings.oidc_client_id
+    secret, claims = settings.oidc_client_secret, settings.oidc_groups_claim or ("groups",)
+    client = Client(
+        settings.oidc_client_id,
+        secret.get_secret_value() if secret else "",
+        f"{settings.public_url or address}{CALLBACK_PATH}",
+        settings.oidc_scopes,
+        wanted_claims=(*claims, "name"),
+    )
+    groups = (settings.oidc_admin_groups, settings.oidc_member_groups, settings.oidc_reader_groups)
+    sessions = PersonSessions(services.store, limit_sessions(settings.oidc_session_hours * 3600))
+    return OidcSignIn(
+        _make_parts(settings, address, services, sessions),
+        Identities(services.store),
+        Provider(settings.oidc_issuer, client),
+        OidcPages(load_page_files().root),
+        roles=GroupRoles(*(frozenset(each or ()) for each in groups)),
+        groups_claims=claims,
+    )
+
+
+def _make_parts(settings: Settings, address: str, services: Services, sessions: "PersonSessions") -> "SignInParts":
+    from checkpoints.people.accounts import Accounts  # noqa: PLC0415
+    from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
+    from people.person_sign_in import SignInParts  # noqa: PLC0415
+    from people.tries import TryLimits  # noqa: PLC0415
+
+    return SignInParts(
+        sessions=sessions,
+        accounts=Accounts(services.store),
+        limits=TryLimits(SignInCounters(services.store)),
+        run_blocking=services.run_blocking,
+        address=address,
+        script=f"{load_page_files().root}/sign-in.js",
+        public_url=settings.public_url,
+        proxies=settings.proxy_networks or (),
+    )
+
+
+def record_sign_ins(authentication: SessionAuthentication | None, settings: Settings, services: Services) -> None:
+    """Let a way in write its sign-ins, and the first refusals of each minute, to the audit log."""
+    if authentication is None:
+        return
+
+    async def record(kind: str, scope: Scope, person: str) -> None:
+        name = person or ("" if services.store.database.separates_owners else LOCAL_OWNER)
+        who = {"person": name} if kind == AuditKind.SIGN_IN else {"person": "", "about": name}
+        with note_client(Client(address=read_client_address(scope, settings.proxy_networks or ()))):
+            await auditing.record(services, AuditKind(kind), {}, **who)
+
+    authentication.record = record

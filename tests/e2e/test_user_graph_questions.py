@@ -1,0 +1,166 @@
+"""Questions of somebody's own graph in the page, in every schema that people use."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.agent.user_graphs.running_graphs import one_node
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_user_graphs import question, write_graph
+
+pytestmark = pytest.mark.e2e
+# The user's message chooses the question.
+ASKING = one_node(
+    """
+from langgraph.types import Send
+from pydantic import BaseModel
+
+
+class Seat(BaseModel):
+    row: int
+    name: str
+
+
+BOOKING = {"action": "book", "args": {"seat": "7A"}}
+INBOX = [{"action_request": BOOKING, "config": {"allow_ignore": False}, "description": "Books a seat."}]
+MIDDLEWARE = {"action_requests": [{"name": "book", "args": {"seat": "7A"}}, {"name": "pay", "args": {"sum": 3}}]}
+
+
+def node(state):
+    text = state["messages"][-1].text
+    if text == "form":
+        seat = interrupt("Which seat?", response_schema=Seat)
+        return {"messages": [AIMessage(f"row {seat.row + 1} for {seat.name}")]}
+    if text == "schema":
+        return {"messages": [AIMessage(repr(interrupt(Seat.model_json_schema())))]}
+    if text in ("inbox", "calls"):
+        return {"messages": [AIMessage(repr(interrupt(INBOX if text == "inbox" else MIDDLEWARE)))]}
+    return {"messages": [AIMessage(f"heard {text}")]}
+
+
+def ask(place):
+    return {"messages": [AIMessage(f"{place} {interrupt(f'{place}?')}", id=place)]}
+
+
+def split(state):
+    return [Send("ask", "first"), Send("ask", "second")] if state["messages"][-1].text == "two" else "node"
+"""
+).replace('builder.add_edge(START, "node")', 'builder.add_node("ask", ask)\nbuilder.add_conditional_edges(START, split)')
+
+
+@pytest.mark.slow
+def test_calls_are_changed_and_answered_and_a_message_takes_the_place_of_an_answer(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKING)))
+    asked = question(page)
+    page.send("inbox")
+    expect(asked).to_contain_text("Books a seat.")
+    expect(asked.get_by_role("button", name="Reject")).to_have_count(0)
+    asked.get_by_role("button", name="Change arguments").click()
+    asked.get_by_role("textbox").fill("[")
+    asked.get_by_role("button", name="Run with these").click()
+    expect(asked.get_by_role("alert")).to_have_text("This is not a JSON object.")
+    asked.get_by_role("textbox").fill('{"seat": "8B"}')
+    asked.get_by_role("button", name="Run with these").click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "[{'args': {'action': 'book', 'args': {'seat': '8B'}}, 'type': 'edit'}]"
+    page.send("calls")
+    expect(asked.locator(".question-action")).to_have_count(2)
+    asked.get_by_role("button", name="Approve").first.click()
+    asked.get_by_role("button", name="Reject").last.click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "{'decisions': [{'type': 'approve'}, {'type': 'reject'}]}"
+    page.send("inbox")
+    expect(asked).to_be_visible()
+    page.say("never mind")
+    assert page.answer() == "heard never mind"
+    expect(asked).to_have_count(0)
+    page.edit("never mind", "at rest")
+    expect(page.message("heard at rest")).to_have_count(1)
+    page.wait_for_answer()
+    expect(page.notice).to_contain_text("the graph begins with its values from before the unfinished turn")
+
+
+@pytest.mark.slow
+def test_a_form_refuses_an_answer_and_two_questions_are_answered_one_by_one(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKING)))
+    asked = question(page)
+    page.send("form")
+    expect(asked).to_contain_text("Which seat?")
+    asked.get_by_label("Name").fill("Ada")
+    asked.get_by_role("button", name="Answer").click()
+    assert asked.get_by_label("Row").evaluate("element => element.validity.valueMissing")
+    asked.get_by_label("Row").evaluate("element => { element.removeAttribute('step'); }")
+    asked.get_by_label("Row").fill("7.5")
+    asked.get_by_role("button", name="Answer").click()
+    expect(page.tab.get_by_label("Status of the answer")).to_contain_text("Seat, row: Input should be a valid integer")
+    page.tab.wait_for_url("**/t/*")
+    page.reload()
+    asked.get_by_label("Name").fill("Ada")
+    asked.get_by_label("Row").fill("7")
+    asked.get_by_role("button", name="Answer").click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "row 8 for Ada"
+    page.send("schema")  # the question is the schema of its answer
+    expect(asked).to_contain_text("Seat")
+    asked.get_by_label("Name").fill("Bob")
+    asked.get_by_label("Row").fill("3")
+    asked.get_by_role("button", name="Answer").click()
+    expect(asked).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "{'name': 'Bob', 'row': 3}"
+    page.send("two")
+    expect(asked).to_have_count(2)
+    for name in ("second", "first"):
+        one = asked.filter(has_text=f"{name}?")
+        one.get_by_role("textbox").fill("yes")
+        one.get_by_role("button", name="Answer").click()
+        expect(one).to_have_count(0)
+    page.wait_for_answer()
+    assert [each.text for each in page.messages()[-2:]] == ["first yes", "second yes"]
+    page.send("two")
+    expect(asked).to_have_count(2)
+    page.say("never mind")  # takes the place of both answers
+    assert page.answer() == "heard never mind"
+    expect(asked).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_a_question_waits_over_a_restart_in_every_tab_and_is_asked_again_after_a_restore(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, ASKING)))
+    page.send("inbox")
+    expect(question(page)).to_contain_text("Books a seat.")
+    page.save("Asked")
+    page.expect_lost_server()
+    page.server.restart()
+    page.reload()
+    other = visit(page.server, page.tab.url.removeprefix(page.server.origin), beside=page)
+    other.expect_lost_server()
+    expect(question(page)).to_contain_text("Books a seat.")
+    question(other).get_by_role("button", name="Approve").click()
+    for each in (page, other):
+        expect(question(each)).to_have_count(0)
+        each.wait_for_answer()
+        assert each.answer() == "[{'args': None, 'type': 'accept'}]"
+    page.restore("Asked")
+    page.server.restart()
+    for each in (page, other):
+        each.reload()
+        expect(question(each)).to_contain_text("Books a seat.")
+        each.expect_messages(1)
+    question(page).get_by_role("button", name="Answer instead").click()
+    question(page).get_by_role("textbox").fill("not today")
+    question(page).get_by_role("button", name="Answer", exact=True).click()
+    for each in (page, other):
+        expect(question(each)).to_have_count(0)
+        each.wait_for_answer()
+        assert each.answer() == "[{'args': 'not today', 'type': 'response'}]"

@@ -1,0 +1,210 @@
+"""Somebody's own graph in the page: it answers, asks, and goes back with all its values."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.agent.user_graphs.running_graphs import AGENT, one_node
+from tests.agent.user_graphs.test_inputs import TALK, TRIP
+from tests.e2e.conftest import Start, Visit
+from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.waymark import Page
+
+pytestmark = pytest.mark.e2e
+
+
+def write_graph(tmp_path: Path, text: str = AGENT) -> str:
+    path = tmp_path / "theirs.py"
+    path.write_text(text)
+    return f"{path}:graph"
+
+
+def question(page: Page) -> Locator:
+    return page.tab.get_by_test_id("question")
+
+
+@pytest.mark.slow
+def test_a_graph_answers_asks_and_is_restored_and_undone_with_its_values(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    expect(page.tab.get_by_test_id("model")).to_contain_text("graph:graph")
+    page.say("hello")
+    assert page.answer() == "1: hello"
+    expect(page.tab.get_by_test_id("model")).to_have_count(0)  # chosen for good
+    page.save("Greeted")
+    page.send("ask 7A")
+    expect(question(page)).to_contain_text('"seat": "7A"')
+    expect(page.threads.first).to_contain_text("waits for you")
+    page.reload()
+    other = visit(page.server, page.tab.url.removeprefix(page.server.origin))
+    question(other).get_by_role("button", name="Approve").click()
+    for each in (page, other):
+        expect(question(each)).to_have_count(0)
+        each.wait_for_answer()
+        assert each.answer() == "The tool says: approve 7A"
+    other.tab.close()
+    dialog = page.ask_to_restore("Greeted")
+    expect(dialog).to_contain_text("All values of the graph go back as well.")
+    expect(dialog).to_contain_text("turns: 2 → 1")
+    page.confirm("Restore")
+    expect(page.notice).to_contain_text("Restored to Greeted")
+    page.undo()
+    page.say("more")
+    assert page.answer() == "3: more"
+    page.restore("Greeted")
+    page.say("other")
+    assert page.answer() == "2: other"
+
+
+@pytest.mark.slow
+def test_after_an_undo_it_asks_again_and_another_decision_counts(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.send("ask 7A")
+    question(page).get_by_role("button", name="Approve").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    expect(page.tab.locator(".topbar")).to_contain_text("4 messages")  # the panels have followed, and with them the version
+    page.tab.get_by_role("button", name="Undo last change").click()
+    expect(question(page)).to_be_visible()
+    expect_accessible(page, "a question of a graph")
+    question(page).get_by_role("button", name="Reject").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "The tool says: reject 7A"
+
+
+@pytest.mark.slow
+def test_the_values_of_a_graph_are_shown_and_compared_at_any_place(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.save("Greeted")
+    page.say("more")
+    page.open_card_menu(page.checkpoint("Greeted")).get_by_test_id("state").click()
+    expect(page.dialog).to_contain_text("A subgraph has no place of its own")
+    turns = page.tab.get_by_test_id("channel").filter(has_text="turns")
+    expect(turns).to_have_attribute("data-difference", "changed")
+    expect(turns.locator("summary")).to_contain_text("1 → 2")
+    notes = page.tab.get_by_test_id("channel").filter(has_text="notes")
+    notes.locator("summary").first.click()
+    expect(notes.locator("ins").filter(has_text="1").last).to_be_visible()
+    expect(notes.locator(".tree")).to_contain_text("1: hello0")
+    expect_accessible(page, "the state of a graph")
+    page.dialog.get_by_label("Difference to").select_option(label="(none)")
+    expect(turns).not_to_have_attribute("data-difference", "changed")
+    expect(turns.locator("summary")).to_have_text("turns1")
+    page.tab.keyboard.press("Escape")
+    expect(page.dialog).to_have_count(0)
+    page.tab.get_by_test_id("compare").click()
+    compared = page.dialog.get_by_test_id("channel")
+    expect(compared).to_have_count(2)  # the messages are compared as messages
+    expect(compared.last).to_contain_text("1 → 2")
+
+
+@pytest.mark.slow
+def test_a_new_conversation_from_a_message_goes_on_with_the_values(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.say("hello")
+    page.say("more")
+    address = page.tab.url
+    page.ask_to_branch("1: hello").get_by_label("a new conversation").check()
+    page.confirm("Branch")
+    page.tab.wait_for_url(lambda url: url != address)
+    page.expect_messages(2)
+    page.say("other")
+    assert page.answer() == "2: other"
+
+
+@pytest.mark.slow
+def test_a_graph_without_messages_is_a_form_and_its_outputs(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TRIP)))
+    form = page.tab.get_by_role("form", name="Inputs of the graph")
+    form.get_by_role("button", name="Run").click()
+    assert form.get_by_label("City").evaluate("element => element.validity.valueMissing")
+    form.get_by_label("City").fill("Rome")
+    form.get_by_label("Days").fill("2")
+    form.get_by_label("Stops").fill("a\nb")
+    form.get_by_label("Mood").select_option("quick")
+    form.get_by_label("Fast").select_option("yes")
+    form.get_by_label("Seat").fill("{row")
+    form.get_by_role("button", name="Run").click()
+    expect(form).to_contain_text("This is not JSON.")
+    expect_accessible(page, "the form of a graph")
+    form.get_by_label("Seat").fill('{"row": 1}')
+    form.get_by_role("button", name="Run").click()
+    page.wait_for_answer()
+    assert '"Rome 2"' in page.messages()[-1].text
+    assert (
+        page.messages()[0].text == '{"city":"Rome","days":2,"fast":true,"stops":["a","b"],"mood":"quick","seat":{"row":1}}'
+    )
+    page.save("Rome")
+    form.get_by_label("City").fill("Oslo")
+    form.get_by_role("button", name="Run").click()
+    expect(page.message("Oslo 2")).to_have_count(1)
+    page.wait_for_answer()
+    page.restore("Rome")
+    form.get_by_label("City").fill("Bonn")
+    form.get_by_role("button", name="Run").click()
+    expect(page.message('"Bonn 2"')).to_have_count(1)
+    assert "Oslo" not in page.answer()
+
+
+@pytest.mark.slow
+def test_other_inputs_go_with_the_next_message(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    page.tab.locator("summary", has_text="Inputs of the graph").click()
+    page.tab.get_by_label("Days").fill("3")
+    expect(page.tab.locator(".graph-inputs summary")).to_contain_text("1 input for the next message")
+    page.say("go")
+    assert page.answer() == "go 3 []"
+    expect(page.message("go").first).to_contain_text("with days: 3")
+    expect(page.tab.locator(".graph-inputs summary")).not_to_contain_text("for the next message")
+    page.say("on")
+    assert page.answer() == "on 3 []"
+
+
+@pytest.mark.slow
+def test_a_question_of_any_schema_is_answered_as_text_or_json(start: Start, visit: Visit, tmp_path: Path) -> None:
+    body = (
+        "def node(state):\n    one = interrupt('Your name?')\n    two = interrupt({'options': [1, 2]})\n"
+        "    return {'messages': [AIMessage(f'{one} {two!r}')]}"
+    )
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    expect(question(page)).to_contain_text("Your name?")
+    question(page).get_by_role("textbox").fill("Ada")
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_contain_text('"options"')
+    question(page).get_by_role("textbox").fill('{"picked": 2}')
+    question(page).get_by_role("button", name="Answer").click()
+    expect(question(page)).to_have_count(0)
+    page.wait_for_answer()
+    assert page.answer() == "Ada {'picked': 2}"
+
+
+@pytest.mark.slow
+def test_the_nodes_at_work_are_shown_over_a_reload_and_stop_ends_a_node_that_blocks(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    body = "async def node(state):\n    get_stream_writer()('looking')\n    await asyncio.sleep(0.3)\n    time.sleep(600)"
+    page = visit(start(graph=write_graph(tmp_path, one_node(body))))
+    page.send("go")
+    progress = page.tab.get_by_test_id("graph-progress")
+    expect(progress).to_contain_text("looking")
+    page.tab.wait_for_url("**/t/*")
+    page.reload()
+    expect(progress).to_contain_text("node")
+    page.stop_button.click()
+    expect(page.stop_button).to_have_count(0)
+    expect(page.tab.get_by_label("Status of the answer")).to_contain_text("cut off")
+
+
+@pytest.mark.slow
+def test_a_conversation_may_begin_with_the_built_in_agent_instead(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path)))
+    page.tab.get_by_test_id("model").click()
+    page.tab.get_by_role("option", name="demo").click()
+    page.say("What is 6 * 7?")
+    assert "42" in page.answer()
+    page.new_conversation()
+    page.say("hello")
+    assert page.answer() == "1: hello"
