@@ -7,7 +7,7 @@ exactly: it restores the recorded columns.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -39,7 +39,6 @@ from ..values.operation_detail import NO_DETAIL, OperationDetail
 from ..values.progress import Report, ignore_progress
 from .alternatives import check_room_after
 from .default_names import DefaultNames
-_INDEXED_COLUMNS: Final = frozenset({"name", "description", "deleted_at"})  # of a checkpoint: see search_index
 
 
 @dataclass
@@ -284,10 +283,7 @@ class Transaction:
         return Receipt(operation)
 
     def _index_checkpoints(self) -> None:
-        """Index the checkpoints that the change has made, described, deleted or brought back."""
-        changed = [each for each in self.changes if each.table == "checkpoint"]
-        if indexed := {each.id for each in changed if not _INDEXED_COLUMNS.isdisjoint(each.after)}:
-            search_index.update_checkpoints(self.connection, indexed)
+        search_index.update_checkpoints(self.connection, [each for each in self.changes if each.table == "checkpoint"])
 
     def _index_tags(self) -> None:
         """Index the thread's tags, if the change has written them."""

@@ -18,6 +18,7 @@ from ..storage import schema
 from ..storage.batches import select_at_places, select_in_batches
 from ..values import files
 from ..values.history import Place
+from ..values.operation import RowChange
 from . import file_rows, search_queue
 from .search_queue import QueuedRange
 from .search_syntax import write_vector
@@ -26,6 +27,7 @@ MAX_ENTRIES_AT_ONCE = 20  # that a change writes itself
 _MAX_CHARS_AT_ONCE = 1_000_000  # of several messages with their attached texts
 _MAX_PORTION_MESSAGES = 200
 _MAX_PORTION_CHARS = 500_000  # beyond it a portion ends
+_INDEXED_COLUMNS = frozenset({"name", "description", "deleted_at"})  # of a checkpoint
 _entry, _message, _checkpoint = schema.search_entry.c, schema.message.c, schema.checkpoint.c
 _INSERT_ENTRIES = sa.insert(schema.search_entry)
 _INSERT_ENTRY = _INSERT_ENTRIES.returning(_entry.number)
@@ -80,15 +82,24 @@ def add_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) 
         _index_messages(connection, messages)
 
 
-def update_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
-    """Index these checkpoints as they are now; if they are many, forget them and queue them. A deleted one has no entry."""
-    if len(checkpoint_ids) <= MAX_ENTRIES_AT_ONCE:
-        _index_checkpoints(connection, checkpoint_ids)
+def update_checkpoints(connection: sa.Connection, changes: Sequence[RowChange]) -> None:
+    """Index the checkpoints that these changes have made, described, deleted or brought back; queue them if they are many.
+
+    A deleted checkpoint has no entry.
+    """
+    changes = [each for each in changes if not _INDEXED_COLUMNS.isdisjoint(each.after)]
+    if not changes:
         return
-    remove_checkpoints(connection, checkpoint_ids)
-    query = sa.select(_checkpoint.segment, _checkpoint.depth).where(_checkpoint.deleted_at.is_(None))
-    rows = select_in_batches(connection, query, _checkpoint.id, checkpoint_ids)
-    search_queue.add_places(connection, {(row.segment, row.depth) for row in rows})
+    listed_before = {each.id: each.before.get("deleted_at") is None for each in reversed(changes)}
+    moved = {each.id: each.after["deleted_at"] for each in changes if "deleted_at" in each.after}
+    remove_checkpoints(connection, [identifier for identifier, is_listed in listed_before.items() if is_listed])
+    listed = [identifier for identifier in listed_before if moved.get(identifier) is None]
+    if len(listed) > MAX_ENTRIES_AT_ONCE:
+        query = sa.select(_checkpoint.segment, _checkpoint.depth)
+        rows = select_in_batches(connection, query, _checkpoint.id, listed)
+        search_queue.add_places(connection, {(row.segment, row.depth) for row in rows})
+    else:
+        _add_checkpoints(connection, listed)
 
 
 def _index_messages(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> None:
@@ -100,8 +111,7 @@ def _index_messages(connection: sa.Connection, messages: Sequence[IndexedMessage
     _insert(connection, rows, words, [make_checksum(each) for each in words])
 
 
-def _index_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
-    remove_checkpoints(connection, checkpoint_ids)
+def _add_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
     query = sa.select(
         _checkpoint.id, _checkpoint.name, _checkpoint.description, _checkpoint.thread_id, _checkpoint.created_at
     ).where(_checkpoint.deleted_at.is_(None))
@@ -226,7 +236,7 @@ def index_portion(connection: sa.Connection) -> bool:
     indexed = search_queue.cut_ranges(ranges, (messages[-1].segment, messages[-1].depth)) if portion.is_cut else ranges
     checkpoint_ids = _select_checkpoint_portion(connection, indexed)
     if checkpoint_ids:  # there may be more of them
-        _index_checkpoints(connection, checkpoint_ids)
+        _add_checkpoints(connection, checkpoint_ids)
     else:
         search_queue.remove_ranges(connection, indexed)
     return True

@@ -1,5 +1,7 @@
 """A change keeps others waiting for a short time only, however much of it there is to index: the rest is queued."""
 
+from collections.abc import Callable
+
 import pytest
 from langchain_core.messages import HumanMessage
 
@@ -12,6 +14,7 @@ from checkpoints.values import files, serde
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import count, new, talked
 from tests.checkpoints.test_search import NOW, find
+from tests.statements import record_statements
 
 FILE = files.parse_file("report.txt", b"zebra " * 100)
 
@@ -83,3 +86,24 @@ def test_messages_are_forgotten_in_portions_of_their_size(memory_store: Store, m
     assert sizes == [1, 1, 1]
     assert set(find(memory_store, "zebra")) == {"zebra", "after zebra"}
     assert verification.verify(memory_store.database).damages == ()
+
+
+def test_a_new_checkpoint_looks_for_no_entry_and_a_deleted_one_is_not_read_again(memory_store: Store) -> None:
+    thread_id = memory_store.create_thread().id
+    memory_store.append(thread_id, new("a"))
+
+    def count_reads(change: Callable[[], object]) -> tuple[int, int]:
+        with record_statements(memory_store.database) as statements:
+            change()
+        beginnings = ("SELECT search_entry.number", "SELECT checkpoint.id, checkpoint.name, checkpoint.description")
+        of_entries, of_checkpoints = (sum(each.startswith(begin) for each in statements) for begin in beginnings)
+        return of_entries, of_checkpoints
+
+    assert count_reads(lambda: memory_store.save(thread_id, name="heron")) == (0, 1)
+    [checkpoint] = memory_store.list_checkpoints(thread_id)
+    assert count_reads(lambda: memory_store.change_checkpoint(thread_id, checkpoint.id, name="crane")) == (1, 1)
+    assert (len(find(memory_store, "heron")), len(find(memory_store, "crane"))) == (0, 1)
+    assert count_reads(lambda: memory_store.delete_checkpoint(thread_id, checkpoint.id)) == (1, 0)
+    assert not find(memory_store, "crane")
+    assert count_reads(lambda: memory_store.undo(thread_id)) == (0, 1)
+    assert len(find(memory_store, "crane")) == 1
