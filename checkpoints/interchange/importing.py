@@ -1,8 +1,8 @@
 """Importing a document into a conversation: in the place of its contents, or merged with them.
 
-An import has four steps. `import_contents` makes the contents of the document as they are stored, `existing` reads the
-database, `planning` plans the changes, and `writing` writes the plan and the contents, without the document. The first step
-comes before the lock: SQLite lets nobody else write during the others.
+An import has four steps. `import_contents` makes the contents of the document as they are stored, `existing_contents` reads
+the database, `import_planning` plans the changes, and `import_writing` writes the plan and the contents, without the
+document. The first step comes before the lock: SQLite lets nobody else write during the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ from .existing_contents import ExistingContents, read_existing_contents
 from .import_contents import ImportContents, make_message_content, make_state_contents
 from .import_plan import ImportPlan, MessageChain
 from .import_planning import plan_merge, plan_new_chains, plan_replacement
+from .import_writing import write_plan
 from .waymark import Document
-from .writing import write_plan
 
 _MakePlan = Callable[[Document, ExistingContents, Sequence[MessageChain]], ImportPlan]
 
