@@ -19,6 +19,7 @@ from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, StateError, Store
 from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
+from checkpoints.values.giving_way import giving_way
 from checkpoints.values.model import ThreadProgress
 from components import page_state
 from components.broadcasts import Broadcasts
@@ -80,7 +81,7 @@ class Readers:
             return await self._read(read)
 
     async def _read(self, read: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, read)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, giving_way()(read))
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -123,7 +124,8 @@ class Services:
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""
-        work = partial(copy_context().run, partial(function, *args, **kwargs))  # in the language of the request
+        polite = giving_way()(partial(function, *args, **kwargs))
+        work = partial(copy_context().run, polite)  # in the language of the request
         return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from checkpoints.values.giving_way import giving_way
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -32,6 +34,7 @@ class BlockingPool:
 
 def _call_work(work: Callable[[], T]) -> T:
     try:
-        return work()
+        with giving_way():
+            return work()
     except StopIteration as error:  # no future takes it: its caller would wait for ever
         raise RuntimeError("blocking work raised StopIteration") from error

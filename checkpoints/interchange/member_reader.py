@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..values.errors import InvalidDocumentError
+from ..values.giving_way import give_way
 from ..values.sentence import sentence
 from . import strict_json
 
@@ -118,6 +119,7 @@ class MemberReader:
             self._place += 1
             return
         while True:
+            give_way()
             yield
             following = self._peek_character()
             if following not in {",", end}:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..values import serde
 from ..values.errors import InvalidDocumentError
+from ..values.giving_way import give_way
 from . import strict_json
 from .long_texts import LongTexts
 from .waymark import UNHASHED
@@ -53,6 +54,7 @@ class RawDocument:
 
     def iterate_items(self, name: str) -> Iterator[Any]:
         for item in self.lists[name]:
+            give_way()
             yield serde.parse_canonical(item.decode())
 
     def count_items(self, name: str) -> int:
@@ -71,6 +73,7 @@ class RawDocument:
             else:
                 yield "["
                 for place, item in enumerate(self.lists[name]):
+                    give_way()
                     yield "," if place else ""
                     yield from self.iterate_pieces(item.decode())
                 yield "]"

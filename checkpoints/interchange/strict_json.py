@@ -9,6 +9,7 @@ from typing import Any
 
 from ..values import serde
 from ..values.errors import InvalidDocumentError
+from ..values.giving_way import give_way
 from ..values.limits import (
     MAX_DOCUMENT_OBJECTS,
     MAX_DOCUMENT_VALUES,
@@ -156,6 +157,7 @@ def _iterate_separators(raw: bytes) -> Iterator[bytes]:
             piece = piece[:-1]  # the next piece begins with the whole escape
         start += len(piece)
         outside, is_in_text = _cut_texts(piece, is_in_text=is_in_text)
+        give_way()
         yield outside.translate(None, _NO_SEPARATORS)
 
 

@@ -11,7 +11,9 @@ from ..values.model import Json, Node
 
 _insert_segment = sa.insert(schema.segment).returning(schema.segment.c.id)
 _last_segment = sa.select(sa.func.coalesce(sa.func.max(schema.segment.c.id), 0))
-_take_segments = sa.text("SELECT nextval(pg_get_serial_sequence('segment', 'id')) FROM generate_series(1, :number)")
+_take_segments = sa.text(  # the name of the sequence is looked up once, and not for each number
+    "SELECT nextval((SELECT CAST(pg_get_serial_sequence('segment', 'id') AS regclass))) FROM generate_series(1, :number)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Queries for many values, in statements of a size that every database accepts."""
 
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ from .ranges import iterate_conditions
 
 _BATCH_SIZE = 200  # values in one statement: databases limit how many it may carry
 _MAX_ARRAY_VALUES = 5_000  # in the one value that PostgreSQL gets
+_PLAIN_IDS = re.compile(r"[A-Za-z0-9_,-]+")  # joined by commas
 
 
 def select_in_batches(
@@ -20,12 +22,25 @@ def select_in_batches(
     size = _MAX_ARRAY_VALUES if is_postgresql else _BATCH_SIZE
     batches = [wanted[start : start + size] for start in range(0, len(wanted), size)]
     if is_postgresql:  # one value, an array: its driver reads each text of a statement anew
-        is_wanted = key == sa.any_(sa.bindparam("wanted_values", type_=sa.ARRAY(key.type)))
+        kind = sa.ARRAY(key.type)
         for batch in batches:
-            yield from connection.execute(query.where(is_wanted), {"wanted_values": batch})
+            wanted_ids = _write_ids(batch) if isinstance(key.type, sa.Text) else ""
+            value = sa.bindparam("wanted_values", type_=sa.Text if wanted_ids else kind)
+            is_wanted = key == sa.any_(sa.cast(value, kind) if wanted_ids else value)
+            yield from connection.execute(query.where(is_wanted), {"wanted_values": wanted_ids or batch})
         return
     for batch in batches:
         yield from connection.execute(query.where(key.in_(batch)))
+
+
+def _write_ids(values: Sequence[str]) -> str:
+    """Write texts of letters, digits, `_` and `-` as an array of PostgreSQL; empty where one has other characters.
+
+    Its driver would call functions of Python for each: three quarters of the time in which an import looks for its ids.
+    """
+    joined = ",".join(values)
+    is_plain = _PLAIN_IDS.fullmatch(joined) and joined.count(",") == len(values) - 1
+    return '{"' + joined.replace(",", '","') + '"}' if is_plain else ""
 
 
 def select_at_places(

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.pool import StaticPool
 
 from ..values.errors import ContendedError, StoreBusyError, StoreUnavailableError
+from ..values.giving_way import keep_going
 from ..values.sentence import sentence
 from ..values.text import pluralize
 from . import high_water_mark, migrations, postgresql, schema, sqlite
@@ -197,8 +198,7 @@ class Database(OwnedDatabase):
 
         With `seconds`, no statement runs later than that after the beginning. Raises `TakesTooLongError`.
         """
-        outer: sa.Connection | None = getattr(self._view, "connection", None)
-        if outer is not None:
+        if (outer := getattr(self._view, "connection", None)) is not None:
             self.check_enclosing(outer)
             yield outer
             return
@@ -224,7 +224,7 @@ class Database(OwnedDatabase):
         require_writer()
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
         access = self.open_access()
-        with self._take_turn(), self._track_failures("write"), self._connect_to_write() as connection:
+        with self._take_turn(), keep_going(), self._track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():
                 ended.enter_context(self._count_write())  # until the commit has ended

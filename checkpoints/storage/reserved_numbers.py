@@ -2,7 +2,9 @@
 
 import sqlalchemy as sa
 
-_take_numbers = sa.text("SELECT nextval(pg_get_serial_sequence(:table, 'number')) FROM generate_series(1, :count)")
+_take_numbers = sa.text(  # the name of the sequence is looked up once, and not for each number
+    "SELECT nextval((SELECT CAST(pg_get_serial_sequence(:table, 'number') AS regclass))) FROM generate_series(1, :count)"
+)
 _last_number = sa.text("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = :table")
 
 

@@ -8,10 +8,13 @@ import pytest
 
 from agent.demo.model import DemoChatModel
 from checkpoints import Caller, Operation, OperationKind, Runs, Store
+from checkpoints.values.giving_way import Courtesy, give_way
+from checkpoints.values.progress import ignore_progress
 from components.services import SECOND_READINGS, Services
 from tests.agent.running import Only, running
 from tests.agent.tracing.test_run_trace import Listener
 from tests.checkpoints.conversations import talked
+from tests.components.parts import open_services
 
 
 def test_a_save_a_restore_and_a_fork_are_told_once_each_and_nothing_else_is() -> None:
@@ -60,3 +63,21 @@ def test_readings_of_some_conversations_keep_nobody_else_waiting(file_store: Sto
                 services.close()
 
     asyncio.run(story())
+
+
+def test_work_on_every_thread_beside_the_loop_gives_way_and_that_on_the_loop_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(Courtesy, "end_step", lambda _: ended.append(threading.get_ident()))
+
+    async def story() -> None:
+        async with open_services() as services:
+            for run in (services.run_blocking, services.read_snapshot, services.runner.blocking.run):
+                await run(give_way)
+            await services.redacted_exports.make(lambda _: give_way(), ignore_progress)
+            give_way()
+
+    asyncio.run(story())
+    assert len(ended) == 4
+    assert threading.get_ident() not in ended
