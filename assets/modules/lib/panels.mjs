@@ -189,6 +189,18 @@ export async function refreshThreads() {
 }
 
 /**
+ * Apply what the ends of runs in other conversations change in the list. A reading that is under way may be older.
+ * @param {{fields: {running: string[], waiting: string[]}, threads: import("./types.mjs").ThreadItem[]}} change
+ */
+export function applyListChange({ fields, threads }) {
+  const data = getData("threads");
+  if (!data) return;
+  if (openReads > 0) return void refreshThreads();
+  const addFirst = (list, row) => changeData(list, { first: { threads: row } });
+  showData({ threads: { data: threads.reduce(addFirst, changeData(data, { fields })) } });
+}
+
+/**
  * Apply a turn's changes to the panels.
  * @param {{properties: object, data: Record<string, import("./data-changes.mjs").DataChange>}} turn
  * @returns {boolean} whether that is all. Otherwise the panels have to be read: Dash may not be there yet, and a reading
