@@ -25,6 +25,7 @@ from components import page_state
 from components.broadcasts import Broadcasts
 from components.model_connector import ModelConnector
 from components.people import name_for_owner
+from components.run_ends import RunEnds
 from components.search_indexing import SearchIndexing
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
@@ -105,6 +106,7 @@ class Services:
     readers: Readers = field(default_factory=Readers)
     redacted_exports: RedactedExports = field(default_factory=RedactedExports)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
+    run_ends: RunEnds = field(default_factory=RunEnds)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
     wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL

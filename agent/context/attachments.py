@@ -47,6 +47,8 @@ def add_number(message: AnyMessage, position: int, style: NumberStyle) -> AnyMes
 
 def describe_attachments(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     """Return the messages with words in place of their files, for traces."""
+    if not _have_parts(messages):
+        return list(messages)
     return [
         _substitute_files(message, lambda part: _make_text_block(f"[{part['name']}: {_describe_file_kind(part)}]"))
         for message in messages
@@ -61,6 +63,8 @@ def load_attachments(
     Words replace files that cannot be sent, and files that the model refused before (by hash); otherwise it would refuse
     every later message with them.
     """
+    if not _have_parts(messages):
+        return list(messages)
     parts = [part for message in messages for part in files.find_file_parts(message.content)]
     are_within = _select_within_limit(parts)
     hashes = {part["file"] for part, is_within in zip(parts, are_within, strict=True) if is_within}
@@ -81,6 +85,11 @@ def load_attachments(
         return _fence_text_file(part, data) if part["mime_type"] == files.TEXT_TYPE else _make_media_block(part, data)
 
     return [_substitute_files(message, make_block) for message in messages]
+
+
+def _have_parts(messages: Sequence[AnyMessage]) -> bool:
+    """Return whether the content of any message is more than a text: only such a one can name files."""
+    return any(type(message.content) is not str for message in messages)
 
 
 def _select_within_limit(parts: Sequence[FilePart]) -> list[bool]:

@@ -166,7 +166,7 @@ def _estimate_context(end: MeasuredEnd, window: Window, overhead: int, length: i
     sizes = list(map(estimate_stored_tokens, path))
     if end.unread_tokens:  # the last turn, which a request keeps whole
         return Context(max(0, overhead + end.unread_tokens + sum(sizes)), False, length, end.first_depth or 0, window)
-    start = find_start(sizes, [stored.type == "human" for stored in path], window.max_request_tokens - overhead)
+    start = find_start(sizes, lambda index: path[index].type == "human", window.max_request_tokens - overhead)
     tokens = max(0, overhead + sum(sizes[start:]))
     return Context(tokens, False, length, path[start].depth if path else length, window)
 

@@ -15,7 +15,7 @@ from agent.context.usage import readable_usage
 from checkpoints import MAIN, Message, MessageStatus
 from checkpoints.values.limits import MAX_READ_VALUES, count_values
 
-_SENT_TYPES = ("human", "ai", "tool")
+_SENT_TYPES = frozenset({"human", "ai", "tool"})
 _MISSING_RESULT_TOKENS = estimate_content(UNKNOWN_RESULT_TEXT)
 
 
@@ -51,7 +51,7 @@ def cut_tokens(path: Sequence[Message], tokens: Sequence[int], max_tokens: int) 
     spare_tokens = max_tokens + min(max_tokens, max(0, -_find_path_correction(path)))
     missing_tokens = _measure_missing_results(path)
     sizes = [
-        size + missing if message.type in _SENT_TYPES else 0
+        size + missing if message.body["type"] in _SENT_TYPES else 0
         for message, size, missing in zip(path, tokens, missing_tokens, strict=True)
     ]
     return list(path[find_end(path, sizes, spare_tokens, MAIN) :])
@@ -75,9 +75,9 @@ def _measure_missing_results(path: Sequence[Message]) -> list[int]:
     found, results, is_last = [0] * len(path), 0, True
     for index in range(len(path) - 1, -1, -1):
         message = path[index]
-        if message.agent != MAIN:
+        if message.agent != MAIN or (kind := message.body["type"]) == "human":
             continue
-        if message.type == "tool":
+        if kind == "tool":
             results += 1
         elif (calls := len(message.body["data"].get("tool_calls") or ())) and message.status is MessageStatus.DONE:
             found[index] = 0 if is_last else max(0, calls - results) * _MISSING_RESULT_TOKENS

@@ -172,7 +172,7 @@ def complete_tool_pairs(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
     ids = _UniqueIds()
     completed: list[AnyMessage] = []
     for message, results in _group_rounds(messages):
-        if not (isinstance(message, AIMessage) and _has_calls(message)):
+        if results is None or not isinstance(message, AIMessage):
             completed.append(message)
             continue
         calls, answers, new_ids = [], [], dict[str, str]()
@@ -222,17 +222,18 @@ def _write_calls_as_text(message: AnyMessage) -> AnyMessage:
     return message.model_copy(update={"content": text, "tool_calls": []})
 
 
-def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage]]]:
+def _group_rounds(messages: Sequence[AnyMessage]) -> list[tuple[AnyMessage, list[ToolMessage] | None]]:
     """Return each message except results; an answer that calls tools comes with the results up to the next such answer."""
-    rounds: list[tuple[AnyMessage, list[ToolMessage]]] = []
+    rounds: list[tuple[AnyMessage, list[ToolMessage] | None]] = []
     results: list[ToolMessage] = []
     for message in messages:
         if isinstance(message, ToolMessage):
             results.append(message)
-            continue
-        if isinstance(message, AIMessage) and _has_calls(message):
+        elif isinstance(message, AIMessage) and _has_calls(message):
             results = []
-        rounds.append((message, results))
+            rounds.append((message, results))
+        else:
+            rounds.append((message, None))
     return rounds
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -101,17 +100,26 @@ def _sum_sizes(path: Sequence[_Sized]) -> int:
 def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
     if _sum_sizes(path) <= max_tokens:  # as most do: nothing is looked at
         return path
-    turns = [isinstance(message, HumanMessage) and read_position(message) is not None for message, _ in path]
-    return path[find_start([size for _, size in path], turns, max_tokens) :]
+    def begins_turn(index: int) -> bool:
+        message, _ = path[index]
+        return isinstance(message, HumanMessage) and read_position(message) is not None
+
+    return path[find_start([size for _, size in path], begins_turn, max_tokens) :]
 
 
-def find_start(sizes: Sequence[int], turns: Sequence[bool], max_tokens: int) -> int:
-    """Return the start of the longest end that fits; it begins a turn and contains at least the last one."""
-    to_end = list(accumulate(reversed(sizes)))[::-1]
-    begins = [index for index, is_begin in enumerate(turns) if is_begin]
-    if not begins or to_end[0] <= max_tokens:
+def find_start(sizes: Sequence[int], begins_turn: Callable[[int], bool], max_tokens: int) -> int:
+    """Return the start of the longest end that fits; it begins a turn and contains at least the last one.
+
+    `begins_turn` is asked near that start alone: what stays and what goes is not looked at.
+    """
+    tokens, first = sum(sizes), 0
+    while first < len(sizes) and tokens > max_tokens:
+        tokens -= sizes[first]
+        first += 1
+    if first == 0:
         return 0
-    return next((start for start in begins if to_end[start] <= max_tokens), begins[-1])
+    found = next(filter(begins_turn, range(first, len(sizes))), None)
+    return found if found is not None else next(filter(begins_turn, range(first - 1, -1, -1)), 0)
 
 
 def _empty_old_results(turn: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:

@@ -207,6 +207,8 @@ def select_reasoning(messages: Sequence[AnyMessage], source: str) -> list[AnyMes
 
     The fields of calls always go back. The rest goes back within a turn that calls tools: elsewhere providers ignore it.
     """
+    if not any(message.additional_kwargs for message in messages):  # as in most conversations: nothing else is looked at
+        return list(messages)
     return [
         _select_in_message(message, source, in_loop=in_loop)
         for message, in_loop in zip(messages, _find_tool_turns(messages), strict=True)

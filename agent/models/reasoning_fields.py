@@ -168,7 +168,10 @@ class ReasoningFields(BaseChatOpenAI):
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         terms: Terms = kwargs.pop(_TERMS_KEY, self._memory.terms)
-        messages = self._convert_input(input_).to_messages()
+        if isinstance(input_, list) and all(isinstance(each, BaseMessage) for each in input_):
+            messages: list[Any] = input_  # as they nearly always are: the library would look at each twice
+        else:
+            messages = self._convert_input(input_).to_messages()
         prepared = find_prepared(messages)
         if prepared is not None:
             messages = []

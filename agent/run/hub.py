@@ -82,6 +82,7 @@ class RunHub:
         self._pending: dict[str, PendingRun] = {}  # by thread
         self._remote_threads: set[str] = set()  # those of them whose run another process drives
         self._observers: list[Callable[[str, Event], None]] = []
+        self._end_observers: list[Callable[[str], None]] = []
 
     def observe(self, note: Callable[[str, Event], None]) -> None:
         """Call `note` with the thread and the event, for every event of this process from now on.
@@ -89,6 +90,13 @@ class RunHub:
         It must not wait, nor raise.
         """
         self._observers.append(note)
+
+    def observe_ends(self, note: Callable[[str], None]) -> None:
+        """Call `note` with the thread for every end of a run from now on, of other processes too.
+
+        It must not wait, nor raise.
+        """
+        self._end_observers.append(note)
 
     @property
     def active_run_count(self) -> int:
@@ -173,6 +181,9 @@ class RunHub:
         if isinstance(event, RunStarted):
             self._pending[thread_id] = PendingRun.begin(event, is_remote=is_remote)
             (self._remote_threads.add if is_remote else self._remote_threads.discard)(thread_id)
+        if isinstance(event, RunFinished):
+            for note in self._end_observers:
+                note(thread_id)
         pending = self._pending.get(thread_id)
         if pending is None:
             return

@@ -19,6 +19,7 @@ from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.routes.thread_list import MAX_LISTED_THREADS, read_thread_portion
 from components.services import Services
+from components.streams.list_changes import are_ends_told, read_run_states
 from components.streams.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
@@ -72,15 +73,16 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     tags = [{"id": tag.id, "name": tag.name} for tag in Tags(services.store).list_tags()]
     opened = _read_open_thread(services, location.thread_id)
     state = {"current": location.thread_id, "open": opened, "seen": now.isoformat(), "tags": tags}
+    told = {"told": are_ends_told(services.store), **read_run_states(services)}
     changed = _read_changed_threads(services, location.list_seen, now)
     shown = read_thread_portion(services.store) if changed is None else changed
     shared = services.store.list_shared_ids()
-    return ({"since": None, "gone": [], "shared": shared, **state, **_read_run_states(services), **shown},)
+    return ({"since": None, "gone": [], "shared": shared, **state, **told, **shown},)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     row = list_rows.describe_thread(turn.thread)
-    changes = {"fields": {**_read_run_states(services), "open": row}, "first": {"threads": row}}
+    changes = {"fields": {**read_run_states(services), "open": row}, "first": {"threads": row}}
     return TurnChanges({}, {Ids.LIST: changes})  # type: ignore[dict-item]
 
 
@@ -88,13 +90,6 @@ def _read_open_thread(services: Services, thread_id: str | None) -> dict[str, An
     """Return the row of the open conversation, which the list may not have."""
     exists = thread_id is not None and services.store.thread_exists(thread_id)
     return list_rows.describe_thread(services.store.get_thread(thread_id)) if thread_id and exists else None
-
-
-def _read_run_states(services: Services) -> dict[str, list[str]]:
-    return {
-        "running": sorted(services.runs.list_running_threads()),
-        "waiting": sorted(services.runs.list_waiting_threads()),
-    }
 
 
 def _read_changed_threads(services: Services, seen: datetime | None, now: datetime) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import groupby
 
@@ -23,12 +24,13 @@ from agent.run.live_runs import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
 from checkpoints import StateError, ThreadNotFoundError
 from checkpoints.values.model import ThreadProgress
-from components.broadcasts import Frame
+from components.broadcasts import Frame, WaitingFrames
 from components.people import name_for_owner
 from components.services import Services
 from components.streams.candidate_frames import CandidateFrames, is_text
 from components.streams.event_frames import build_event_frame, build_plain_frame, build_start_frame
 from components.streams.frame_pace import choose_pause_seconds
+from components.streams.list_changes import are_ends_told, build_list_frame
 from components.streams.live_answer import NO_TEXT, LiveAnswer
 from words import get_language
 
@@ -52,7 +54,8 @@ async def stream_frames(
     if is_expected and await services.belongs_to_another(thread_id):
         thread_id = ""  # it is followed as one that never begins
     create_source = partial(ThreadFrames, services, thread_id, describe_turn)
-    async with services.broadcasts.follow(name_for_owner(f"{thread_id} {get_language()}"), create_source) as waiting:
+    key = name_for_owner(f"{thread_id} {get_language()}")
+    async with services.broadcasts.follow(key, create_source) as waiting:
         hello = await waiting.take()
         if is_expected and hello["run"] is not None:  # the page knows no message yet
             candidates = {"candidates": hello["run"]["candidates"]} if "candidates" in hello["run"] else {}
@@ -61,16 +64,23 @@ async def stream_frames(
         progress = await read_progress(services, thread_id)
         if hello["run"] is None and progress.run_id is not None:  # its start is on its way, and comes after this
             hello = {**hello, "run": {"id": progress.run_id, **NO_TEXT}}
-        yield {**hello, "version": progress.version}
         wait_seconds = None if progress.version else MAX_EXPECTED_SECONDS
-        while True:
-            async with asyncio.timeout(wait_seconds):
-                frame = await waiting.take()
-            may_be_closed = wait_seconds is not None or frame["kind"] in ("members", "start")  # an event may be lost
-            if may_be_closed and await services.belongs_to_another(thread_id):
-                raise ThreadNotFoundError(thread_id)
-            wait_seconds = None
-            yield frame
+        with _follow_ends(services, waiting, thread_id):
+            yield {**hello, "version": progress.version}
+            while True:
+                async with asyncio.timeout(wait_seconds):
+                    frame = await waiting.take()
+                may_be_closed = wait_seconds is not None or frame["kind"] in ("members", "start")  # an event may be lost
+                if may_be_closed and await services.belongs_to_another(thread_id):
+                    raise ThreadNotFoundError(thread_id)
+                wait_seconds = None
+                yield frame
+
+
+def _follow_ends(services: Services, page: WaitingFrames, thread_id: str) -> AbstractContextManager[None]:
+    if not are_ends_told(services.store):
+        return nullcontext()
+    return services.run_ends.follow(services.hub, page, thread_id, partial(build_list_frame, services))
 
 
 class ThreadFrames:

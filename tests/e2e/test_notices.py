@@ -96,3 +96,21 @@ def test_a_browser_that_refuses_is_told(page: Page) -> None:
     page.dialog.get_by_role("checkbox", name=OPTION).click()
     expect(page.dialog).to_contain_text("The browser does not allow notifications of this page.")
     expect(page.dialog.get_by_role("checkbox", name=OPTION)).not_to_be_checked()
+
+
+@pytest.mark.slow
+def test_a_page_learns_of_an_end_elsewhere_without_asking(
+    page: Page, visit: Visit, shared_openai_server: Server, fake_openai: FakeOpenAI
+) -> None:
+    fake_openai.script(Say("Red it is."), Say("Green it is."), Say("one two three four"))
+    page.say("Red please")
+    other = visit(shared_openai_server)
+    other.say("Green please")
+    reads: list[str] = []
+    page.tab.on("request", lambda request: reads.append(request.url) if "/api/" in request.url else None)
+    fake_openai.hold(after_tokens=2)
+    other.send("Count, please")
+    expect(other.live).to_contain_text("two")
+    fake_openai.release()
+    expect(page.tab.get_by_test_id("thread").first).to_contain_text("Green please")
+    assert reads == []

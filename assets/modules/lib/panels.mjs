@@ -23,6 +23,8 @@ const page = { pathname: location.pathname, update: null, window: null, begun: n
 let newestRead = 0;
 let shownRead = 0;
 let openReads = 0;
+let listWishes = 0; // how often the list alone was wanted
+let isReadingList = false;
 let shownChanges = 0; // of the panels' data
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
 let waiting = null; // properties that are shown after the paint of the conversation
@@ -179,13 +181,34 @@ function showData(properties) {
   setProperties(properties);
 }
 
-/** Read the list of conversations alone; once more where a panel has changed meanwhile, and the reply may be older. */
+/**
+ * Read the list of conversations alone; once more where it was wanted again or a panel has changed meanwhile: the reply may
+ * be older.
+ */
 export async function refreshThreads() {
-  const [shown, newest] = [shownChanges, newestRead];
-  const read = await request("/api/panels", { ...describePage(), list_only: true });
-  if (read === null) return;
-  if (waiting === null && shown === shownChanges && newest === newestRead) showData(read);
-  else refreshThreads();
+  listWishes += 1;
+  if (isReadingList) return;
+  isReadingList = true;
+  let isOutdated = true;
+  while (isOutdated) {
+    const before = [listWishes, shownChanges, newestRead];
+    const read = await request("/api/panels", { ...describePage(), list_only: true });
+    isOutdated = read !== null && (waiting !== null || String(before) !== String([listWishes, shownChanges, newestRead]));
+    if (read !== null && !isOutdated) showData(read);
+  }
+  isReadingList = false;
+}
+
+/**
+ * Apply what the ends of runs in other conversations change in the list. A reading that is under way may be older.
+ * @param {{fields: {running: string[], waiting: string[]}, threads: import("./types.mjs").ThreadItem[]}} change
+ */
+export function applyListChange({ fields, threads }) {
+  const data = getData("threads");
+  if (!data) return;
+  if (openReads > 0) return void refreshThreads();
+  const addFirst = (list, row) => changeData(list, { first: { threads: row } });
+  showData({ threads: { data: threads.reduce(addFirst, changeData(data, { fields })) } });
 }
 
 /**

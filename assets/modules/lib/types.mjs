@@ -89,8 +89,10 @@
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?:
  *   string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it
  * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], shared?: string[], seen: string,
- *   current: string|null, running: string[], waiting: string[], tags: {id: string, name: string}[], open: ThreadItem|null}}
- *   ThreadsData  the first portion; with `since`, what has changed since that moment
+ *   current: string|null, running: string[], waiting: string[], tags: {id: string, name: string}[], open: ThreadItem|null,
+ *   told: boolean}}
+ *   ThreadsData  the first portion; with `since`, what has changed since that moment. `told`: the socket tells of the ends
+ *   of other conversations' runs
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,

@@ -5,6 +5,7 @@ import { refreshThreads } from "../lib/panels.mjs";
 const { useEffect, useRef } = window.React;
 
 const ASK_AGAIN_MS = 3000;
+const TOLD_ASKS_EVERY = 5; // of these moments: where the socket tells of the ends, it may have been lost for a while
 
 /**
  * Ask the server for the states of runs while another conversation is running.
@@ -12,12 +13,13 @@ const ASK_AGAIN_MS = 3000;
  * @param {import("../lib/types.mjs").ThreadItem[]} threads
  */
 export function useOtherRuns(data, threads) {
-  const { running = [], waiting = [], current = null } = data ?? {};
+  const { running = [], waiting = [], current = null, told = false } = data ?? {};
   const followed = useRef(new Set());
   const latest = useRef(threads);
   latest.current = threads;
   const others = running.filter((id) => id !== current);
   const isFollowing = others.length > 0;
+  const every = told && current !== null ? TOLD_ASKS_EVERY : 1;
   useEffect(() => {
     const ended = [...followed.current].filter((id) => !running.includes(id));
     followed.current = new Set(others);
@@ -28,11 +30,13 @@ export function useOtherRuns(data, threads) {
   }, [data]);
   useEffect(() => {
     if (!isFollowing) return undefined;
+    let moments = 0;
     const timer = setInterval(async () => {
+      if (moments++ % every) return; // the first one counts: an end may have come before the socket
       const reply = await fetch("/api/runs").catch(() => null);
       const states = reply?.ok ? await reply.json() : null;
       if (states && [...followed.current].some((id) => !states.running.includes(id))) refreshThreads();
     }, ASK_AGAIN_MS);
     return () => clearInterval(timer);
-  }, [isFollowing]);
+  }, [isFollowing, every]);
 }

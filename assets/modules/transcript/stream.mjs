@@ -1,7 +1,7 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { applyTurn, readTurn, refreshPanels } from "../lib/panels.mjs";
+import { applyListChange, applyTurn, readTurn, refreshPanels } from "../lib/panels.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
@@ -41,6 +41,7 @@ export function useStream(thread, data) {
     if (thread === null) return prepareSocket();
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
+      if (frame.kind === "list") return applyListChange(frame.change);
       if (frame.kind === "hello" || frame.kind === "late") setLate(frame.kind === "late" || frame.late === true);
       showFrame(frame, { live, reasoning, texts }, dispatch, latest.current.version);
       refreshing.onFrame(frame);
