@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from html import escape
 from typing import Any
-from urllib.parse import urlsplit
 
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 from dash.development.base_component import Component
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from starlette.responses import Response
 
 from agent.models.providers import SPEC_PREFIXES
-from checkpoints import StoreUnavailableError, TakesTooLongError
 from components import action_routes, first_html, page_state
 from components.actions import ActionList, Handlers, Refusal, refuse_with_toast
 from components.broadcasts import Frame
+from components.first_layout import FirstLayouts
 from components.panel import Panel
 from components.panels import (
     audit_button,
@@ -44,7 +43,7 @@ from components.routes import stream
 from components.services import Services
 from components.shapes import check_arguments
 from components.streams import turns
-from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item, find_components
+from components.widgets import TRANSCRIPT_ID, BranchChip, Icon, PaneButton, Slot, build_menu_item
 from words import N_, SOURCE_LANGUAGE, _, get_language
 
 MARKED_TEXT = re.compile(r"\{_(.+?)_\}")  # in the frame
@@ -236,22 +235,18 @@ def describe_turn(services: Services, thread_id: str, run_id: str) -> Frame | No
     return {"base": turn.base_version, "version": turn.thread.version, "properties": properties, "data": data}
 
 
-def build_filled_layout(services: Services, pathname: str) -> Component:
-    """Return the layout filled with the data of an address, so that the panels need no request of their own."""
-    whole = layout()
-    components = dict(find_components(whole))
-    at = page_state.PageLocation(page_state.parse_thread_id(pathname), {})
-    components[page_state.Ids.URL].pathname = pathname
-    for identifier, values in read_panels(services, at).items():
-        for name, value in values.items():
-            setattr(components[identifier], name, value)
-    return whole
+def build_first_layouts(services: Services) -> FirstLayouts:
+    return FirstLayouts(services, lambda: _build_plain_layout(get_language()), read_panels)
+
+
+@cache
+def _build_plain_layout(_language: str) -> Any:
+    """Build the layout without data, once for each language: building its components takes longer than reading a page."""
+    return to_plain(layout())
 
 
 def add_route(server: FastAPI, services: Services) -> None:
-    """Serve the page's own requests, and the layout, before Dash's own route for it. The referer names the page; without
-    one the panels request their data as soon as they are mounted.
-    """
+    """Serve the page's own requests."""
     action_routes.add_routes(server, services, LISTS, read_panels)
     stream.add_route(server, services, describe_turn)
 
@@ -260,17 +255,6 @@ def add_route(server: FastAPI, services: Services) -> None:
         """Return the changes of the panels by a run that is at work; null if the page has to read every panel."""
         turn = await services.read_snapshot(describe_turn, services, thread_id, run_id)
         return Response(to_json(turn), media_type="application/json")
-
-    @server.get("/_dash-layout")
-    async def get_layout(request: Request) -> Response:
-        came_from = urlsplit(request.headers.get("referer", ""))
-        try:
-            shown = (
-                await services.read_snapshot(build_filled_layout, services, came_from.path) if came_from.path else layout()
-            )
-        except (StoreUnavailableError, TakesTooLongError):
-            shown = layout()  # the panels will request their data, and report the error
-        return Response(to_json(shown), media_type="application/json")
 
 
 def register(app: Page, services: Services) -> None:

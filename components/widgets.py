@@ -4,7 +4,6 @@ Each takes its whole content as one `data` value and reports the user's actions 
 every element would cost seconds at a thousand messages.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from dash import html
@@ -89,14 +88,3 @@ class Slot(_Widget):
 def build_menu_item(icon: str, name: str, identifier: str, **options: Any) -> Component:
     """Build a button of the bar's menu, with its name in words."""
     return html.Button([Icon(name=icon), html.Span(name)], id=identifier, className="menu-item", **options)
-
-
-def find_components(part: Any) -> Iterator[tuple[str, Any]]:
-    """Find the components with an id in a part of the layout. Dash's own look-up walks all of it for each id."""
-    if isinstance(part, list | tuple):
-        for each in part:
-            yield from find_components(each)
-    elif isinstance(part, Component):
-        if identifier := getattr(part, "id", None):
-            yield str(identifier), part
-        yield from find_components(getattr(part, "children", None))

@@ -13,6 +13,7 @@ from checkpoints.values.limits import MAX_MESSAGE_CHARS
 from checkpoints.values.serde import replace_lone_surrogates
 from components import action_routes, page
 from components.auditing import ClientLayer
+from components.first_layout import LAYOUT_PATH
 from components.people import PersonLayer
 from components.routes import (
     agent_transcript,
@@ -95,7 +96,7 @@ ALLOWED_ROUTES = AllowedRoutes(
     paths=frozenset(
         {
             "/",
-            "/_dash-layout",
+            LAYOUT_PATH,
             "/_dash-dependencies",
             CALLBACK_PATH,
             "/api/panels",
@@ -157,11 +158,14 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
         host = "127.0.0.1" if public_url else host
     if metrics is not None:
         metrics.add_route(server)
+    layouts = page.build_first_layouts(services)
+    layouts.add_route(server)
     dash = _build_dash(server, services, page_files)
     policy = build_security_policy(map(hash_script, load_inline_scripts().values()))
     read_address = partial(read_client_address, proxies=way_in.networks)
+    pages = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
     return Guard(
-        serve_static_files(_add_layers(server, dash, services, read_address), page_files),
+        serve_static_files(_add_layers(layouts.begin_with_navigations(pages), services, read_address), page_files),
         hosts=_list_hosts(host, port) | ({public_url.partition("://")[2]} if public_url else set()),
         sign_in=way_in.sign_in,
         proxy=way_in.proxy,
@@ -172,9 +176,8 @@ def build_guard(services: Services, host: str, port: int, way_in: WayIn, metrics
     )
 
 
-def _add_layers(server: FastAPI, dash: Dash, services: Services, read_address: Callable[[Scope], str]) -> ASGIApp:
-    page = DashRequests(serve_page_at("/t/", server), dash, replace_lone_surrogates)
-    served: ASGIApp = ProgressMiddleware(page, services.long_requests)
+def _add_layers(pages: ASGIApp, services: Services, read_address: Callable[[Scope], str]) -> ASGIApp:
+    served: ASGIApp = ProgressMiddleware(pages, services.long_requests)
     has_people = services.store.database.separates_owners
     return ClientLayer(PersonLayer(served) if has_people else served, read_address, has_people=has_people)
 

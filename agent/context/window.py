@@ -100,6 +100,7 @@ def _sum_sizes(path: Sequence[_Sized]) -> int:
 def _cut_to_fit(path: Sequence[_Sized], max_tokens: int) -> Sequence[_Sized]:
     if _sum_sizes(path) <= max_tokens:  # as most do: nothing is looked at
         return path
+
     def begins_turn(index: int) -> bool:
         message, _ = path[index]
         return isinstance(message, HumanMessage) and read_position(message) is not None

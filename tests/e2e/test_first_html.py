@@ -144,6 +144,15 @@ def test_messages_are_painted_and_one_can_talk_while_dash_is_not_there(page: Pag
 
 
 @pytest.mark.slow
+def test_a_change_after_the_navigation_is_shown_though_the_data_was_read_with_it(page: Page, visit: Visit) -> None:
+    other = visit(page.server)
+    other.open(read_path(page))
+    with holding(page, "**/_dash-layout", read_path(page)):
+        other.say("Thank you")
+    page.expect_messages(4)
+
+
+@pytest.mark.slow
 def test_messages_are_painted_without_the_browsers_own_formats(page: Page) -> None:
     """The first use of one takes 30 ms."""
     page.tab.add_init_script(RECORD_FORMATS)

@@ -1,0 +1,109 @@
+"""The layout that a page begins with, filled with the data of its address.
+
+A navigation gets the frame, which holds no data: it carries the cookie alone. Its page requests the layout with its key when
+the browser has begun the page, and that takes longer than the reading. So the reading begins with the navigation, and its
+result waits for that request.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from checkpoints import NOBODY, StoreUnavailableError, TakesTooLongError, get_acting_owner
+from components.early_reads import EarlyReads
+from components.page_state import Ids, PageLocation, parse_thread_id
+from components.people import name_for_owner
+from components.properties import Properties
+from components.replies import to_json
+from components.services import Services
+from words import get_language
+
+LAYOUT_PATH = "/_dash-layout"
+BuildLayout = Callable[[], Any]  # as plain values, in the language of the request; it is not to be changed
+ReadPanels = Callable[[Services, PageLocation], Properties]
+
+
+class FirstLayouts:
+    """The layouts of one server's pages."""
+
+    def __init__(self, services: Services, build_layout: BuildLayout, read_panels: ReadPanels) -> None:
+        self._services = services
+        self._build_layout = build_layout
+        self._read_panels = read_panels
+        self._early = EarlyReads[bytes]()
+
+    def add_route(self, server: FastAPI) -> None:
+        """Serve the layout before Dash's own route for it. The referer names the page; without one the panels request their
+        data as soon as they are mounted.
+        """
+
+        @server.get(LAYOUT_PATH)
+        async def get_layout(request: Request) -> Response:
+            address = urlsplit(request.headers.get("referer", "")).path
+            early = self._early.take(_name_layout(address))
+            return Response(await (early or self._read(address)), media_type="application/json")
+
+    def begin_with_navigations(self, app: ASGIApp) -> ASGIApp:
+        """Wrap the page's server: the layout of a page is read while the browser begins it."""
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            await app(scope, receive, send)
+            if _is_navigation(scope) and not self._is_of_nobody():
+                address = scope["raw_path"].decode("ascii")
+                self._early.begin(_name_layout(address), lambda: self._read(address))
+
+        return serve
+
+    def _is_of_nobody(self) -> bool:
+        """Return whether a person signs in whom the cookie alone does not name."""
+        return self._services.store.database.separates_owners and get_acting_owner() == NOBODY
+
+    async def _read(self, address: str) -> bytes:
+        try:
+            shown = await self._services.read_snapshot(self._fill, address) if address else self._build_layout()
+        except (StoreUnavailableError, TakesTooLongError):
+            shown = self._build_layout()  # the panels will request their data, and report the error
+        return to_json(shown)
+
+    def _fill(self, address: str) -> Any:
+        """Return the layout with the data of an address, so that the panels need no request of their own."""
+        whole, properties = copy_layout(self._build_layout())
+        properties[Ids.URL]["pathname"] = address
+        for identifier, values in self._read_panels(self._services, PageLocation(parse_thread_id(address), {})).items():
+            properties[identifier].update(values)
+        return whole
+
+
+def copy_layout(part: Any) -> tuple[Any, Properties]:
+    """Copy a layout of plain values. Return the properties of the copy's components by their ids as well."""
+    properties: Properties = {}
+
+    def copy(part: Any) -> Any:
+        if isinstance(part, list | tuple):
+            return list(map(copy, part))
+        if not (isinstance(part, dict) and "props" in part):
+            return part
+        own = dict(part["props"])
+        if "id" in own:
+            properties[str(own["id"])] = own
+        if "children" in own:
+            own["children"] = copy(own["children"])
+        return {**part, "props": own}
+
+    return copy(part), properties
+
+
+def _is_navigation(scope: Scope) -> bool:
+    """Return whether a browser opens a page by this request. It says so at addresses of this machine, and of https."""
+    is_read = scope["type"] == "http" and scope["method"] == "GET"
+    is_page = is_read and (scope["path"] == "/" or scope["path"].startswith("/t/"))
+    return is_page and Headers(scope=scope).get("sec-fetch-dest") == "document"
+
+
+def _name_layout(address: str) -> str:
+    return name_for_owner(f"{get_language()} {address}")
