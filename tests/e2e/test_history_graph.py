@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.e2e.changing import changed_behind
 from tests.e2e.conftest import WIDE, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
@@ -13,6 +14,14 @@ from tests.e2e.waymark import Page
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SUM = "What is 6 * 7?"
 DESCRIPTION = "A long way. " * 30
+
+
+WATCH_ADDITIONS = """element => {
+  window.additions = [];
+  const note = ({ target, addedNodes }) =>
+    target.closest(".track, .graph, .place-card") || additions.push(...[...addedNodes].map((each) => each.outerHTML));
+  new MutationObserver((changes) => changes.forEach(note)).observe(element, { subtree: true, childList: true });
+}"""
 
 
 def prepare(page: Page) -> None:
@@ -76,6 +85,27 @@ def test_the_graph_is_walked_by_keys(shared_server: Server, visit: Visit) -> Non
     expect(page.dialog).to_contain_text("Go back to “Begin” (2 messages)")
     page.confirm("Restore")
     page.expect_messages(2)
+
+
+def test_a_key_over_the_whole_history_adds_rows_alone(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.say("Hello")
+    with changed_behind(page) as (store, thread_id):
+        for number in range(100):
+            store.save(thread_id, name=f"Place {number}")
+    page.select(page.tab.get_by_test_id("checkpoint").last)
+    leads_back = page.tab.locator(".here-button")
+    expect(leads_back).to_be_hidden()
+    page.tab.locator(".history").evaluate(WATCH_ADDITIONS)
+    for key, row in (("Home", "Place 0"), ("End", "Place 99"), ("Home", "Place 0")):
+        page.tab.keyboard.press(key)
+        expect(focus_of(page)).to_contain_text(row)
+        assert page.tab.locator(".place").count() < 70
+    expect(leads_back).to_be_visible()
+    assert page.tab.evaluate("additions") == []
+    leads_back.click()
+    expect(page.tab.locator(".place.here")).to_be_in_viewport(ratio=1)
+    expect(leads_back).to_be_hidden()
 
 
 @pytest.mark.parametrize(("theme", "size"), [("light", WIDE), ("dark", NARROW)])

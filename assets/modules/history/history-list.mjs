@@ -47,33 +47,37 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const { width } = measureLanes(layout);
   return h(
     "div",
-    { className: "history-scroll", ref: scroll, role: "region", "aria-label": _("Checkpoints"), onKeyDown },
-    before,
+    { className: "history-rows" },
     h(
       "div",
-      { className: "graph-area", style: { height: `${rows.length * height}px`, "--graph-width": `${width}px` } },
-      h(Graph, { layout, first, end, height }),
-      h("ol", { className: "track" },
-        shown.map((number) =>
-          h(HistoryRow, {
-            ...{ key: rows[number].key, row: rows[number], number, count: rows.length, height, now, maxTokens, onPress },
-            ...{ isSelected: number === selected, isTabStop: number === focused, hasBranches: data.branch_count > 1 },
-          }),
+      { className: "history-scroll", ref: scroll, role: "region", "aria-label": _("Checkpoints"), onKeyDown },
+      before,
+      h(
+        "div",
+        { className: "graph-area", style: { height: `${rows.length * height}px`, "--graph-width": `${width}px` } },
+        h(Graph, { layout, first, end, height }),
+        h("ol", { className: "track" },
+          shown.map((number) =>
+            h(HistoryRow, {
+              ...{ key: rows[number].key, row: rows[number], number, count: rows.length, height, now, maxTokens, onPress },
+              ...{ isSelected: number === selected, isTabStop: number === focused, hasBranches: data.branch_count > 1 },
+            }),
+          ),
         ),
       ),
+      children,
     ),
-    children,
     here >= 0 && h(HereButton, { isAbove: here < view.top, isBelow: here >= view.bottom, onClick: goHere }),
   );
 }
 
-/** Bring the current position back into view. */
+/** Bring the current position back into view. Its place over the rows is kept: a key that leaves the position lays out nothing. */
 function HereButton({ isAbove, isBelow, onClick }) {
-  if (!isAbove && !isBelow) return null;
+  const direction = isAbove ? " above" : isBelow ? " below" : "";
   return h(
     "button",
-    { type: "button", className: `quiet-button here-button${isAbove ? " above" : ""}`, tabIndex: -1, onClick },
-    icon(isAbove ? "arrow-up" : "arrow-down"),
+    { type: "button", className: `quiet-button here-button${direction}`, tabIndex: -1, onClick },
+    icon("arrow-down"),
     _("You are here"),
   );
 }
