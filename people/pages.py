@@ -70,7 +70,8 @@ class Pages:
         return self._build(title, _build_problem(problem) + form, status)
 
     def build_notice(self, title: str, text: str, status: HTTPStatus) -> HTMLResponse:
-        return self._build(title, f'<p>{escape(text)}</p><p><a href="/sign-in">{escape(_("Sign in"))}</a></p>', status)
+        link = f'<a class="btn btn-primary" href="/sign-in">{escape(_("Sign in"))}</a>'
+        return self._build(title, f"<p>{escape(text)}</p>{link}", status)
 
     def _build(self, title: str, content: str, status: HTTPStatus) -> HTMLResponse:
         parts = {"language": get_language(), "title": escape(title), "assets": self._files, "content": content}

@@ -1,8 +1,11 @@
 """The short answers of the server's own: a text, a page with a sentence, a page that sends the browser on."""
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from http import HTTPStatus
+from pathlib import Path
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
@@ -12,6 +15,16 @@ _METAS = (
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     '<meta name="color-scheme" content="light dark">'
 )
+
+_ASSETS = Path(__file__).parent.parent / "assets"
+_DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
+
+
+@cache
+def _build_style() -> str:
+    """Build the style of a page without a script, whose browser has no session and may fetch no file."""
+    style = "\n".join((_ASSETS / name).read_text() for name in ("modules/lib/tokens.css", "sign-in.css"))
+    return _DARK.sub(r"@media (prefers-color-scheme: dark) { :root \1 }", style)
 
 
 def _build_head() -> str:
@@ -23,7 +36,9 @@ def build_text(status: HTTPStatus, text: str = "", headers: Mapping[str, str] | 
 
 
 def build_page(status: HTTPStatus, title: str, text: str) -> Response:
-    return HTMLResponse(f"{_build_head()}<main><h1>{escape(title)}</h1><p>{escape(text)}</p></main></html>", status)
+    content = f'<p class="sign-in-brand">Waymark</p><h1>{escape(title)}</h1><p>{escape(text)}</p>'
+    body = f'<style>{_build_style()}</style><body class="sign-in"><main>{content}</main></body></html>'
+    return HTMLResponse(_build_head() + body, status)
 
 
 def build_refresh(address: str) -> Response:

@@ -220,7 +220,7 @@ def draw(rows: Sequence[Row]) -> str:
     text_x = 15 + (lanes + 1) * step
     size = f'width="{text_x + TEXT_WIDTH:g}" height="{len(rows) * ROW_HEIGHT}"'
     name = escape(_("History"))
-    parts = [f'<svg class="history" role="img" aria-label="{name}" {size}>']
+    parts = [f'<svg class="history" role="group" aria-label="{name}" {size}>']
     for number, row in enumerate(rows):
         if row.above is not None:
             parts.append(_draw_edge(row, rows[row.above], number, step))

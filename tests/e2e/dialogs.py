@@ -1,6 +1,7 @@
 """The states of the page that a person opens: dialogs, lists and cards. Each is opened on a prepared conversation."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from playwright.sync_api import expect
 
@@ -172,6 +173,59 @@ def _search_list(page: Page) -> None:
     expect(page.tab.get_by_role("region", name="In messages")).to_contain_text("coast")
 
 
+def _fill(page: Page, role: Literal["searchbox", "combobox"], name: str, expected: str) -> None:
+    """Look for what nobody has written, and wait for the words that say so."""
+    page.tab.get_by_role(role, name=name).fill("zzz")
+    expect(page.tab.locator("body")).to_contain_text(expected)
+
+
+def _find_no_model(page: Page) -> None:
+    _open_models(page)
+    _fill(page, "combobox", "Find a model", "No matches.")
+
+
+def _find_no_message(page: Page) -> None:
+    _open_find_bar(page)
+    bar = page.tab.get_by_role("search")
+    bar.get_by_role("textbox").fill("no such word")
+    expect(bar.get_by_role("status")).to_contain_text("Nothing found")
+
+
+def _add_tag(page: Page) -> None:
+    run_command(page, "/tag")
+    page.tab.keyboard.type("A new one")
+    expect(page.tab.get_by_role("option")).to_have_count(1)
+
+
+def _rename_tag(page: Page) -> None:
+    page.tab.get_by_role("button", name="Tags", exact=True).click()
+    page.dialog.get_by_role("button", name="Rename Travel").click()
+
+
+def _rename_branch(page: Page) -> None:
+    page.choose_at(page.branch(BRANCH), "Rename")
+    expect(page.tab.get_by_label("Name of the branch")).to_be_focused()
+
+
+def _make_link(page: Page) -> None:
+    page.press_in_menu("Share…")
+    page.dialog.get_by_role("button", name="Make a link").click()
+    expect(page.dialog.get_by_test_id("share-link")).to_be_visible()
+
+
+def _open_parameters(page: Page) -> None:
+    page.press_in_menu("Conversation settings")
+    page.dialog.locator("summary").first.click()
+    expect(page.dialog.get_by_label("Temperature")).to_be_visible()
+
+
+def _refuse_file(page: Page) -> None:
+    with page.tab.expect_file_chooser() as chooser:
+        page.press_in_menu("Import")
+    chooser.value.set_files([{"name": "x.json", "mimeType": "application/json", "buffer": b"no JSON"}])
+    expect(page.toast.locator("#toast-text")).to_contain_text("x.json")
+
+
 OPENERS: Mapping[str, Callable[[Page], None]] = {
     "tags": lambda page: run_command(page, "/tag"),
     "all tags": lambda page: page.tab.get_by_role("button", name="Tags", exact=True).click(),
@@ -216,9 +270,21 @@ OPENERS: Mapping[str, Callable[[Page], None]] = {
     "deleting a branch": lambda page: page.press(BRANCH, f"Delete branch {BRANCH}"),
     "deleting all other branches": _delete_others,
     "deleting a conversation": _delete_conversation,
+    "no conversation found": lambda page: _fill(
+        page, "searchbox", "Search conversations and messages", "No message matches."
+    ),
+    "no model found": _find_no_model,
+    "no message found": _find_no_message,
+    "a new tag": _add_tag,
+    "another name of a tag": _rename_tag,
+    "renaming a branch": _rename_branch,
+    "a link that was made": _make_link,
+    "parameters of a model": _open_parameters,
+    "a file that is refused": _refuse_file,
 }
 SHEETS = {  # where there is little room, these are in a sheet
     **dict.fromkeys(("a place", "a branch", "renaming a checkpoint", "tokens", "saving"), "History"),
+    "no conversation found": "Conversations",
     **dict.fromkeys(("found in the list", "selected conversations"), "Conversations"),
     **dict.fromkeys(("archived conversations", "deleted conversations"), "Conversations"),
 }

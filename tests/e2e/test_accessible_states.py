@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.agent.user_graphs.running_graphs import one_node
+from tests.e2e import answers
 from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, expect_accessible_in_all_schemes
@@ -74,6 +75,26 @@ def test_pages_for_those_who_are_not_signed_in(server: Server, visit: Visit, bro
     page.open("/t/0123456789abcdef0123")
     expect(page.tab.locator("#chat")).to_contain_text("It may have been erased")
     look_at(page, "an address without a conversation")
+
+
+def test_an_export_that_is_opened_alone(
+    start: Start, openai_settings: dict[str, str], visit: Visit, browser: Browser, fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    page = visit(start(**openai_settings))
+    for open_state in (answers.STATES["a message with files"], answers.STATES["a tool that failed"]):
+        open_state(page, fake_openai)
+    page.save("With a picture", "And what was in it")
+    answers.STATES["an answer of many parts"](page, fake_openai)
+    page.restore("With a picture", keep=True)
+    page.ask_to_export().get_by_label("Format").select_option(label="HTML, to read anywhere")
+    file = page.export(tmp_path)
+    with browser.new_context() as context:
+        alone = Page(context.new_page(), page.server)
+        alone.tab.goto(file.as_uri())
+        look_at(alone, "an export alone")
+        for each in alone.tab.locator("summary").all():
+            each.click()
+        look_at(alone, "an export alone, unfolded")
 
 
 def test_a_fork_that_waits_and_what_came_of_it(server: Server, visit: Visit) -> None:

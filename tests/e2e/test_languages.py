@@ -42,7 +42,7 @@ FACTS = (
 # What a person and a model write in `dialogs.prepare`, and the parts between which a search marks its words.
 TYPED = (
     *("An old one", "A wrong one", "Where do we go?", "Begin", "Before any decision", "Rather up than down"),
-    *("Or to some water", "Travel"),
+    *("Or to some water", "Travel", "A new one"),
 )
 SAID = (
     *(

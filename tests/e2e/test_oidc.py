@@ -15,8 +15,9 @@ from playwright.sync_api import Page as Tab
 
 from tests.app_process import read_environment
 from tests.browser import PATIENCE_MS
+from tests.e2e.conftest import Start
 from tests.e2e.server import TIPS, Server
-from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible
+from tests.e2e.test_accessible_states import look_at
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -78,7 +79,7 @@ def test_people_come_by_the_provider_with_the_roles_of_their_groups(new_page: Ne
     for page, subject in ((ann, "a1"), (bob, "b2")):
         page.tab.goto(page.server.links[-1])
         expect(page.tab.get_by_role("heading", name="Sign in")).to_be_visible()
-        expect_accessible(page, "the sign-in at a provider", ANY_IMPACT)
+        look_at(page, "the sign-in at a provider")
         sign_in(page, subject)
         page.composer.wait_for()
     bob.say("The kingfisher digs a tunnel")
@@ -90,7 +91,7 @@ def test_people_come_by_the_provider_with_the_roles_of_their_groups(new_page: Ne
     ann.press_in_menu("People")
     expect(ann.dialog.get_by_test_id("person")).to_have_text([re.compile("Ann.*Admin"), re.compile("Bob.*Member")])
     expect(ann.dialog.get_by_role("button", name="Make a link")).to_have_count(0)
-    expect_accessible(ann, "the people of a provider")
+    look_at(ann, "the people of a provider")
     bob.tab.get_by_role("button", name="Sign out").click()
     bob.tab.get_by_role("button", name="End session").click()  # of the provider
     expect(bob.tab.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -106,13 +107,26 @@ def test_whoever_is_refused_reads_why_and_finds_the_way_back(new_page: NewPage) 
     press_sign_in(page.tab)
     page.tab.get_by_role("button", name="Deny").click()
     expect(page.tab.get_by_text("The sign-in was cancelled")).to_be_visible()
-    expect_accessible(page, "a sign-in that failed", ANY_IMPACT)
+    look_at(page, "a sign-in that failed")
     page.tab.get_by_role("link", name="Sign in").click()
     sign_in(page, "c3")
     expect(page.tab.get_by_text("You are in none of the groups")).to_be_visible()
+    look_at(page, "a person of no group")
     page.tab.go_back()
     page.tab.goto(f"{page.server.origin}/sign-in/callback?code=x&state=y")
     expect(page.tab.get_by_text("began in another browser")).to_be_visible()
+    look_at(page, "a sign-in that is no longer known")
     page.tab.get_by_role("link", name="Sign in").click()
     sign_in(page, "a1")
     page.composer.wait_for()
+
+
+def test_a_provider_that_does_not_answer_is_a_sentence(start: Start, browser: Browser) -> None:
+    nobody = {"oidc_issuer": "http://localhost:9", "oidc_client_id": "waymark", "oidc_client_secret": "x"}
+    server = start(auth="oidc", oidc_member_groups="staff", **nobody)
+    with browser.new_context() as context:
+        page = Page(context.new_page(), server)
+        page.tab.goto(server.links[-1])
+        page.tab.get_by_role("button", name="Sign in").click()
+        expect(page.tab.get_by_text("The sign-in service does not answer.")).to_be_visible()
+        look_at(page, "a provider that does not answer")

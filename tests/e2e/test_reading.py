@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.e2e.answers import PASTE
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
@@ -24,12 +25,6 @@ COPY = """(element, from) => {
   const copied = new DataTransfer();
   element.dispatchEvent(new ClipboardEvent("copy", {clipboardData: copied, bubbles: true, cancelable: true}));
   return copied.getData("text/plain");
-}"""
-PASTE = """(field, text) => {
-  const clipboardData = new DataTransfer();
-  clipboardData.setData("text/plain", text);
-  const event = new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true});
-  return field.dispatchEvent(event);
 }"""
 
 

@@ -46,7 +46,7 @@ export function PasteNotice({ pasted, maxChars, onInsert }) {
   const { length } = pasted.text;
   return h(
     "div",
-    { className: "composer-queued", role: "status" },
+    { className: "composer-queued composer-pasted", role: "status" },
     icon("paperclip"),
     h(
       "p",

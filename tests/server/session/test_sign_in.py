@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ def test_nobody_gets_in_without_a_cookie(entrance: Entrance) -> None:
     page = entrance.knock("/")
     assert (page.status, page["content-type"]) == (401, "text/html; charset=utf-8")
     assert "Open the link that Waymark printed" in page.text
+    assert "@media (prefers-color-scheme: dark) { :root {" in page.text  # dressed, with nothing that would be refused
+    assert not re.search(r"src=|href=|url\(|@import", page.text)
     for path in ("/_dash-update-component", "/assets/x.css", "/nothing"):
         assert entrance.knock(path)["content-type"] == "text/plain; charset=utf-8"
         assert entrance.knock(path).status == 401
