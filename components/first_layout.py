@@ -54,7 +54,7 @@ class FirstLayouts:
         async def serve(scope: Scope, receive: Receive, send: Send) -> None:
             await app(scope, receive, send)
             if _is_navigation(scope) and not self._is_of_nobody():
-                address = scope["raw_path"].decode("ascii")
+                address = (scope.get("raw_path") or b"").decode("latin-1")
                 self._early.begin(_name_layout(address), lambda: self._read(address))
 
         return serve

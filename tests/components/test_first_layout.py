@@ -90,7 +90,8 @@ def test_a_program_or_a_part_of_a_page_begins_no_reading(tmp_path: Path, address
 
 def test_navigations_that_come_often_cost_one_reading_at_a_time() -> None:
     async def story() -> None:
-        reads, begun, go_on = EarlyReads[int](), [], asyncio.Event()
+        reads, go_on = EarlyReads[int](), asyncio.Event()
+        begun: list[None] = []
 
         async def read() -> int:
             begun.append(None)
