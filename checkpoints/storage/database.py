@@ -21,7 +21,7 @@ from . import high_water_mark, migrations, postgresql, schema, sqlite
 from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
 from .ownership import EVERYBODY, OwnedDatabase, act_for, require_writer
 from .sqlite_file import SqliteFile
-from .statement_limits import check_statement, limit_seconds
+from .statement_limits import limit_seconds, watch_statements
 from .write_queue import WriteQueue
 
 SQLITE_PREFIX = "sqlite:///"
@@ -48,7 +48,7 @@ class Database(OwnedDatabase):
         self._count_lock = threading.Lock()
         self._open_writes = 0  # transactions of this process
         self._failures: dict[str, str] = {}  # "read" and "write", while they fail: the last error text
-        sa.event.listen(engine, "before_cursor_execute", check_statement)
+        watch_statements(engine)
         self._read_engine = engine.execution_options(**postgresql.READ_OPTIONS) if self.kind == "postgresql" else engine
 
     @property

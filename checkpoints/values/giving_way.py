@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 MIN_STEP_SECONDS = 0.0005  # between two looks, each of which costs a microsecond
 MIN_LOST_SECONDS = 0.00015  # by the clock, without the processor: a thread that takes Python's lock keeps it for longer
+MIN_WORK_SECONDS = 0.05  # until it counts as long: a turn and most views take less
 PAUSE_SECONDS = 0.005
 MAX_EARNED_SECONDS = 0.05  # of pauses, by work
 
@@ -26,7 +27,7 @@ class Courtesy:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        self._earned_seconds = 0.0
+        self._earned_seconds = -MIN_WORK_SECONDS
         self.begin_step()
 
     def begin_step(self) -> None:

@@ -4,10 +4,17 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
+import sqlalchemy as sa
 
 from checkpoints import Database
 from checkpoints.values import giving_way
-from checkpoints.values.giving_way import MAX_EARNED_SECONDS, MIN_LOST_SECONDS, PAUSE_SECONDS, Courtesy
+from checkpoints.values.giving_way import (
+    MAX_EARNED_SECONDS,
+    MIN_LOST_SECONDS,
+    MIN_WORK_SECONDS,
+    PAUSE_SECONDS,
+    Courtesy,
+)
 from checkpoints.values.progress import StepCounter, ignore_progress
 
 STEP = 0.001
@@ -68,7 +75,7 @@ def test_pauses_take_no_longer_than_the_work_before(machine: Machine) -> None:
 
 def test_work_saves_few_pauses_and_a_short_work_has_none(machine: Machine) -> None:
     machine.others = 1e9
-    assert machine.run(round(PAUSE_SECONDS / STEP) - 1, lost=LOST) == 0
+    assert machine.run(round((MIN_WORK_SECONDS + PAUSE_SECONDS) / STEP) - 1, lost=LOST) == 0
     machine.run(10_000)
     assert machine.run(1, lost=LOST) == round(MAX_EARNED_SECONDS / PAUSE_SECONDS)
 
@@ -102,6 +109,21 @@ def test_work_gives_way_within_its_block_and_never_while_it_writes(machine: Mach
         with database.begin_read():
             assert take_steps() == 1
     assert take_steps() == 0
+
+
+def test_statements_of_a_reading_are_ends_of_steps_and_the_wait_for_them_does_not_count(machine: Machine) -> None:
+    database = Database.in_memory()
+    waited = sa.text("SELECT 1")
+    sa.event.listen(database.engine, "before_cursor_execute", lambda *_: machine.work(0.0, lost=1.0))
+    machine.run(100)
+    with giving_way.giving_way(machine.courtesy), database.begin_read() as connection:
+        for _ in range(3):
+            connection.execute(waited)
+            machine.work(STEP)
+        assert machine.pauses == []
+        machine.work(STEP, lost=LOST)
+        connection.execute(waited)
+        assert len(machine.pauses) == 1
 
 
 def test_the_work_of_one_thread_is_not_that_of_another(machine: Machine) -> None:
