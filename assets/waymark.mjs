@@ -6,13 +6,14 @@
  */
 import { Composer } from "./modules/composer/composer.mjs";
 import { Icon } from "./modules/lib/icons.mjs";
-import { readPanels } from "./modules/lib/panels.mjs";
+import { readPanels, watchReturns } from "./modules/lib/panels.mjs";
 import { markToast, showUpdateToast } from "./modules/lib/toast.mjs";
 import { watchFormulaCopies } from "./modules/message/formula-copy.mjs";
 import { watchAudit } from "./modules/dialogs/auditing.mjs";
 import { watchExports } from "./modules/page/exporting.mjs";
 import { watchFileLinks } from "./modules/page/file-links.mjs";
 import { showFirstPage } from "./modules/page/first-page.mjs";
+import { watchHeldPresses } from "./modules/page/held-presses.mjs";
 import { watchKeys } from "./modules/page/keys.mjs";
 import { Log, requestLog } from "./modules/page/log.mjs";
 import { watchLostFocus } from "./modules/page/lost-focus.mjs";
@@ -75,6 +76,8 @@ watchRequests();
 watchLostFocus();
 watchUndo();
 watchConfirmations();
+watchHeldPresses();
 watchFormulaCopies();
+watchReturns();
 watchPlaceOfAddress();
 showFirstPage(conversation, others);

@@ -82,7 +82,8 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
             transcript = _read_transcript(services, location.thread_id, window, location.last_update.get("closed"))
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
-    composer = _read_composer(services, location.thread_id) | {"fill": location.last_update.get("fill")}
+    of_page = {"opened": location.thread_id, "fill": location.last_update.get("fill")}  # it may not exist
+    composer = _read_composer(services, location.thread_id) | of_page
     return transcript, composer, str(transcript["title"]) or _(NEW_TITLE)
 
 

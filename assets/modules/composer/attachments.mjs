@@ -10,14 +10,15 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 
 /**
  * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
- * @returns {{files: Files, problem: string|null, isReading: boolean, getFiles: () => Files,
+ * @param {string|null} thread of the field: files that were chosen before it came are given to `onStray`
+ * @returns {{onStray: {current: (files: Files, thread: string|null) => void}, files: Files, problem: string|null,
+ *   isReading: boolean, getFiles: () => Files,
  *   attach: (list: Iterable<File>) => Promise<Files>, replaceFiles: (files: Files) => void, prependFiles: (files: Files) =>
  *   void, removeFiles: (files: Files) => void}} the files of the unsent message
  */
-export function useAttachments() {
+export function useAttachments(thread) {
   const [files, setFiles] = useState([]);
   const [problem, setProblem] = useState(null);
-  const [reading, setReading] = useState(0);
   const latest = useRef(files);
   latest.current = files;
 
@@ -31,13 +32,27 @@ export function useAttachments() {
     (removed) => replaceFiles(latest.current.filter((file) => !removed.includes(file))),
     [replaceFiles],
   );
+  const { attach, isReading, onStray } = useReading(thread, latest, replaceFiles, setProblem);
+  useFileDrop(attach);
+  const getFiles = useCallback(() => latest.current, []);
+  return { onStray, files, problem, isReading, getFiles, attach, replaceFiles, prependFiles, removeFiles };
+}
+
+/** Read chosen files, and add them to those of the field. Another conversation may have taken it meanwhile. */
+function useReading(thread, latest, replaceFiles, setProblem) {
+  const [reading, setReading] = useState(0);
+  const shownThread = useRef(thread);
+  const onStray = useRef(null);
+  shownThread.current = thread;
   const attach = useCallback(
     async (list) => {
       const chosen = Array.from(list); // a copy: the input and the event clear their lists
+      const from = shownThread.current;
       setReading((number) => number + 1);
       try {
         const read = await readFiles.load();
         const accepted = await read(chosen, latest.current);
+        if (shownThread.current !== from) return onStray.current(accepted.files, from), [];
         replaceFiles([...latest.current, ...accepted.files]);
         setProblem(accepted.problem);
         return accepted.files;
@@ -50,9 +65,7 @@ export function useAttachments() {
     },
     [replaceFiles],
   );
-  useFileDrop(attach);
-  const getFiles = useCallback(() => latest.current, []);
-  return { files, problem, isReading: reading > 0, getFiles, attach, replaceFiles, prependFiles, removeFiles };
+  return { attach, isReading: reading > 0, onStray };
 }
 
 /** Attach files that are dropped anywhere on the conversation. */

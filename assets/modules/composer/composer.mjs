@@ -1,32 +1,34 @@
 /** The composer of messages. Typed text stays in this component and this tab until it is sent. */
 import { listPromptCommands } from "../dialogs/prompts.mjs";
-import { useActions } from "../lib/actions.mjs";
+import { whenShown } from "../lib/chosen-thread.mjs";
 import { SUMMARISE_COMMAND, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
-import { useRunState } from "../lib/live-run.mjs";
-import { isChangeUnseen } from "../lib/socket.mjs";
 import { Tip } from "../lib/tips.mjs";
-import { LANGUAGE, _ } from "../lib/words.mjs";
-import { isOutageShown } from "../page/outage.mjs";
+import { _ } from "../lib/words.mjs";
 import { DemoHint } from "../settings/connecting.mjs";
 import { ModelPicker } from "../settings/model-picker.mjs";
 import { useKeptChoice } from "../settings/settings.mjs";
 import { SendButton, StopButton } from "./buttons.mjs";
-import { findInputProblem, GraphInputs } from "./graph-inputs.mjs";
+import { useChosenData } from "./chosen-data.mjs";
+import { GraphInputs } from "./graph-inputs.mjs";
+import { useEnter } from "./held-enter.mjs";
 import { MessageField, useMessageField } from "./message-field.mjs";
+import { useMessages } from "./messages.mjs";
 import { Meter, WindowNotice } from "./meter.mjs";
 import { PasteNotice } from "./pasting.mjs";
-import { useQueue } from "./queue.mjs";
-import { recoverSent, useSending } from "./sending.mjs";
 import { useSlash } from "./slash.mjs";
-import { useDrafts, useFilledText } from "./unsent-messages.mjs";
+import { useFilledText } from "./unsent-messages.mjs";
 
-const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
+const { createElement: h, useEffect, useRef } = window.React;
 
 const CLOSED_BY_ESCAPE = ".modal.show, [role=menu], .meter-panel, .model-list, .slash-box, .backdrop.shown";
 
+const NOT_SHOWN = {
+  text: _("This conversation is not shown yet: the server does not answer. Your text is kept."),
+  canRetry: true,
+};
 const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
 
 /**
@@ -34,26 +36,27 @@ const Chips = lazy(() => import("./attachments.lazy.mjs"), "Chips");
  *   setProps: Function}} props
  */
 export function Composer(props) {
-  const { data: serverData = {} } = props;
+  const { data: serverData, coming, coming: { isComing } } = useChosenData(props.data);
   const data = { ...serverData, ...useKeptChoice(serverData.thread) };
   const thread = serverData.thread ?? null;
   const field = useMessageField(thread);
-  const { sending, isSending, isRunning, queue, send, submit } = useMessages(props, serverData, field);
-  const slash = useSlash(field, sending.refuse);
-  const summarising = describeSummarising(thread, submit);
-  useCommands("composer", () => [summarising, ...listPromptCommands(field.getText(), field.insertText)]);
+  const messages = useMessages(props, serverData, coming, field);
+  const { sending, isSending, isRunning, queue, submit } = messages;
+  const slash = useSlash(field, sending.refuse, isComing);
+  const onEnter = useEnter(thread, coming, { field, slash, ...messages });
+  useCommands("composer", () => [
+    describeSummarising(thread, submit), ...listPromptCommands(field.getText(), field.insertText)]);
   useFilledText(data.fill, field);
-  useFocusAtStart(field, data.thread);
-  const { pending } = sending;
-  const { attachments } = field;
-  useEscapeToStop(isRunning && pending?.type !== "stop", sending.stop);
+  useFocusAtStart(field, thread);
+  const [{ pending }, { attachments }] = [sending, field];
+  useEscapeToStop(isComing, isRunning && pending?.type !== "stop", sending.stop);
   return h(
     "section",
     { id: props.id, className: "composer", "aria-label": _("Write a message") },
     h("div", { className: "composer-column" },
-      h(SendProblem, { problem: sending.problem ?? (attachments.problem && { text: attachments.problem }),
-        onRetry: () => (pending?.type === "stop" ? sending.stop() : send()) }),
-      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, onEdit: queue.editQueued,
+      h(SendProblem, { problem: coming.isLost ? NOT_SHOWN : (sending.problem ?? toProblem(attachments.problem)),
+        onRetry: () => (pending?.type === "stop" && !isComing ? sending.stop() : onEnter()) }),
+      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, isAway: messages.isAway, onEdit: queue.editQueued,
         onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
@@ -62,16 +65,18 @@ export function Composer(props) {
       attachments.files.length > 0
         && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(MessageField,
-        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), onSend: () => slash.runText() || send(),
-          onEditLast: queue.queued === null ? editLastQuestion : queue.editQueued },
+        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), onSend: onEnter,
+          onEditLast: queue.queued === null ? () => whenShown(editLastQuestion) : queue.editQueued },
         isRunning
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
-          : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: () => slash.runText() || send() }),
+          : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: onEnter }),
       ),
       h(ComposerFoot, { data }),
     ),
   );
 }
+
+const toProblem = (text) => text && { text };
 
 const describeSummarising = (thread, submit) => ({
   group: _("Actions"),
@@ -89,10 +94,14 @@ function useFocusAtStart({ textarea }, thread) {
   }, [thread]);
 }
 
-/** Stop the answer on Escape, unless that closes something or is pressed in another field. */
-function useEscapeToStop(isActive, stop) {
-  const latest = useRef(stop);
-  latest.current = stop;
+/**
+ * Stop the answer on Escape, unless that closes something or is pressed in another field. A conversation that is not shown
+ * yet may have one.
+ */
+function useEscapeToStop(isComing, isStoppable, stop) {
+  const latest = useRef(null);
+  latest.current = () => isStoppable && stop();
+  const isActive = isComing || isStoppable;
   useEffect(() => {
     if (!isActive) return undefined;
     const onKeyDown = (event) => {
@@ -106,7 +115,7 @@ function useEscapeToStop(isActive, stop) {
         document.querySelector(CLOSED_BY_ESCAPE)
       )
         return;
-      latest.current();
+      whenShown(() => latest.current());
     };
     document.addEventListener("keydown", onKeyDown, { capture: true }); // before a dialog or a sheet closes
     return () => document.removeEventListener("keydown", onKeyDown, { capture: true });
@@ -115,76 +124,6 @@ function useEscapeToStop(isActive, stop) {
 
 /** Edit the user's last message in its place. */
 const editLastQuestion = () => [...document.querySelectorAll('article[data-role="user"] .edit-button')].at(-1)?.click();
-
-/** Move a message between the field, the queue and the server. */
-function useMessages(props, data, field) {
-  const act = useActions(props);
-  const thread = data.thread ?? null;
-  const drafts = useDrafts(thread, field);
-  const later = useRef(null); // adds to the queue
-  const sending = useSending(data, { reply: props.reply, act }, field, drafts, (message) => later.current(message));
-  const { pending, isLate, isRunExpected } = sending;
-  const isSending = pending?.type === "send" && !isLate;
-  const { isRunning, rest } = useRunState(data, isRunExpected);
-  const isBusy = () => isSending || isRunning || isChangeUnseen(data.thread, data.version);
-  const queue = useQueue(data, rest, sending, isBusy, field, drafts);
-  later.current = (message) => queue.addToQueue(message, false);
-  useLeavingRerun(queue.queued !== null, data.asking ? data.version : null, act);
-  const isLoaded = data.version !== undefined;
-  const isStopped = pending?.type === "stop" && !isRunning;
-  useLayoutEffect(() => {
-    if (isStopped) sending.finishStop();
-  }, [isStopped]);
-  useLayoutEffect(() => {
-    if (!isLoaded) return;
-    recoverSent(thread, pending?.request_id, field);
-    queue.recover();
-  }, [thread, isLoaded]);
-
-  const send = () => {
-    if (field.attachments.isReading) return;
-    if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
-    const problem = findExcess(field.getText(), data.max_chars) ?? findInputProblem(thread);
-    if (problem !== null) return sending.refuse(problem);
-    const isRepeated = sending.repeat();
-    // Empty the field at once, not with the reply: a second press would send the same text as a second message.
-    const message = field.takeMessage();
-    if (message.text.trim() === "" && message.files.length === 0) return;
-    if (isRepeated || isBusy()) queue.addToQueue(message, !isRunning && !isRepeated);
-    else sending.send(message);
-  };
-  const submit = useSubmitting(sending, queue, { isBusy, isRunning });
-  return { sending, isSending, isRunning, queue, send, submit };
-}
-
-/**
- * Let the question in progress be the last one of a rerun: a message waits to follow it. The data may not know of one yet.
- */
-function useLeavingRerun(isWaiting, askingVersion, act) {
-  useEffect(() => {
-    if (isWaiting) act("leave-rerun");
-  }, [isWaiting, askingVersion]);
-}
-
-/** Return a function that sends a text beside the one in the field, which stays. */
-function useSubmitting(sending, queue, { isBusy, isRunning }) {
-  const submitted = useRef(null);
-  return (text) => {
-    if (isBusy() && submitted.current === text) return; // a second press
-    if (sending.isLate && sending.pending.text === text && sending.repeat()) return;
-    submitted.current = text;
-    const message = { text, files: [] };
-    if (isBusy()) queue.addToQueue(message, !isRunning);
-    else sending.send(message);
-  };
-}
-
-const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);
-const describeExcess = (length, most) =>
-  _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", {
-    length: length.toLocaleString(LANGUAGE),
-    most: most.toLocaleString(LANGUAGE),
-  });
 
 function SendProblem({ problem, onRetry }) {
   if (!problem) return null;
@@ -197,7 +136,7 @@ function SendProblem({ problem, onRetry }) {
   );
 }
 
-function QueuedMessage({ queued: { text, files }, onEdit, onSendNow }) {
+function QueuedMessage({ queued: { text, files }, isAway, onEdit, onSendNow }) {
   return h(
     "div",
     { className: "composer-queued", role: "status" },
@@ -205,7 +144,7 @@ function QueuedMessage({ queued: { text, files }, onEdit, onSendNow }) {
     h(
       "p",
       null,
-      h("span", { className: "quiet" }, _("Sent after this answer: ")),
+      h("span", { className: "quiet" }, isAway ? _("Sent as soon as this is shown: ") : _("Sent after this answer: ")),
       [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · "),
     ),
     onSendNow &&

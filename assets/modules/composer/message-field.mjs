@@ -32,7 +32,7 @@ export function useMessageField(thread) {
   const textarea = useRef(null);
   const shownThread = useRef(thread);
   shownThread.current = thread;
-  const attachments = useAttachments();
+  const attachments = useAttachments(thread);
   const [isBlank, setBlank] = useState(true);
   const [tokens, setTokens] = useState(0);
   const [slashText, setSlashText] = useState(null);

@@ -2,49 +2,49 @@
  * Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise.
  */
 import { createRequestId } from "../lib/actions.mjs";
+import { readThread } from "../lib/addresses.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { FILES_NOT_KEPT, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
+import { FILES_NOT_KEPT, findLeftThread, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
- * @param {string|null} rest how the last run ended
- * @param {{pending: object|null, problem: object|null, getAwaitedThread: () => string|null, send: Function}} sending
- * @param {() => boolean} isBusy whether a new message must wait
- * @param {import("./message-field.mjs").MessageFieldState} field
- * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
+ * @param {{isRunning: boolean, rest: string|null}} run in progress, and how the last one ended
+ * @param {{pending: object|null, isLate: boolean, problem: object|null, send: Function}} sending
+ * @param {{isBusy: () => boolean, coming: import("./chosen-data.mjs").Coming, field:
+ *   import("./message-field.mjs").MessageFieldState, drafts: ReturnType<import("./unsent-messages.mjs").useDrafts>, awaited:
+ *   {current: import("./unsent-messages.mjs").AwaitedThread|null}}} page `isBusy`: whether a new message must wait
  */
-export function useQueue(data, rest, { pending, problem, getAwaitedThread, send }, isBusy, field, drafts) {
+export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, awaited, field, drafts }) {
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
-  const shownThread = useRef(thread);
+  const { visit, moves } = coming;
+  const shown = useRef({ thread, visit });
   const clearQueued = useCallback((from) => {
     setQueued(null);
     storeUnsent("queue", from, null);
   }, []);
   useLayoutEffect(() => {
-    const previousThread = shownThread.current;
-    const hasChangedThread = previousThread !== null && previousThread !== thread;
-    shownThread.current = thread;
+    const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
+    const hasBegun = left !== shown.current.thread;
+    shown.current = { thread, visit };
     if (queued === null) return;
-    if (previousThread !== thread && !hasChangedThread) moveUnsent("queue", thread); // the new conversation got its id
-    const isRefused = problem !== null && pending === null;
-    const isAtWork = pending !== null || isBusy() || getAwaitedThread() !== null;
-    if (!hasChangedThread && !isRefused && isAtWork) return; // else it could begin another
-    clearQueued(hasChangedThread ? previousThread : thread);
-    if (hasChangedThread) drafts.putBack({ ...queued, thread: previousThread });
-    else if (isRefused || (rest !== "done" && !queued.isAfterEnd)) field.putBack(queued);
-    else send(queued);
-  }, [data, pending, problem, queued]);
+    if (hasBegun) moveUnsent("queue", left);
+    if (left !== thread) return clearQueued(left), drafts.putBack({ ...queued, thread: left });
+    const isRefused = isReturned(queued, sending, coming);
+    const isAtWork = isPendingFor(thread, sending) || isBusy() || awaited.current !== null; // else it could begin another
+    if (isAtWork && !isRefused) return void (isRunning && noteAnswer(queued, setQueued));
+    clearQueued(thread);
+    if (isRefused || (rest !== "done" && queued.isAfterEnd === false)) field.putBack(queued);
+    else sending.send(queued);
+  }, [data, sending.pending, sending.problem, queued, visit, coming.isLost, moves]);
 
-  /** `isAfterEnd`: the stream has shown the end of the answer, and only the panels are behind. */
-  const addToQueue = ({ text, files }, isAfterEnd) => {
-    const all = { text: joinTexts(queued?.text, text), files: [...(queued?.files ?? []), ...files] };
-    const { request_id = createRequestId(), isAfterEnd: isLast = isAfterEnd } = queued ?? {};
-    const message = { ...all, request_id, isAfterEnd: isLast };
-    setQueued(message);
-    storeUnsent("queue", thread, { ...message, files: message.files.length, thread: thread ?? getAwaitedThread() });
+  const addToQueue = (added, isAfterEnd) => {
+    const before = queued ?? (coming.isComing ? readUnsent("queue", thread) : null); // that of before a reload, not read yet
+    const message = joinMessages(before, added, isAfterEnd);
+    setQueued({ ...message, ...(moves.open > 0 && { failed: moves.failed }) }); // it is for where the move leads
+    storeQueued(message, thread, awaited.current);
   };
   const editQueued = () => {
     clearQueued(thread);
@@ -56,12 +56,37 @@ export function useQueue(data, rest, { pending, problem, getAwaitedThread, send 
   return { queued, addToQueue, editQueued, sendAfterStop, recover };
 }
 
+/** Store a message with the conversation that it is for, which may not have its address yet. */
+const storeQueued = (message, thread, awaited) =>
+  storeUnsent("queue", thread, { ...message, files: message.files.length, thread: thread ?? awaited?.thread ?? null });
+
+/** Let a message that was sent before its conversation was shown follow the answer in progress there. */
+const noteAnswer = (queued, setQueued) =>
+  queued.isAfterEnd === undefined && setQueued({ ...queued, isAfterEnd: false });
+
+/** Return whether a message must not be sent: its move, its reading, or the message before it has failed. */
+const isReturned = ({ failed }, { problem, pending }, { isLost, moves }) =>
+  isLost || moves.failed > (failed ?? moves.failed) || (problem !== null && pending === null);
+
+/** Return whether a message is under way that those of a conversation wait for: none of another one that is late. */
+const isPendingFor = (thread, { pending, isLate }) => pending !== null && !(isLate && pending.thread !== thread);
+
+/**
+ * Join a message to the one that waits. `isAfterEnd`: the stream has shown the end of the answer, and only the panels are
+ * behind; undefined where the conversation is not shown yet.
+ */
+function joinMessages(before, { text, files }, isAfterEnd) {
+  const { request_id = createRequestId(), isAfterEnd: isLast = isAfterEnd } = before ?? {};
+  const kept = Array.isArray(before?.files) ? before.files : []; // of one that was stored there is a number
+  return { text: joinTexts(before?.text, text), files: [...kept, ...files], request_id, isAfterEnd: isLast };
+}
+
 /**
  * Recover the queue after a reload of the tab, and a message that was sent before this module was there (early-field.js).
  * A message that lost its files, or its conversation, returns to the field.
  */
 function recoverQueued(thread, field, isBusy) {
-  if (thread === null) returnQueued(readThreadOfAddress(), field);
+  if (thread === null) returnQueued(readThread(location.pathname), field); // it may be gone
   // the page was left before it knew its conversation
   else if (readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread);
   const stored = readUnsent("queue", thread);
@@ -71,15 +96,6 @@ function recoverQueued(thread, field, isBusy) {
   field.putBack({ text: stored.text, files: [] });
   showToast(FILES_NOT_KEPT);
   return null;
-}
-
-/** @returns {string|null} the conversation that the address names; it may be gone */
-function readThreadOfAddress() {
-  try {
-    return location.pathname.startsWith("/t/") ? decodeURIComponent(location.pathname.slice(3)) : null;
-  } catch {
-    return null;
-  }
 }
 
 function returnQueued(thread, field) {

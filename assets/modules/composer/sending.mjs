@@ -28,48 +28,51 @@ const NO_REPLY_TEXT = {
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {ReturnType<import("./unsent-messages.mjs").useDrafts>} drafts
+ * @param {{current: import("./unsent-messages.mjs").AwaitedThread|null}} awaited
  * @param {(message: Sent) => void} onWait with a message that is to follow the answer in progress
  */
-export function useSending(data, { reply, act }, field, drafts, onWait) {
+export function useSending(data, { reply, act }, field, drafts, awaited, onWait) {
   const [problem, setProblem] = useState(null);
   const acceptedWith = useRef(null); // the data at a message that was accepted: until newer data comes, its run is unknown
   const thread = data.thread ?? null;
-  const begun = useBegunThread(thread);
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
   const onReply = (sent, { ok, text, waits = false }, wasLate) => {
     setProblem(ok || waits ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
-    if (!ok && sent.thread === null) expectThread(null);
+    followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
     else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
     if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs());
-    if (ok && sent.thread === null && thread === null) (begun.await(sent.request_id), drafts.expectThread());
     acceptedWith.current = (ok || waits) && sent.thread === thread ? sent.data : null;
     if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
     setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
-    if (sent.type === "send") (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
+    if (sent.type !== "send") return;
+    followBegun(awaited, sent, { isLate: true });
+    pickTarget(sent).putBack(sent);
+    returnInputs(sent.thread);
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
-  const getAwaitedThread = () => begun.get() ?? (request.pending?.thread === null ? request.pending.request_id : null);
   const startRequest = (sent, fields) => {
     setProblem(null);
     const request_id = actWithFiles(sent, fields);
-    if (sent.type === "send") rememberSent(sent, thread, request_id);
+    if (sent.type === "send") rememberSent(sent, thread, request_id, awaited);
     request.start({ ...sent, request_id, thread, data });
   };
-  const takeChoices = () => ({ ...takeChoice(data.thread), ...takeModels(thread), ...takeInputs(thread) });
   const send = ({ text, files, request_id }) =>
-    startRequest({ type: "send", text, files, request_id }, { text, ...takeChoices() });
+    startRequest({ type: "send", text, files, request_id }, { text, ...takeChoices(thread) });
   const stop = () => startRequest(buildStop(request.pending), {});
-  const finishStop = () => (setProblem(null), request.end());
   const refuse = (text) => setProblem({ text, canRetry: false });
   const isRunExpected = useRunExpectation(acceptedWith.current === data);
   const repeat = () => repeatSent(request, thread, field, send);
-  return { ...request, problem, isRunExpected, getAwaitedThread, send, stop, refuse, finishStop, repeat };
+  const forgetProblem = () => setProblem(null);
+  const finishStop = () => (forgetProblem(), request.end());
+  return { ...request, problem, isRunExpected, send, stop, refuse, finishStop, repeat, forgetProblem };
 }
+
+const takeChoices = (thread) => ({ ...takeChoice(thread), ...takeModels(thread), ...takeInputs(thread) });
 
 /** Build the request to stop an answer, or the same request once more. */
 const buildStop = (pending) => ({
@@ -79,14 +82,10 @@ const buildStop = (pending) => ({
   request_id: pending?.type === "stop" ? pending.request_id : undefined,
 });
 
-/**
- * Remember the conversation whose first message the server has accepted, until it is shown. Its id is the message's request
- * id.
- */
-function useBegunThread(thread) {
-  const awaited = useRef(null);
-  if (thread !== null) awaited.current = null;
-  return { await: (request_id) => (awaited.current = request_id), get: () => awaited.current };
+/** Note what became of the message that begins the awaited conversation, whose id is the message's request id. */
+function followBegun(awaited, { request_id, thread }, { isRefused = false, isLate = false }) {
+  if (isRefused && thread === null) expectThread(null);
+  if (awaited.current?.thread === request_id) awaited.current = isRefused ? null : { thread: request_id, isLate };
 }
 
 /** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */
@@ -99,9 +98,11 @@ function useRunExpectation(isRunExpected) {
   return isRunExpected;
 }
 
-function rememberSent({ text, files }, thread, request_id) {
+function rememberSent({ text, files }, thread, request_id, awaited) {
   storeUnsent("sent", thread, { text, request_id, files: files.length });
-  if (thread === null) expectThread(request_id);
+  if (thread !== null) return;
+  awaited.current = { thread: request_id, isLate: false };
+  expectThread(request_id);
 }
 
 /** Send a returned message again, if the field begins with it unchanged. @returns {boolean} whether it was sent */

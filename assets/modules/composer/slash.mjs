@@ -11,6 +11,7 @@ const { useRef, useState } = window.React;
 const COMMAND_TEXT = /^\s*\/([a-z]*)(?:\s+([^]*))?$/i; // the word and its argument
 const MAX_LINES = 50; // typing more letters narrows a longer list
 const NO_LINES = { lines: [], isCommand: false };
+const NO_SUCH_NAME = _("There is no such name. Your text is kept.");
 
 /**
  * @typedef {{name: string, detail: string, completed: string, offReason: string|null, run: (() => void)|null}} Line
@@ -43,6 +44,7 @@ export function listLines(text, commands) {
   );
 }
 
+const listAllCommands = () => [...listCommands(), ...listBarCommands()];
 const listEnabledFirst = (commands) => [
   ...commands.filter(({ offReason }) => !offReason),
   ...commands.filter(({ offReason }) => offReason),
@@ -76,19 +78,21 @@ function listChoices({ word, choices }, argument) {
  * message.
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {(reason: string) => void} refuse
+ * @param {boolean} isComing whether the conversation of the field is not shown yet
  * @returns {{lines: Line[], selected: number, isOpen: boolean, choose: (line: Line) => void,
- *   onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean}} `onKeyDown` and `runText` return whether the key,
- *   or the text, was for a command
+ *   onKeyDown: (event: KeyboardEvent) => boolean, runText: () => boolean,
+ *   runHeld: (text: string, submit: Function) => void}} `onKeyDown` and `runText` return whether the key, or the text, was
+ *   for a command; `runHeld` runs a text that has left the field, or gives it back
  */
-export function useSlash(field, refuse) {
+export function useSlash(field, refuse, isComing) {
   const { slashText, isFocused } = field;
   const [selection, setSelection] = useState({ text: "", position: 0 });
   const isDismissed = useRef(false);
   const [, render] = useState(0);
   useChoicesRevision();
   if (slashText === null) isDismissed.current = false;
-  const { lines, isCommand } =
-    slashText === null || isDismissed.current ? NO_LINES : listLines(slashText, [...listCommands(), ...listBarCommands()]);
+  const isOff = slashText === null || isDismissed.current || isComing; // the commands are those of the page that is shown
+  const { lines, isCommand } = isOff ? NO_LINES : listLines(slashText, listAllCommands());
   const selected = selection.text === slashText ? Math.min(selection.position, lines.length - 1) : 0;
   const isOpen = isFocused && lines.length > 0;
   const select = (position) => setSelection({ text: slashText, position });
@@ -100,15 +104,23 @@ export function useSlash(field, refuse) {
   const runText = () => {
     if (!isCommand) return false;
     if (lines.length > 0) choose(lines[selected]);
-    else refuse(_("There is no such name. Your text is kept."));
+    else refuse(NO_SUCH_NAME);
     return true;
+  };
+  const runHeld = (text, submit) => {
+    const held = listLines(text, listAllCommands());
+    if (!held.isCommand) return submit(text);
+    const [line] = held.lines;
+    if (line?.run && !line.offReason) return line.run();
+    field.putBack({ text, files: [] });
+    if (line === undefined || line.offReason) refuse(line?.offReason ?? NO_SUCH_NAME);
   };
   const close = () => {
     isDismissed.current = true;
     render((count) => count + 1);
   };
   const onKeyDown = (event) => isOpen && handleKey(event, { lines, selected, select, close, complete: field.changeText });
-  return { lines, selected, isOpen, choose, onKeyDown, runText };
+  return { lines, selected, isOpen, choose, onKeyDown, runText, runHeld };
 }
 
 /** Handle a key of the open list. Enter is the field's own key. @returns {boolean} */

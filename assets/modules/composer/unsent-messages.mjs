@@ -44,32 +44,48 @@ export function moveUnsent(kind, thread) {
 /**
  * Keep the draft of each thread: its text while the tab is open, its files while the page is open.
  * @param {import("./message-field.mjs").MessageFieldState} field
- * @returns {{expectThread: () => void, putBack: Function, removeMessage: Function}} `putBack` and `removeMessage` change the
- *   draft of a thread that is not shown; `expectThread` announces that the last message began the next thread
+ * @param {number} visit that shows the thread
+ * @param {{current: AwaitedThread|null}} awaited
+ * @returns {{putBack: Function, removeMessage: Function}} change the draft of a thread that is not shown
  */
-export function useDrafts(thread, field) {
+export function useDrafts(thread, field, visit, awaited) {
   const filesByThread = useRef(new Map());
-  const shownThread = useRef(thread);
-  const isExpected = useRef(false);
+  const shown = useRef({ thread, visit });
+  const begun = useRef(null);
   const { attachments } = field;
   useLayoutEffect(() => field.setText(readUnsent("draft", thread) ?? ""), []);
   useLayoutEffect(() => {
-    const previousThread = shownThread.current;
-    if (previousThread === thread) return;
-    shownThread.current = thread;
-    // A new conversation gets its id a moment after the reply to its first message. Text typed meanwhile belongs to it.
-    const isBegun = previousThread === null && isExpected.current;
-    isExpected.current = false;
-    if (isBegun) {
-      moveUnsent("draft", thread);
-      return;
-    }
-    storeUnsent("draft", previousThread, field.getText());
-    filesByThread.current.set(previousThread, attachments.getFiles());
+    const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
+    if (left !== shown.current.thread) moveUnsent("draft", (begun.current = left)); // it was typed while that one began
+    shown.current = { thread, visit };
+    if (left === thread) return;
+    storeUnsent("draft", left, field.getText());
+    filesByThread.current.set(left, attachments.getFiles());
     field.setText(readUnsent("draft", thread) ?? "");
     attachments.replaceFiles(filesByThread.current.get(thread) ?? []);
-  }, [thread]);
-  return useMemo(() => ({ expectThread: () => (isExpected.current = true), ...buildDraftActions(filesByThread) }), []);
+  }, [thread, visit]);
+  const actions = useMemo(() => buildDraftActions(filesByThread), []);
+  attachments.onStray.current = (files, from) => {
+    const owner = from === null ? begun.current : from;
+    if (owner === shown.current.thread) attachments.prependFiles(files);
+    else actions.putBack({ text: "", files, thread: owner });
+  };
+  return actions;
+}
+
+/**
+ * Find the thread that the field was of. A new conversation gets its id a moment after its first message, and what is typed
+ * meanwhile belongs to it: it has not been left when it is shown, but it has when another one is.
+ * @typedef {{thread: string, isLate: boolean}} AwaitedThread  begun by the last message, and not shown yet; `isLate`: its
+ *   message may not have arrived, and is back in the field
+ * @param {{thread: string|null, visit: number}} before @param {{thread: string|null, visit: number}} now
+ * @param {AwaitedThread|null} awaited
+ * @returns {string|null} that of now, where the field goes on
+ */
+export function findLeftThread(before, now, awaited) {
+  if (before.thread !== null || awaited === null) return before.thread;
+  if (now.thread === awaited.thread) return now.thread;
+  return before.visit === now.visit || awaited.isLate ? null : awaited.thread;
 }
 
 function buildDraftActions(filesByThread) {

@@ -1,5 +1,6 @@
 /** History: the tree of the conversation with its branches, checkpoints and moves, and the card of the selected place. */
 import { useActions } from "../lib/actions.mjs";
+import { isGoing } from "../lib/chosen-thread.mjs";
 import { GO_BACK, RUN_AGAIN_COMMAND, useCommands } from "../lib/commands.mjs";
 import { formatCount } from "../lib/format.mjs";
 import { useHistoryRequests } from "../lib/history-requests.mjs";
@@ -11,7 +12,6 @@ import { showToast } from "../lib/toast.mjs";
 import { _ } from "../lib/words.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
-import { CheckpointForm } from "./checkpoint-form.mjs";
 import { Filters, useFilter } from "./filters.mjs";
 import { HistoryList } from "./history-list.mjs";
 import { NO_LAYOUT, layOutHistory } from "./layout.mjs";
@@ -19,7 +19,7 @@ import { useOpening } from "./opening.mjs";
 import { explainNoRestore, listPlaceActions } from "./place-actions.mjs";
 import { PlaceCard } from "./place-card.mjs";
 import { usePortion } from "./portion.mjs";
-import { SaveButton, SavingRow, useSaveKey, useSaving } from "./saving.mjs";
+import { NewCheckpoint, SaveButton, SavingRow, useForm, useSaving } from "./saving.mjs";
 import { listSteps, useSelection } from "./selection.mjs";
 
 const { createElement: h, useCallback, useEffect, useMemo, useRef, useState } = window.React;
@@ -37,7 +37,6 @@ const EMPTY_HISTORY = {
     save: { enabled: false, reason: null },
   },
 };
-const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 const CURRENT_POSITION = "";
 const NOTHING_THERE = _("There is no conversation yet.");
 const ACTION_KEYS = { r: "restore", b: "fork", c: "compare", s: "switchTo" };
@@ -127,7 +126,7 @@ function Places({
   const onPress = useCallback((row) => latest.current(row), []);
   const onKey = (key, row) => {
     const name = ACTION_KEYS[key];
-    if (!name) return false;
+    if (!name || isGoing()) return false;
     const action = listPlaceActions(row, rows, { act, onCompare })[name];
     if (action) (action.run ?? action)();
     else if (name === "restore") showToast(explainNoRestore(row, rows));
@@ -168,41 +167,6 @@ function Places({
 }
 
 const hasWords = ({ name, description }, words) => `${name}\n${description}`.toLowerCase().includes(words);
-
-/** Open and close the form for a new checkpoint: by its button, its key or the palette. */
-function useForm({ thread, save }) {
-  const [place, setPlace] = useState(null); // the message of the checkpoint; {}: the end of the conversation
-  const opener = useRef(null);
-  useEffect(() => setPlace(null), [thread]);
-  const open = ({ message, quote } = {}) => {
-    if (save.enabled) {
-      opener.current = message ? document.activeElement : null;
-      showPane("history");
-      setPlace(message ? { message, quote: quote.slice(0, MAX_QUOTE_CHARS) } : {});
-    } else if (save.reason) showToast(save.reason);
-  };
-  useSaveKey(() => open());
-  const close = () => {
-    setPlace(null);
-    // The closed form took the focus with it: return the focus to the button that opened it, or that replaces it.
-    const button = opener.current?.isConnected && !isNarrow() ? opener.current : null;
-    requestAnimationFrame(() => (button ?? document.querySelector('[data-testid="save"]'))?.focus());
-  };
-  return { place, open: (place) => open(place), close };
-}
-
-function NewCheckpoint({ form, saving }) {
-  const { message, quote } = form.place;
-  const onSave = (name, description) => {
-    form.close();
-    saving.save({ name, description, message });
-  };
-  return h(
-    "div",
-    { className: "history-save" },
-    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, onSave, onCancel: form.close }),
-  );
-}
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listHistoryCommands(

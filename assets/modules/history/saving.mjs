@@ -1,13 +1,18 @@
 /** Save a checkpoint: the key, the button, and the pending save. */
+import { getChosenThread, isGoing, useChosenThread, whenShown } from "../lib/chosen-thread.mjs";
 import { icon } from "../lib/icons.mjs";
+import { showToast } from "../lib/toast.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
-import { closeSheets } from "../page/panes.mjs";
+import { closeSheets, isNarrow, showPane } from "../page/panes.mjs";
+import { CheckpointForm } from "./checkpoint-form.mjs";
 
-const { createElement: h, useEffect, useLayoutEffect, useRef } = window.React;
+const { createElement: h, useEffect, useLayoutEffect, useRef, useState } = window.React;
+
+const MAX_QUOTE_CHARS = 80; // of the message that a new checkpoint is at
 
 /** Save on Ctrl+S or Cmd+S anywhere on the page, instead of the browser's "save this page". */
-export function useSaveKey(onSave) {
+function useSaveKey(onSave) {
   const latest = useRef(onSave);
   latest.current = onSave;
   useEffect(() => {
@@ -20,6 +25,44 @@ export function useSaveKey(onSave) {
     document.addEventListener("keydown", onKeyDown);
     return () => document.removeEventListener("keydown", onKeyDown);
   }, []);
+}
+
+/** Open and close the form for a new checkpoint of the chosen conversation: by its button, its key or the palette. */
+export function useForm({ thread, save }) {
+  const [place, setPlace] = useState(null); // the message of the checkpoint; {}: the end of the conversation
+  const opener = useRef(null);
+  const { isShown, thread: chosen } = useChosenThread();
+  useEffect(() => setPlace(null), [isShown ? thread : chosen]);
+  const open = ({ message, quote } = {}) => {
+    const mayBeSaved = isGoing() ? getChosenThread().thread !== null : save.enabled;
+    if (mayBeSaved) {
+      opener.current = message ? document.activeElement : null;
+      showPane("history");
+      setPlace(message ? { message, quote: quote.slice(0, MAX_QUOTE_CHARS) } : {});
+    } else if (save.reason && !isGoing()) showToast(save.reason);
+  };
+  useSaveKey(() => open());
+  const close = () => {
+    setPlace(null);
+    // The closed form took the focus with it: return the focus to the button that opened it, or that replaces it.
+    const button = opener.current?.isConnected && !isNarrow() ? opener.current : null;
+    requestAnimationFrame(() => (button ?? document.querySelector('[data-testid="save"]'))?.focus());
+  };
+  return { place, open: (place) => open(place), close };
+}
+
+/** The form. What is saved before its conversation is shown waits for it. */
+export function NewCheckpoint({ form, saving }) {
+  const { message, quote } = form.place;
+  const onSave = (name, description) => {
+    form.close();
+    whenShown(() => saving.save({ name, description, message }));
+  };
+  return h(
+    "div",
+    { className: "history-save" },
+    h(CheckpointForm, { key: message ?? "", title: _("Save checkpoint"), quote, onSave, onCancel: form.close }),
+  );
 }
 
 /** Track a pending save. Any new data is its reply. */

@@ -26,9 +26,9 @@ export function useActions(props) {
 
   return useCallback((type, fields = {}, request_id = createRequestId()) => {
     lastNumber = Math.max(lastNumber + 1, Date.now());
-    const { id, data: { thread, version } = {} } = latest.current;
+    const { id, data: { thread = null, version } = {} } = latest.current;
     const action = { type, n: lastNumber, request_id, ...fields };
-    sendAction(id, version === undefined ? action : { version: findSeenVersion(thread, version), ...action });
+    sendAction(id, version === undefined ? action : { version: findSeenVersion(thread, version), ...action }, thread);
     return request_id;
   }, []);
 }

@@ -4,13 +4,27 @@ import { _ } from "./words.mjs";
 
 const KINDS = ["message", "branch", "checkpoint"];
 
+const THREADS = "/t/";
+
+/** @param {string|null} thread null: the start page */
+export const buildPath = (thread) => (thread === null ? "/" : `${THREADS}${encodeURIComponent(thread)}`);
+
+/** @returns {string|null} the conversation that an address names; it may be gone */
+export function readThread(pathname) {
+  try {
+    return pathname.startsWith(THREADS) ? decodeURIComponent(pathname.slice(THREADS.length)) : null;
+  } catch {
+    return null; // the server names such an address no conversation
+  }
+}
+
 /**
  * @typedef {{message?: string, branch?: string, checkpoint?: string}} Place  by its id
  * @param {string} thread @param {Place} [place]
  */
 export function buildAddress(thread, place = {}) {
   const query = new URLSearchParams(place).toString();
-  return `${location.origin}/t/${encodeURIComponent(thread)}${query && `?${query}`}`;
+  return `${location.origin}${buildPath(thread)}${query && `?${query}`}`;
 }
 
 /**
@@ -21,8 +35,8 @@ export function buildAddress(thread, place = {}) {
 export function parseAddress({ pathname, search }) {
   const query = new URLSearchParams(search);
   const kind = KINDS.find((each) => query.get(each));
-  if (!kind || !pathname.startsWith("/t/")) return null;
-  return { thread: decodeURIComponent(pathname.slice("/t/".length)), kind, id: query.get(kind) };
+  if (!kind || !pathname.startsWith(THREADS)) return null;
+  return { thread: decodeURIComponent(pathname.slice(THREADS.length)), kind, id: query.get(kind) };
 }
 
 /** Copy the address of a conversation or of a place in it, and tell so. @param {string} thread @param {Place} [place] */

@@ -1,7 +1,10 @@
 /** The page's requests: an action of a list, and the reading of all panels. A reply has properties of components to set. */
+import { buildPath, readThread } from "./addresses.mjs";
+import { chooseThread, getChosenThread, isGoing, reportShown, reportUnread } from "./chosen-thread.mjs";
 import { changeData } from "./data-changes.mjs";
 import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
+import { beginMove, endMove, isMove } from "./moves.mjs";
 import { waitForPaint } from "./painting.mjs";
 import { getProperties, setProperties } from "./properties.mjs";
 import { send } from "./send.mjs";
@@ -17,9 +20,13 @@ const CONVERSATION = new Set(["transcript", "composer-panel", "undo-state"]); //
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
 /**
- * The page as Dash knows it. `begun` is the address of a conversation that has begun and is not shown yet: see `sendAction`.
+ * The page as Dash knows it. `shown` is the address of what the panels show, `going` one to which Dash still has to go, and
+ * `begun` that of a conversation that has begun and is not shown yet: see `sendAction`.
  */
-const page = { pathname: location.pathname, update: null, window: null, begun: null };
+const page = {
+  ...{ pathname: location.pathname, update: null, window: null },
+  ...{ shown: location.pathname, going: null, begun: null },
+};
 let newestRead = 0;
 let shownRead = 0;
 let openReads = 0;
@@ -28,23 +35,34 @@ let isReadingList = false;
 let shownChanges = 0; // of the panels' data
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
 let waiting = null; // properties that are shown after the paint of the conversation
-let visits = 0; // addresses that the user has gone to
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {object} action
+ * @param {string|null} [thread] the conversation that its list shows; without one it is that of the page
  */
-export async function sendAction(list, action) {
-  const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
-  const sent = { pathname: location.pathname, window: page.window, newestRead, visits };
+export async function sendAction(list, action, thread = null) {
+  if (!isMove(action.type)) return void (await sendAndApply(list, action, thread));
+  const before = getData("transcript")?.version;
+  beginMove();
+  const reply = await sendAndApply(list, action, thread);
+  await waitForPaint(); // until the message field has the new version
+  endMove(reply === null || reply.panels?.transcript?.data.version === before);
+}
+
+async function sendAndApply(list, action, thread) {
+  const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action, thread) : null; // done once
+  const { visit } = getChosenThread();
+  const sent = { pathname: location.pathname, window: page.window, newestRead, visit };
   const reply = await request(
     `/api/actions/${list}`,
-    { ...describePage(), action },
+    { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
     { retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
   if (reply !== null) applyReply(reply, action, sent);
+  return reply;
 }
 
 function applyReply({ head, panels, ...others }, action, sent) {
@@ -53,13 +71,17 @@ function applyReply({ head, panels, ...others }, action, sent) {
   else setProperties(others);
   if (!head) return;
   const { go, ...staying } = head.data;
-  const isElsewhere = visits !== sent.visits || ![sent.pathname, go].includes(location.pathname);
-  if (go && isElsewhere) return setProperties({ head: { ...head, data: staying } });
-  const isBeginning = action.type === "send" && location.pathname === "/" && Boolean(go);
-  if (!isBeginning) return setProperties({ head });
-  page.begun = go;
-  afterFirstWord(() => page.begun === go && setProperties({ head })); // unless the user went elsewhere
+  const isElsewhere = getChosenThread().visit !== sent.visit || ![sent.pathname, go].includes(location.pathname);
+  if (!go || isElsewhere) return setHead(staying);
+  const isBeginning = action.type === "send" && location.pathname === "/";
+  if (isBeginning || getData("transcript")?.thread === null) page.begun = go;
+  else chooseThread(go);
+  if (!isBeginning) return setHead(head.data);
+  afterFirstWord(() => page.begun === go && setHead(head.data)); // unless the user went elsewhere
 }
+
+/** Set the update of the page, which does not call off an address that Dash has not gone to yet. */
+const setHead = (update) => setProperties({ head: { data: { ...(page.going && { go: page.going }), ...update } } });
 
 const mergeProperties = (one, other) =>
   Object.entries(other).reduce((merged, [id, values]) => ({ ...merged, [id]: { ...merged[id], ...values } }), one);
@@ -82,7 +104,7 @@ function isAhead(panels, sent) {
 
 /** Return whether panels that came with an action are of what the page shows now. */
 function isHere(panels, sent) {
-  const isSame = page.begun === null && location.pathname === sent.pathname && page.window === sent.window;
+  const isSame = !isGoing() && page.begun === null && location.pathname === sent.pathname && page.window === sent.window;
   return isSame && getData("transcript")?.thread === panels.transcript.data.thread;
 }
 
@@ -135,7 +157,8 @@ const isShown = (shown, values) => shown && Object.entries(values).every(([name,
  * @param {object|undefined} shownWindow the messages that the transcript holds
  */
 export async function readPanels(pathname, update, shownWindow) {
-  Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null, begun: null });
+  followAddress(pathname);
+  Object.assign(page, { pathname, update: update ?? null, window: shownWindow ?? null });
   const isBegun =
     begunRead !== null &&
     begunRead.pathname === pathname &&
@@ -144,10 +167,26 @@ export async function readPanels(pathname, update, shownWindow) {
   const { number, shown, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
   if (isBegun) begunRead = null;
   const read = await reply;
-  if (read === null || number < shownRead || pathname !== page.pathname) return;
+  if (number < shownRead || pathname !== page.pathname) return;
+  if (read === null) return reportUnread(pathname);
   if (shown !== shownChanges && isOlder(read)) return; // else the server has gone back, to a backup: it is right
   shownRead = number;
-  showInOrder(read);
+  Object.assign(page, { shown: pathname, begun: null });
+  await showInOrder(read);
+  await waitForPaint();
+  if (page.shown === pathname) reportShown(pathname);
+}
+
+/** Follow Dash to an address: where no click has named it, the user went back or forward, or a dialog went on to it. */
+function followAddress(pathname) {
+  if (page.going === pathname) page.going = null;
+  if (page.begun !== pathname) page.begun = null;
+  const isKnown =
+    pathname === page.shown ||
+    page.begun !== null ||
+    page.going !== null ||
+    readThread(pathname) === getChosenThread().thread;
+  if (!isKnown) chooseThread(pathname);
 }
 
 function beginRead(pathname, update) {
@@ -159,20 +198,36 @@ function beginRead(pathname, update) {
 
 /** Go to an address that the user has chosen. @param {string} address */
 export function goTo(address) {
-  visits += 1;
-  page.begun = null;
-  refreshPanels(address);
+  Object.assign(page, { begun: null, going: address });
+  chooseThread(address);
+  refreshPanels();
 }
 
 /**
- * Make every panel read again. The new update keeps the fields that a panel may not have seen yet.
- * @param {string} [address] to go to
+ * Go to the address of a conversation that has begun, unless the user has gone elsewhere.
+ * @param {string} thread @param {number} visit at which it began
  */
-export function refreshPanels(address) {
+export function goToBegun(thread, visit) {
+  if (visit !== getChosenThread().visit) return;
+  Object.assign(page, { begun: buildPath(thread), going: buildPath(thread) });
+  refreshPanels();
+}
+
+/** Go back or forward with the browser. */
+export function watchReturns() {
+  addEventListener("popstate", () => {
+    Object.assign(page, { begun: null, going: null });
+    chooseThread(location.pathname);
+  });
+}
+
+/** Make every panel read again. The new update keeps the fields that a panel, or Dash, may not have seen yet. */
+export function refreshPanels() {
   const { fill, closed } = page.update ?? {};
-  const kept = { ...(fill && { fill }), ...(closed && { closed }), ...(address && { go: address }) };
+  const { going } = page;
+  const kept = { ...(fill && { fill }), ...(closed && { closed }), ...(going && { go: going }) };
   const update = { tick: Date.now() / 1000, ...kept };
-  begunRead = beginRead(address ?? location.pathname, update); // at once: until Dash calls for it, two frames may pass
+  begunRead = beginRead(going ?? location.pathname, update); // at once: until Dash calls for it, two frames may pass
   setProperties({ head: { data: update } });
 }
 
@@ -240,7 +295,7 @@ export async function readTurn(thread, run) {
 const getData = (id) => getProperties(id)?.data;
 
 const describePage = (update = page.update) => ({
-  pathname: page.begun ?? location.pathname,
+  pathname: page.begun ?? page.shown,
   update: update && { ...update, toast: undefined },
   window: page.window,
   list_seen: getListSeen(),

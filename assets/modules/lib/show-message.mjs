@@ -1,4 +1,6 @@
 /** Show a message of any conversation: at once where it is open, else as soon as the page has gone there. */
+import { buildPath } from "./addresses.mjs";
+import { getChosenThread } from "./chosen-thread.mjs";
 import { goTo } from "./panels.mjs";
 
 let wanted = null;
@@ -11,14 +13,15 @@ export const getOpenThread = () => document.getElementById("transcript")?.datase
  * @param {string|null} [branch] that has the message, where the current one has not: the conversation switches to it
  */
 export function showMessage(thread, message, branch = null) {
-  const isOpen = getOpenThread() === thread;
+  const chosen = getChosenThread();
+  const isOpen = getOpenThread() === thread && (chosen.isShown || chosen.thread === thread);
   if (isOpen && message === null) return;
   // A transcript that has just been rendered does not listen yet: it takes the wanted message in a moment.
   const isHeard =
     isOpen && !document.dispatchEvent(new CustomEvent("waymark-show", { cancelable: true, detail: { message, branch } }));
   if (isHeard) return;
   wanted = { thread, message, branch };
-  if (!isOpen) goTo(`/t/${encodeURIComponent(thread)}`);
+  if (!isOpen) goTo(buildPath(thread));
 }
 
 /**

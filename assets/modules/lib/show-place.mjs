@@ -1,4 +1,5 @@
 /** Show the place of a message, a branch or a checkpoint that the server locates. */
+import { getChosenThread } from "./chosen-thread.mjs";
 import { showMessage } from "./show-message.mjs";
 import { showToast } from "./toast.mjs";
 import { _ } from "./words.mjs";
@@ -8,15 +9,18 @@ const nameNoun = (noun) => NOUNS[noun] ?? noun;
 const UNREADABLE_TEXT = _("The place of this link cannot be read right now.");
 
 /**
- * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation.
+ * Go to a place: on its branch, to which the conversation switches with Undo, or where it left the conversation. Its
+ * conversation is opened at once, and left alone where the reader goes elsewhere before the place is known.
  * @param {string} thread @param {string} address of the place
  * @param {string} noun what is there, as “message”
  * @param {{unreadableText?: string, isWanted?: () => boolean}} [options] a text for when the server does not reply, and
  *   whether the reader still waits for the place when it does
  */
 export async function openPlace(thread, address, noun, { unreadableText = UNREADABLE_TEXT, isWanted = () => true } = {}) {
+  if (getChosenThread().thread !== thread) showMessage(thread, null);
+  const { visit } = getChosenThread();
   const place = await fetchPlace(address, _("This {noun} is no longer there.", { noun: nameNoun(noun) }), unreadableText);
-  if (place === null || !isWanted()) return;
+  if (place === null || !isWanted() || visit !== getChosenThread().visit) return;
   if (place.standing === "branch" && place.there !== null) showMessage(thread, place.there, place.branch_id);
   else showNearest(thread, place, noun);
 }

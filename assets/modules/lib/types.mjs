@@ -62,7 +62,8 @@
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
- * @typedef {{thread: string|null, version: number, running: boolean, asking: boolean, rest: string|null, fill: {key: string,
+ * @typedef {{thread: string|null, opened: string|null, version: number, running: boolean, asking: boolean,
+ *   rest: string|null, fill: {key: string,
  *   text: string}|null, model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean,
  *   meter: MeterView|null, max_chars: number, limits?: string|null, graph: string, forms: Record<string, {fields: object[],
  *   has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names

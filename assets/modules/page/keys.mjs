@@ -1,4 +1,5 @@
 /** Keys that work anywhere on the page, and the dialogs that they open. No key alone moves a conversation. */
+import { whenShown } from "../lib/chosen-thread.mjs";
 import { showWithKeys } from "../lib/held-keys.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { readOption } from "../lib/page-options.mjs";
@@ -42,9 +43,11 @@ function pressUndoKey(event) {
   if (event.code !== "KeyZ" || !event.altKey || !(event.ctrlKey || event.metaKey)) return false;
   if (isField(event.target) && event.target.value) return false;
   event.preventDefault();
-  const button = document.getElementById(event.shiftKey ? "redo" : "undo");
-  if (button.disabled) showToast(button.title);
-  else button.click();
+  whenShown(() => {
+    const button = document.getElementById(event.shiftKey ? "redo" : "undo");
+    if (button.disabled) showToast(button.title);
+    else button.click();
+  });
   return true;
 }
 
@@ -96,7 +99,7 @@ export function watchKeys() {
       lastEscape = isSecond ? -Infinity : event.timeStamp;
       if (!isSecond) return;
       event.preventDefault(); // else the same Escape would close the dialog that it opens
-      showDialog(Palette, { onlyBack: true });
+      whenShown(() => showDialog(Palette, { onlyBack: true }));
     } else lastEscape = -Infinity;
   });
 }

@@ -2,6 +2,7 @@
  * The palette finds positions and actions by a few letters, and every message by its words. This module also has the
  * positions to go back to, and the list of keys.
  */
+import { isGoing, useChosenThread, whenShown } from "../lib/chosen-thread.mjs";
 import { GO_BACK, listCommands, useChoicesRevision } from "../lib/commands.mjs";
 import { ReadingDialog, useDialog } from "../lib/dialog.lazy.mjs";
 import { formatAge, formatCount, formatNumber } from "../lib/format.mjs";
@@ -70,6 +71,19 @@ function listPaletteCommands(command, onlyBack) {
   return groupCommands(commands.filter(({ group, isQuote }) => (onlyBack ? group === GO_BACK : !isQuote)));
 }
 
+/** Run a command in the chosen conversation, unless it leads elsewhere. */
+function runInChosen(command) {
+  if (!isGoing() || isOfNoThread(command)) command.run();
+  else whenShown(() => findAgain(command)?.run());
+}
+
+/** Return whether a line leads elsewhere, and does nothing in the conversation. */
+const isOfNoThread = (command) => "thread" in command || "hit" in command;
+
+/** Find a command of the conversation that was shown in the one that is now. */
+const findAgain = ({ group, name }) =>
+  listPaletteCommands(null, group === GO_BACK).find((each) => each.group === group && each.name === name);
+
 /**
  * @param {import("../lib/types.mjs").Command[]} commands
  * @param {string} text
@@ -90,6 +104,7 @@ function listFoundThreads(threads, commands, text) {
       group: _("Conversations"),
       name: title,
       detail: formatAge(updated, Date.now()),
+      thread: id,
       run: () => showMessage(id, null),
     })),
     words,
@@ -113,12 +128,13 @@ export function Palette({ onlyBack = false, onClose }) {
   const dialog = useDialog(onClose);
   const [opened, setOpened] = useState(null); // the command whose choices are shown
   const revision = useChoicesRevision();
-  const commands = useMemo(() => listPaletteCommands(opened, onlyBack), [opened, revision]);
+  const { isShown } = useChosenThread();
+  const commands = useMemo(() => listPaletteCommands(opened, onlyBack), [opened, revision, isShown]);
   const { matches, lines, selected, found, text, onType, onStep } = useLines(commands, dialog, onlyBack || opened !== null);
   const choose = (command) => {
     if (command.choices) return onType(""), setOpened(command);
     onClose();
-    command.run();
+    runInChosen(command);
   };
   const onKeyDown = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

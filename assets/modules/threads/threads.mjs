@@ -1,5 +1,7 @@
 /** The list of conversations. */
 import { useActions } from "../lib/actions.mjs";
+import { buildPath } from "../lib/addresses.mjs";
+import { useChosenThread } from "../lib/chosen-thread.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { useCommands } from "../lib/commands.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
@@ -64,7 +66,7 @@ export function Threads(props) {
   const selection = useSelection(shown.threads, shown.query, shown.query.view === "listed" ? data : undefined);
   const open = (thread) => {
     expectThread(null); // the one that a message just began may have no data yet
-    if (thread === null) goTo("/");
+    if (thread === null) goTo(buildPath(null));
     else showMessage(thread, null);
     closeSheets({ restoreFocus: false });
   };
@@ -172,7 +174,8 @@ function listThreadCommands(threads, current, now, open) {
     detail: formatAge(updated, now),
     run: () => open(id),
   });
-  return [{ group: _("Actions"), name: _("New conversation"), word: "new", run: () => open(null) }, ...others.map(line)];
+  const begin = { group: _("Actions"), name: _("New conversation"), word: "new", thread: null, run: () => open(null) };
+  return [begin, ...others.map(line)];
 }
 
 /** The scrolling part. */
@@ -180,7 +183,9 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
   const [renamedId, setRenamedId] = useRenamed();
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
   const actions = useRowActions({ act, open, selection, setRenamedId, names });
-  const { running = [], waiting = [], current = null } = data ?? {};
+  const { running = [], waiting = [] } = data ?? {};
+  const chosen = useChosenThread(); // it is marked before the page shows it
+  const current = chosen.isLost ? null : chosen.isShown ? (data?.current ?? null) : chosen.thread;
   const row = (thread, place) =>
     h(Row, {
       key: thread.id,

@@ -1,7 +1,8 @@
 /** Join the socket: dispatch its frames, write the live text, and request new data when the server is ahead. */
+import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { applyListChange, applyTurn, readTurn, refreshPanels } from "../lib/panels.mjs";
+import { applyListChange, applyTurn, goToBegun, readTurn, refreshPanels } from "../lib/panels.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
@@ -135,6 +136,12 @@ function endsLiveText(frame, version) {
   return (frame.kind === "hello" || frame.kind === "end") && frame.version <= version;
 }
 
+/** Read the panels; at the address of a conversation that has begun, where the page shows none. */
+function readNewest(thread, data, visit) {
+  if (data.thread === null) goToBegun(thread, visit);
+  else refreshPanels();
+}
+
 /**
  * Request new data when a frame is ahead of the page's data. The thread may have begun without a reply that names its
  * address.
@@ -142,11 +149,11 @@ function endsLiveText(frame, version) {
  */
 function createRefresher(thread, latest) {
   let requestedVersion = -1;
-  let changeTimer = 0;
-  let isStopped = false;
+  let [changeTimer, isStopped] = [0, false];
+  const { visit } = getChosenThread(); // at which it began
   const refresh = (version) => {
     requestedVersion = version;
-    refreshPanels(latest.current.thread === null ? `/t/${encodeURIComponent(thread)}` : undefined);
+    readNewest(thread, latest.current, visit);
   };
   const isBehind = (version) => version > latest.current.version && version > requestedVersion;
   const refreshIfBehind = (version) => isBehind(version) && refresh(version);

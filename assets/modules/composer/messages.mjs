@@ -1,0 +1,102 @@
+/** The way of a message between the field, the queue and the server. */
+import { useActions } from "../lib/actions.mjs";
+import { useRunState } from "../lib/live-run.mjs";
+import { isChangeUnseen } from "../lib/socket.mjs";
+import { LANGUAGE, _ } from "../lib/words.mjs";
+import { isOutageShown } from "../page/outage.mjs";
+import { findInputProblem } from "./graph-inputs.mjs";
+import { useQueue } from "./queue.mjs";
+import { recoverSent, useSending } from "./sending.mjs";
+import { useDrafts } from "./unsent-messages.mjs";
+
+const { useEffect, useLayoutEffect, useRef } = window.React;
+
+/**
+ * @param {{id: string, data?: import("../lib/types.mjs").ComposerData, reply?: import("../lib/types.mjs").Reply}} props
+ * @param {import("../lib/types.mjs").ComposerData} data of the chosen conversation
+ * @param {import("./chosen-data.mjs").Coming} coming
+ * @param {import("./message-field.mjs").MessageFieldState} field
+ */
+export function useMessages(props, data, coming, field) {
+  const act = useActions(props);
+  const thread = data.thread ?? null;
+  const awaited = useRef(null); // the conversation that has begun, until it is shown
+  const drafts = useDrafts(thread, field, coming.visit, awaited);
+  const later = useRef(null); // adds to the queue
+  const server = { reply: props.reply, act };
+  const sending = useSending(data, server, field, drafts, awaited, (message) => later.current(message));
+  const { pending, isLate, isRunExpected } = sending;
+  const isSending = pending?.type === "send" && !isLate;
+  const run = useRunState(data, isRunExpected);
+  const { isRunning } = run;
+  const isAway = coming.isComing || coming.moves.open > 0;
+  const isBusy = () => isAway || isSending || isRunning || isChangeUnseen(data.thread, data.version);
+  const isLoaded = data.version !== undefined;
+  useLayoutEffect(() => {
+    if (isLoaded) recoverSent(thread, pending?.request_id, field); // before the queue is sent
+  }, [thread, isLoaded]);
+  const queue = useQueue(data, run, sending, { isBusy, coming, awaited, field, drafts });
+  later.current = (message) => queue.addToQueue(message, false);
+  useLeavingRerun(queue.queued !== null && isLoaded, data.asking ? data.version : null, act);
+  const isStopped = pending?.type === "stop" && !isRunning;
+  useLayoutEffect(() => {
+    if (isStopped) sending.finishStop();
+  }, [isStopped]);
+  useLayoutEffect(() => {
+    if (isLoaded) queue.recover();
+  }, [thread, isLoaded]);
+  useLayoutEffect(() => void (awaited.current = null), [thread, coming.visit]); // after its draft and its queue are kept
+  const ways = { data, field, sending, queue, coming, isBusy, isRunning };
+  return { sending, isSending, isRunning, isAway, queue, drafts, send: buildSend(ways), submit: useSubmitting(ways) };
+}
+
+/** Return a function that sends the message in the field. */
+function buildSend({ data, field, sending, queue, coming, isBusy, isRunning }) {
+  return () => {
+    if (field.attachments.isReading) return;
+    if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
+    const problem = findExcess(field.getText(), data.max_chars) ?? findInputProblem(data.thread ?? null);
+    if (problem !== null) return sending.refuse(problem);
+    const isRepeated = !coming.isComing && sending.repeat();
+    // Empty the field at once, not with the reply: a second press would send the same text as a second message.
+    const message = field.takeMessage();
+    if (message.text.trim() === "" && message.files.length === 0) return;
+    if (isRepeated) queue.addToQueue(message, false);
+    else if (isBusy()) addToQueue(message, { sending, queue, coming, isRunning });
+    else sending.send(message);
+  };
+}
+
+function addToQueue(message, { sending, queue, coming, isRunning }) {
+  sending.forgetProblem(); // that of another message would send this one back
+  queue.addToQueue(message, coming.isComing ? undefined : !isRunning);
+}
+
+/**
+ * Let the question in progress be the last one of a rerun: a message waits to follow it. The data may not know of one yet.
+ */
+function useLeavingRerun(isWaiting, askingVersion, act) {
+  useEffect(() => {
+    if (isWaiting) act("leave-rerun");
+  }, [isWaiting, askingVersion]);
+}
+
+/** Return a function that sends a text beside the one in the field, which stays. */
+function useSubmitting({ sending, queue, coming, isBusy, isRunning }) {
+  const submitted = useRef(null);
+  return (text) => {
+    if (isBusy() && submitted.current === text) return; // a second press
+    if (sending.isLate && sending.pending.text === text && sending.repeat()) return;
+    submitted.current = text;
+    const message = { text, files: [] };
+    if (isBusy()) addToQueue(message, { sending, queue, coming, isRunning });
+    else sending.send(message);
+  };
+}
+
+const findExcess = ({ length }, most) => (length > most ? describeExcess(length, most) : null);
+const describeExcess = (length, most) =>
+  _("This text has {length} characters. A message has at most {most}: shorten it, or attach it as a file.", {
+    length: length.toLocaleString(LANGUAGE),
+    most: most.toLocaleString(LANGUAGE),
+  });

@@ -1,0 +1,31 @@
+/**
+ * Moves of the conversation to another branch or place, until the page shows where they lead: a message that is sent after
+ * the click is for that.
+ */
+const { useSyncExternalStore } = window.React;
+
+const MOVES = new Set(["switch", "choose", "visit", "undo", "confirm-restore", "confirm-clear"]);
+
+/** @type {{open: number, failed: number}} how many are under way, and how many led nowhere */
+let moves = { open: 0, failed: 0 };
+const listeners = new Set();
+
+const subscribe = (listener) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+function set(next) {
+  moves = next;
+  for (const listener of listeners) listener();
+}
+
+/** @param {string} type of an action */
+export const isMove = (type) => MOVES.has(type);
+
+export const beginMove = () => set({ ...moves, open: moves.open + 1 });
+
+/** @param {boolean} hasFailed whether the conversation is where it was */
+export const endMove = (hasFailed) => set({ open: moves.open - 1, failed: moves.failed + Number(hasFailed) });
+
+export const useMoves = () => useSyncExternalStore(subscribe, () => moves);
