@@ -4,6 +4,7 @@ import re
 from array import array
 from bisect import bisect_right
 from html import unescape
+from html.entities import html5
 
 _ESCAPE = re.compile(r"\\[!-/:-@\[-`{-~]|&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[0-9A-Za-z]{2,31});")
 
@@ -14,7 +15,9 @@ def read_escapes(written: str) -> str:
 
 def _read_escape(found: re.Match[str]) -> str:
     escape = found.group()
-    return escape[1] if escape[0] == "\\" else unescape(escape)
+    if escape[0] == "\\":
+        return escape[1]
+    return unescape(escape) if escape[1] == "#" else html5.get(escape[1:], escape)  # `unescape` reads beginnings of names
 
 
 class ReadPlaces:
@@ -26,6 +29,8 @@ class ReadPlaces:
         saved = 0
         for found in _ESCAPE.finditer(written):
             start, end = found.span()
+            if _read_escape(found) == found.group():
+                continue
             self._written_starts.append(start)
             self._written_ends.append(end)
             self._starts.append(start - saved)
