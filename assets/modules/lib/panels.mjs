@@ -10,8 +10,7 @@ import { showToast } from "./toast.mjs";
 import { reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
 
-// offered again when lost: a person has typed something
-const REPEATED_ACTIONS = new Set(["rename", "rename-branch", "change", "tag"]);
+const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
 const CONVERSATION = new Set(["transcript", "composer-panel", "undo-state"]); // what a person acts on
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
@@ -33,16 +32,18 @@ let visits = 0; // addresses that the user has gone to
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {object} action
+ * @param {(() => void)|null} [retry] repeats the request; offered when it is lost
+ * @returns {Promise<boolean>} whether there was a reply
  */
-export async function sendAction(list, action) {
-  const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action) : null; // the same operation: done once
+export async function sendAction(list, action, retry = null) {
   const sent = { pathname: location.pathname, window: page.window, newestRead, visits };
   const reply = await request(
     `/api/actions/${list}`,
     { ...describePage(), action },
-    { retry, isShown: SHOWN_ACTIONS.has(action.type) },
+    { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
   if (reply !== null) applyReply(reply, action, sent);
+  return reply !== null;
 }
 
 function applyReply({ head, panels, ...others }, action, sent) {
