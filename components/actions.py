@@ -1,7 +1,7 @@
 """The dispatcher of a list's actions: one request for one action, whichever panel handles it.
 
-A list (transcript, history, threads, composer, log) reports an action as `{type, request_id, version?, …}`. Each panel names
-the handlers of its actions; `page` joins them, and `page_requests` runs them.
+A list (transcript, history, threads, composer, log), or a confirmation, sends an action: `{type, request_id, version?, …}`.
+Each panel names the handlers of its actions; `page` joins them, and `page_requests` runs them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping

@@ -4,6 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from components.page import PANELS
 from components.panels.undo_redo import Ids
 from tests.checkpoints.conversations import new, talked
@@ -25,7 +27,9 @@ def test_no_callback_sends_back_the_contents_of_a_panel(tmp_path: Path) -> None:
     assert asyncio.run(story()) & contents == set()
 
 
-def test_undo_and_redo_change_the_shown_version_and_no_later_one(tmp_path: Path) -> None:
+def test_undo_and_redo_change_the_shown_version_and_no_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("components.services.MAX_READ_SECONDS", 600.0)  # a busy machine reads, too
+
     async def story() -> list[int]:
         async with opened(tmp_path / "data", auth="none") as (app, browser):
             store = app.services.store
