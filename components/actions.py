@@ -1,7 +1,7 @@
 """The dispatcher of a list's actions: one request for one action, whichever panel handles it.
 
-A list (transcript, history, threads, composer, log) reports an action as `{type, request_id, version?, …}`. Each panel names
-the handlers of its actions; `page` joins them, and `action_routes` runs them.
+A list (transcript, history, threads, composer, log), or a confirmation, sends an action: `{type, request_id, version?, …}`.
+Each panel names the handlers of its actions; `page` joins them, and `action_routes` runs them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from agent.run.candidates import MAX_MODELS
 from checkpoints import Caller, StateError
-from checkpoints.values.limits import MAX_TAGS
+from checkpoints.values.limits import MAX_SELECTED_THREADS, MAX_TAGS
 from components import page_state
 from components.services import Services, read_caller
 from components.shapes import Count, MalformedRequestError, RequestId, check_selection, check_shape
@@ -51,7 +51,9 @@ class _Fields(TypedDict, total=False):
     message_id: str | None
     pinned: bool | None
     always: bool | None
-    keep: bool | None  # what a restore removes, in a branch
+    keep: str | None  # what a restore removes, in a branch: of a checkbox, there if it is checked
+    length: str | None  # of a fork: with its message, or before it
+    destination: str | None  # of a fork: a branch, or a thread
     good: bool | None
     count: Count | None
     run: str | None
@@ -62,6 +64,7 @@ class _Fields(TypedDict, total=False):
     seen: dict[str, Any] | None
     files: list[NamedUpload] | None
     threads: list[str] | None
+    others: Annotated[list[page_state.ChangedThread], Field(max_length=MAX_SELECTED_THREADS)] | None  # see UndoTarget
     archived: bool | None
     add: Annotated[list[str], Field(max_length=MAX_TAGS)] | None  # names of tags
     remove: Annotated[list[str], Field(max_length=MAX_TAGS)] | None
@@ -104,6 +107,11 @@ class Action:
         if self.page_thread_id is None:
             raise PreventUpdate
         return self.page_thread_id
+
+    @property
+    def unversioned_caller(self) -> Caller:
+        """Return the caller of a change that no other change can conflict with."""
+        return Caller(request_id=self.caller.request_id)
 
     def accept(self) -> dict[str, Any]:
         """Return the reply that ends the list's request."""

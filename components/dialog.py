@@ -1,61 +1,22 @@
-"""The dialog that panels use: Cancel, Escape and the browser's Back close it."""
+"""The dialog that panels use: Cancel, Escape and the browser's Back close it.
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+A confirmation is a form, and a list of one action: assets/modules/page/confirmations.mjs sends it.
+"""
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Modal, ModalBody, ModalFooter, ModalHeader, ModalTitle
-from typing_extensions import TypedDict
 
-from checkpoints import Caller, StateError
 from components import page_state
-from components.actions import ActionFields
+from components.actions import Action, Answer, Handler, Handlers
 from components.properties import set_properties
-from components.services import read_caller
-from components.shapes import Count, RequestId, check_arguments, check_shape
+from components.services import Services
 from words import _
 
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The subject of an open confirmation. The dialog holds it, so that no later action and no other address replaces it."""
-
-    thread_id: str
-    request_id: str
-    version: int | None  # of the thread, as the user saw it
-    fields: Mapping[str, Any] = field(default_factory=dict)  # of the action
-
-    @classmethod
-    def of(cls, fields: Mapping[str, Any], thread_id: str) -> Self:
-        """Return the subject that an action names."""
-        return cls(thread_id, str(fields["request_id"]), read_caller(fields).expected_version, fields)
-
-    @classmethod
-    def parse(cls, value: Any) -> Self | None:
-        """Return the subject that the page sends back; None without one. Raises `MalformedRequestError`."""
-        given = check_shape(_SubjectValues | None, value, "subject")
-        return None if given is None else cls(**{**given, "fields": ActionFields.check(given["fields"])})
-
-    @property
-    def caller(self) -> Caller:
-        return Caller(request_id=self.request_id, expected_version=self.version)
-
-    @property
-    def unversioned_caller(self) -> Caller:
-        """Return the caller of a change that no other change can conflict with."""
-        return Caller(request_id=self.request_id)
-
-
-class _SubjectValues(TypedDict):
-    thread_id: str
-    request_id: RequestId
-    version: Count | None
-    fields: dict[str, Any]
-
-
-Confirm = Callable[..., Awaitable[page_state.PageUpdate]]  # gets the subject, then the values of the states
+CONFIRM = "confirm"  # the action of a confirmation
 
 
 def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scrollable: bool = False) -> Modal:
@@ -70,48 +31,41 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
 
 
 def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
-    """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`."""
+    """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`.
+
+    The options are fields of the action, by their names.
+    """
     buttons = [
-        Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True),
-        Button(confirm, id=f"{identifier}-confirm", color=color),
+        Button(_("Cancel"), id=f"{identifier}-cancel", color="secondary", outline=True, type="button"),
+        Button(confirm, id=f"{identifier}-confirm", color=color, type="submit"),
     ]
     body = ModalBody([html.Div(id=f"{identifier}-body"), *options])
-    return build_modal(identifier, title, [body, ModalFooter([dcc.Store(id=f"{identifier}-subject"), *buttons])])
+    named: Any = {"data-dialog": identifier}
+    form = html.Form([body, ModalFooter([dcc.Store(id=f"{identifier}-subject"), *buttons])], autoComplete="off", **named)
+    return build_modal(identifier, title, [form])
 
 
-def open_confirmation(identifier: str, subject: Subject, body: Sequence[Component]) -> None:
-    """Open a confirmation from within a callback."""
-    set_properties(f"{identifier}-subject", {"data": asdict(subject)})
+def open_confirmation(identifier: str, thread_id: str, fields: Mapping[str, Any], body: Sequence[Component]) -> None:
+    """Open a confirmation from within an action with these fields.
+
+    The dialog holds the action that it confirms, so that no later action and no other address replaces its subject.
+    """
+    set_properties(f"{identifier}-subject", {"data": {**fields, "type": CONFIRM, "thread": thread_id}})
     set_properties(f"{identifier}-body", {"children": body})
     set_properties(identifier, {"is_open": True})
 
 
-def register_confirmation(
-    app: Dash, identifier: str, confirm: Confirm, *states: State, inputs: Sequence[Input] = (), first: str = "cancel"
-) -> None:
-    """Close the dialog on Cancel, and run `confirm` on Confirm or one of `inputs`. A refusal becomes a toast."""
-    register_dialog(app, identifier, first)
-    check_values = check_arguments(confirm)
+def list_confirmations(confirmations: Mapping[str, Handler]) -> Mapping[str, Handlers]:
+    """Return the actions of confirmations, by their dialogs. A dialog closes with the reply, which may be a refusal."""
+    return {identifier: {CONFIRM: _close_with(identifier, confirm)} for identifier, confirm in confirmations.items()}
 
-    @app.callback(
-        page_state.update_output(),
-        Output(identifier, "is_open", allow_duplicate=True),
-        Input(f"{identifier}-confirm", "n_clicks"),
-        *inputs,
-        State(f"{identifier}-subject", "data"),
-        *states,
-        prevent_initial_call=True,
-    )
-    async def run_confirmation(*values: Any) -> tuple[Any, bool]:
-        given, *choices = values[1 + len(inputs) :]
-        subject = Subject.parse(given)
-        if subject is None:
-            return no_update, False
-        arguments = check_values([subject, *choices])
-        try:
-            return await confirm(*arguments), False
-        except StateError as error:
-            return page_state.report_problem(str(error)), False
+
+def _close_with(identifier: str, confirm: Handler) -> Handler:
+    async def close_and_confirm(services: Services, action: Action) -> Answer:
+        set_properties(identifier, {"is_open": False})
+        return await confirm(services, action)
+
+    return close_and_confirm
 
 
 def register_dialog(app: Dash, identifier: str, first: str = "cancel") -> None:

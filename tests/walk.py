@@ -62,6 +62,7 @@ FIELDS: JSON = {  # of actions and of bodies
     **{"count": 50, "number": 1, "choice": {"instructions": "walked"}, "seen": {}, "inputs": {}, "model": "demo"},
     **{"threads": ["<thread>"], "add": ["walked"], "remove": ["heron"], "messages": ["<message>"]},
     **{"provider": "openai", "values": {}},
+    **{"keep": "on", "length": "with", "destination": "thread", "others": [{"thread": "<thread>", "version": 1}]},
     **{"former": "walked", "new": "walked", "person": "ann", "role": "reader", "days": 1, "confirmed": "walked"},
 }
 NEW_ID = "0a0a0a0a-0000-4000-8000-0a0a0a0a0a0a"  # that a page has chosen
@@ -138,16 +139,10 @@ def _choose_value(identifier: str, name: str, pathname: str) -> Any:
         return 1
     if name == "pathname":
         return pathname
-    if identifier.endswith("-subject"):
-        fields = {**FIELDS, "type": "x", "request_id": "<op>"}
-        return {"thread_id": "<thread>", "request_id": "<op>", "version": None, "fields": fields}
     return VALUES[identifier]  # a KeyError: say there what it is
 
 
-CHANGED = {"thread": "<thread>", "version": 1}
 VALUES: JSON = {  # by the ids of components
-    **{"fork-included": "with", "fork-where": "thread", "fork-dialog-name": "walked", "restore-keep": True},
-    **{"undo-state": CHANGED, "toast-where": {**CHANGED, "others": [CHANGED]}},
     **{"log-wanted": {"count": 50, "opening": True}, "import-file": UPLOADED[0], "import-dialog": False},
 }
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, State, html
+from dash import Dash, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Input as Field
 from dash_bootstrap_components import Label, RadioItems
@@ -63,10 +63,10 @@ def dialogs() -> list[Component]:
         {"label": _("A new conversation"), "value": "thread"},
     ]
     options = (
-        _radio_group(_("Include"), RadioItems(id=Ids.LENGTH)),
-        _radio_group(_("Create as"), RadioItems(places, id=Ids.DESTINATION)),
+        _radio_group(_("Include"), RadioItems(id=Ids.LENGTH, name="length")),
+        _radio_group(_("Create as"), RadioItems(places, id=Ids.DESTINATION, name="destination")),
         Label([_("Name"), " ", html.Span(_("optional"), className="quiet")], html_for=Ids.NAME),
-        Field(id=Ids.NAME, maxlength=120, autocomplete="off"),
+        Field(id=Ids.NAME, name="name", maxlength=120, autocomplete="off"),
     )
     return [
         dialog.build_confirmation(Ids.FORK_DIALOG, _("Branch from here"), _("Branch"), *options, color="primary"),
@@ -150,9 +150,10 @@ def build_prune_question(other_branches: int) -> list[Component]:
     ]
 
 
-def register(app: Dash, services: Services) -> None:
-    _register_fork(app, services)
-    _register_branch_deletion(app, services)
+def register(app: Dash, _services: Services) -> None:
+    dialog.register_dialog(app, Ids.FORK_DIALOG, first="name")
+    dialog.register_dialog(app, Ids.DELETE_DIALOG)
+    dialog.register_dialog(app, Ids.PRUNE_DIALOG)
 
 
 async def _switch_branch(services: Services, action: Action) -> Answer:
@@ -181,7 +182,7 @@ async def _open_fork_dialog(services: Services, action: Action) -> Answer:
     set_properties(Ids.DESTINATION, {"value": "thread" if is_program else "branch"})
     set_properties(Ids.NAME, {"value": action.fields.get("name", "")})
     question = build_fork_question(fork_point, running=running, is_program=is_program)
-    dialog.open_confirmation(Ids.FORK_DIALOG, dialog.Subject.of(action.fields, thread_id), question)
+    dialog.open_confirmation(Ids.FORK_DIALOG, thread_id, action.fields, question)
     return Answer()
 
 
@@ -191,18 +192,52 @@ async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
         return Answer(page_state.build_update())
     branch, length = found
     question = build_branch_deletion(branch, length - shared[branch.id])
-    dialog.open_confirmation(Ids.DELETE_DIALOG, dialog.Subject.of(action.fields, action.thread_id), question)
+    dialog.open_confirmation(Ids.DELETE_DIALOG, action.thread_id, action.fields, question)
     return Answer()
 
 
 async def _open_prune_dialog(services: Services, action: Action) -> Answer:
     branches, _ = await services.read_snapshot(_read_branches, services.store, action.thread_id)
     question = build_prune_question(len(branches) - 1)
-    dialog.open_confirmation(Ids.PRUNE_DIALOG, dialog.Subject.of(action.fields, action.thread_id), question)
+    dialog.open_confirmation(Ids.PRUNE_DIALOG, action.thread_id, action.fields, question)
     return Answer()
 
 
+async def _confirm_fork(services: Services, action: Action) -> Answer:
+    """Stop a running answer first, as for a restore. A question that is left out comes back to the composer."""
+    store, fields, thread_id, name = services.store, action.fields, action.fields["thread"], action.fields.get("name", "")
+    is_whole, is_new_thread = fields["length"] == "with", fields["destination"] == "thread"
+    await services.runner.stop(thread_id)
+    fork_point = await services.read_snapshot(_find_fork_point, store, thread_id, fields)
+    end, caller = fork_point.branch_end(is_whole), action.unversioned_caller  # removes nothing: no conflict
+    if is_new_thread:
+        thread = await services.read_snapshot(store.get_thread, thread_id)
+        kept: dict[str, Any] = {"title": name, "with_states": not is_of_program(thread)}
+        made = await services.run_blocking(store.fork_thread, thread_id, end, **kept, caller=caller)
+        services.trace_change(made)
+    else:
+        made = await services.apply_change(store.fork, thread_id, end, name=name, caller=caller)
+    question = "" if is_whole or not fork_point.is_question else fork_point.text
+    fill = page_state.fill_composer(made.operation.thread_id, made.version, question)
+    go = {"go": page_state.thread_address(made.operation.thread_id)} if is_new_thread else {}
+    return Answer(page_state.build_update(fill=fill, **go))
+
+
+async def _confirm_deletion(services: Services, action: Action) -> Answer:
+    thread_id, branch_id = action.fields["thread"], action.fields["branch"]
+    await services.apply_change(services.store.delete_branch, thread_id, branch_id, caller=action.caller)
+    return Answer(page_state.build_update())
+
+
+async def _confirm_prune(services: Services, action: Action) -> Answer:
+    await services.apply_change(services.store.prune_branches, action.fields["thread"], caller=action.caller)
+    return Answer(page_state.build_update())
+
+
 ACTIONS: Mapping[str, Handlers] = {
+    **dialog.list_confirmations(
+        {Ids.FORK_DIALOG: _confirm_fork, Ids.DELETE_DIALOG: _confirm_deletion, Ids.PRUNE_DIALOG: _confirm_prune}
+    ),
     TRANSCRIPT_ID: {"fork": _open_fork_dialog, "switch": _switch_branch, "keep-removed": _keep_removed_messages},
     HISTORY_ID: {
         "keep-removed": _keep_removed_messages,
@@ -230,50 +265,6 @@ def _find_fork_point(store: Store, thread_id: str, fields: Mapping[str, Any]) ->
     assert checkpoint.node is not None
     message = store.get_message(thread_id, checkpoint.node.id)
     return ForkPoint(message, last_message=message, checkpoint_name=checkpoint.name)
-
-
-def _register_fork(app: Dash, services: Services) -> None:
-    store = services.store
-
-    async def confirm_fork(
-        subject: dialog.Subject, length: str, destination: str, name: str | None
-    ) -> page_state.PageUpdate:
-        """Stop a running answer first, as for a restore. A question that is left out comes back to the composer."""
-        thread_id = subject.thread_id
-        await services.runner.stop(thread_id)
-        fork_point = await services.read_snapshot(_find_fork_point, store, thread_id, subject.fields)
-        end, caller = fork_point.branch_end(length == "with"), subject.unversioned_caller  # removes nothing: no conflict
-        if destination == "thread":
-            thread = await services.read_snapshot(store.get_thread, thread_id)
-            kept: dict[str, Any] = {"title": name or "", "with_states": not is_of_program(thread)}
-            made = await services.run_blocking(store.fork_thread, thread_id, end, **kept, caller=caller)
-            services.trace_change(made)
-        else:
-            made = await services.apply_change(store.fork, thread_id, end, name=name or "", caller=caller)
-        question = fork_point.text if fork_point.is_question and length == "before" else ""
-        fill = page_state.fill_composer(made.operation.thread_id, made.version, question)
-        go = {"go": page_state.thread_address(made.operation.thread_id)} if destination == "thread" else {}
-        return page_state.build_update(fill=fill, **go)
-
-    choices = [State(identifier, "value") for identifier in (Ids.LENGTH, Ids.DESTINATION, Ids.NAME)]
-    submit = Input(Ids.NAME, "n_submit")
-    dialog.register_confirmation(app, Ids.FORK_DIALOG, confirm_fork, *choices, inputs=[submit], first="name")
-
-
-def _register_branch_deletion(app: Dash, services: Services) -> None:
-    store = services.store
-
-    async def confirm_deletion(subject: dialog.Subject) -> page_state.PageUpdate:
-        branch_id = subject.fields["branch"]
-        await services.apply_change(store.delete_branch, subject.thread_id, branch_id, caller=subject.caller)
-        return page_state.build_update()
-
-    async def confirm_prune(subject: dialog.Subject) -> page_state.PageUpdate:
-        await services.apply_change(store.prune_branches, subject.thread_id, caller=subject.caller)
-        return page_state.build_update()
-
-    dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion)
-    dialog.register_confirmation(app, Ids.PRUNE_DIALOG, confirm_prune)
 
 
 PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS)

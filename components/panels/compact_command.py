@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from agent.preparation.compaction import MAX_FOCUS_CHARS, NotCompactedError, SummaryPreview, SummaryScope
 from checkpoints.values.sentence import sentence
 from components import dialog, page_state
-from components.actions import Action
+from components.actions import Action, Answer
 from components.panel import Panel
 from components.services import Services
 from components.shapes import check_shape
@@ -45,20 +45,22 @@ def describe_preview(preview: SummaryPreview) -> list[Component]:
     ]
 
 
-def register(app: Dash, services: Services) -> None:
-    async def confirm_summary(subject: dialog.Subject) -> page_state.PageUpdate:
-        await services.runner.compact(subject.thread_id, _rebuild_scope(subject.fields), caller=subject.caller)
-        return page_state.build_update()
-
-    dialog.register_confirmation(app, Ids.DIALOG, confirm_summary, first="confirm")
+def register(app: Dash, _services: Services) -> None:
+    dialog.register_dialog(app, Ids.DIALOG, first="confirm")
 
 
 async def open_summary_dialog(services: Services, action: Action, scope: SummaryScope) -> None:
     """Ask the user, with the effect of the summary. Raises `NotCompactedError` where there is nothing to gain."""
     thread_id, caller = action.page_thread_id, action.caller
     preview = await services.read_snapshot(services.runner.inputs.preview_summary, thread_id, scope)
-    subject = dialog.Subject(str(thread_id), str(caller.request_id), caller.expected_version, asdict(scope))
-    dialog.open_confirmation(Ids.DIALOG, subject, describe_preview(preview))
+    fields = {"request_id": caller.request_id, "version": caller.expected_version, **asdict(scope)}
+    dialog.open_confirmation(Ids.DIALOG, str(thread_id), fields, describe_preview(preview))
+
+
+async def _confirm_summary(services: Services, action: Action) -> Answer:
+    scope = _rebuild_scope(action.fields)
+    await services.runner.compact(action.fields["thread"], scope, caller=action.caller)
+    return Answer(page_state.build_update())
 
 
 def parse_compact_command(text: str, *, attached: bool) -> SummaryScope | None:
@@ -89,4 +91,4 @@ def _rebuild_scope(fields: Mapping[str, Any]) -> SummaryScope:
     return SummaryScope(side, fields["message_id"], fields["focus"])
 
 
-PANEL = Panel(dialogs=dialogs, register=register)
+PANEL = Panel(dialogs=dialogs, register=register, actions=dialog.list_confirmations({Ids.DIALOG: _confirm_summary}))

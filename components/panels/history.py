@@ -85,23 +85,21 @@ def _find_new_segments(store: Store, turn: Turn) -> list[dict[str, Any]]:
     return [{"id": first.segment, "parent": parent, "from": length, "message": first.parent_id}]
 
 
-def register(app: Dash, services: Services) -> None:
-    async def confirm_deletion(subject: dialog.Subject) -> page_state.PageUpdate:
-        checkpoint_id = subject.fields["checkpoint"]
-        await services.apply_change(
-            services.store.delete_checkpoint, subject.thread_id, checkpoint_id, caller=subject.caller
-        )
-        return page_state.build_update()
-
-    dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion)
+def register(app: Dash, _services: Services) -> None:
+    dialog.register_dialog(app, Ids.DELETE_DIALOG)
 
 
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     thread_id, checkpoint_id = action.thread_id, action.fields["checkpoint"]
     checkpoint = await services.read_snapshot(services.store.get_checkpoint, thread_id, checkpoint_id)
-    subject = dialog.Subject.of(action.fields, thread_id)
-    dialog.open_confirmation(Ids.DELETE_DIALOG, subject, build_checkpoint_deletion(checkpoint))
+    dialog.open_confirmation(Ids.DELETE_DIALOG, thread_id, action.fields, build_checkpoint_deletion(checkpoint))
     return Answer()
+
+
+async def _confirm_deletion(services: Services, action: Action) -> Answer:
+    thread_id, checkpoint_id = action.fields["thread"], action.fields["checkpoint"]
+    await services.apply_change(services.store.delete_checkpoint, thread_id, checkpoint_id, caller=action.caller)
+    return Answer(page_state.build_update())
 
 
 async def _save_checkpoint(services: Services, action: Action) -> Answer:
@@ -147,7 +145,8 @@ ACTIONS: Mapping[str, Handlers] = {
         "save": _save_checkpoint,
         "change": _change_checkpoint,
         "delete": _open_deletion_dialog,
-    }
+    },
+    **dialog.list_confirmations({Ids.DELETE_DIALOG: _confirm_deletion}),
 }
 
 

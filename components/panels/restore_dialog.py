@@ -13,7 +13,7 @@ from agent.marks import MoveMark, SummaryMark
 from checkpoints import Message, Removal, Store
 from checkpoints.values.text import shorten_line
 from components import dialog, page_state
-from components.actions import Action, Answer
+from components.actions import Action, Answer, Handlers
 from components.panel import Panel
 from components.properties import set_properties
 from components.routes.graph_state import describe_changes, find_place_state
@@ -61,7 +61,7 @@ class RestoreTarget:
 
 
 def dialogs() -> list[Component]:
-    keep = Checkbox(id=Ids.KEEP_BRANCH, label=_("Keep the removed messages as a branch"), value=False)
+    keep = Checkbox(id=Ids.KEEP_BRANCH, name="keep", label=_("Keep the removed messages as a branch"), value=False)
     return [dialog.build_confirmation(Ids.DIALOG, _("Restore this checkpoint?"), _("Restore"), keep)]
 
 
@@ -154,7 +154,6 @@ def _list_channel_changes(channels: ChannelChanges) -> list[Component]:
 
 
 def register(app: Dash, _services: Services) -> None:
-    """The browser confirms it: assets/modules/page/confirmations.mjs."""
     dialog.register_dialog(app, Ids.DIALOG)
 
 
@@ -168,7 +167,7 @@ async def _open_restore_dialog(services: Services, action: Action) -> Answer:
     set_properties(Ids.KEEP_BRANCH, {"value": False})
     has_states = await services.read_snapshot(services.store.has_states, thread_id)
     question = build_restore_question(target, removal, running=running, has_states=has_states, channels=channels)
-    dialog.open_confirmation(Ids.DIALOG, dialog.Subject.of(action.fields, thread_id), question)
+    dialog.open_confirmation(Ids.DIALOG, thread_id, action.fields, question)
     return Answer()
 
 
@@ -180,7 +179,6 @@ def _name_question(target: RestoreTarget) -> str:
 
 async def _confirm_restore(services: Services, action: Action) -> Answer:
     """Restore as the dialog asks. Stop a running answer first: its text is no conflict with the restore."""
-    set_properties(Ids.DIALOG, {"is_open": False})
     store, fields, thread_id = services.store, action.fields, action.fields["thread"]
     await services.runner.stop(thread_id)
     target, removal = await services.read_snapshot(_read_target, store, thread_id, fields)
@@ -201,6 +199,9 @@ def _read_channel_changes(services: Services, thread_id: str, target: RestoreTar
     return describe_changes(store, services.runner, thread_id, before, after)
 
 
-_HANDLERS = {"restore": _open_restore_dialog}
-_HISTORY_HANDLERS = {**_HANDLERS, "confirm-restore": _confirm_restore}
-PANEL = Panel(register=register, dialogs=dialogs, actions={HISTORY_ID: _HISTORY_HANDLERS, TRANSCRIPT_ID: _HANDLERS})
+ACTIONS: Mapping[str, Handlers] = {
+    HISTORY_ID: {"restore": _open_restore_dialog},
+    TRANSCRIPT_ID: {"restore": _open_restore_dialog},
+    **dialog.list_confirmations({Ids.DIALOG: _confirm_restore}),
+}
+PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS)

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 
 from agent.models.parameters import PARAMETER_RANGES, REASONING_EFFORTS
 from agent.settings import ThreadSettings
-from checkpoints import Caller, ConflictError, StateError, ThreadNotFoundError
+from checkpoints import ConflictError, StateError, ThreadNotFoundError
 from checkpoints.values.limits import MAX_EXTRA_BODY_CHARS, MAX_INSTRUCTIONS_CHARS
 from components import page_state
 from components.actions import Action, Answer
@@ -103,9 +103,10 @@ async def _save_thread_settings(services: Services, thread_id: str, action: Acti
     values = before.with_changes(chosen, services.models).changes_since(before)
     if not values:
         return page_state.build_update()
-    caller = Caller(request_id=action.caller.request_id)
     known = None if seen is None else {key: str(seen.get(key, "")) for key in values}
-    done = await services.apply_change(services.store.change_settings, thread_id, values, expected=known, caller=caller)
+    done = await services.apply_change(
+        services.store.change_settings, thread_id, values, expected=known, caller=action.unversioned_caller
+    )
     return page_state.build_update(
         toast={
             "text": _("Set {values}", values=operations.describe_settings(values)),

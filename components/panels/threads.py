@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import Dash, State, html
+from dash import Dash, html
 from dash.development.base_component import Component
 
 from checkpoints import Caller, Receipt, StateError
@@ -107,36 +107,9 @@ def _read_changed_threads(services: Services, seen: datetime | None, now: dateti
     return {"since": seen.isoformat(), "threads": kept, "gone": gone}
 
 
-def register(app: Dash, services: Services) -> None:
-    async def confirm_deletion(subject: dialog.Subject, pathname: str) -> page_state.PageUpdate:
-        thread_id = subject.thread_id
-        await services.read_snapshot(Members(services.store).require_owner, thread_id)  # before anything is stopped
-        await services.runner.stop(thread_id)
-        done = await services.apply_change(services.store.delete_thread, thread_id, caller=subject.unversioned_caller)
-        text = _("Deleted the {subject}", subject=operations.describe_subject(done.operation.detail))
-        return _build_update(text, [done], _choose_address([thread_id], pathname))
-
-    async def confirm_deletions(subject: dialog.Subject, pathname: str) -> page_state.PageUpdate:
-        thread_ids = list(subject.fields["threads"])
-        for thread_id in services.runs.list_running_threads().intersection(thread_ids):
-            with suppress(ReadOnlyError):  # of somebody else: it is not deleted
-                await services.read_snapshot(Members(services.store).require_owner, thread_id)
-                await services.runner.stop(thread_id)
-        done = await _change_each(services, services.store.delete_thread, thread_ids, subject.unversioned_caller)
-        return _build_update(
-            ngettext("Deleted {count:,} conversation", "Deleted {count:,} conversations", len(done)),
-            done,
-            _choose_address(thread_ids, pathname),
-        )
-
-    pathname = State(page_state.Ids.URL, "pathname")
-    dialog.register_confirmation(app, Ids.DELETE_DIALOG, confirm_deletion, pathname)
-    dialog.register_confirmation(app, Ids.DELETE_ALL_DIALOG, confirm_deletions, pathname)
-
-
-def _choose_address(thread_ids: Sequence[str], pathname: str) -> dict[str, str]:
-    """Return the start page for a page whose conversation is deleted."""
-    return {"go": "/"} if page_state.parse_thread_id(pathname) in thread_ids else {}
+def register(app: Dash, _services: Services) -> None:
+    dialog.register_dialog(app, Ids.DELETE_DIALOG)
+    dialog.register_dialog(app, Ids.DELETE_ALL_DIALOG)
 
 
 def _build_update(text: str, done: Sequence[Receipt], fields: Mapping[str, Any]) -> page_state.PageUpdate:
@@ -168,20 +141,20 @@ async def _change_each(
 
 async def _rename_thread(services: Services, action: Action) -> Answer:
     thread_id, title = action.fields["thread"], action.fields["title"]
-    await services.apply_change(services.store.rename_thread, thread_id, title, caller=_without_version(action))
+    await services.apply_change(services.store.rename_thread, thread_id, title, caller=action.unversioned_caller)
     return Answer(page_state.build_update())
 
 
 async def _pin_thread(services: Services, action: Action) -> Answer:
     thread_id, pinned = action.fields["thread"], action.fields["pinned"]
-    await services.apply_change(services.store.pin_thread, thread_id, pinned=pinned, caller=_without_version(action))
+    await services.apply_change(services.store.pin_thread, thread_id, pinned=pinned, caller=action.unversioned_caller)
     return Answer(page_state.build_update())
 
 
 async def _archive_threads(services: Services, action: Action) -> Answer:
     thread_ids, archived = action.fields["threads"], action.fields["archived"]
     change = services.store.archive_thread
-    done = await _change_each(services, change, thread_ids, _without_version(action), archived=archived)
+    done = await _change_each(services, change, thread_ids, action.unversioned_caller, archived=archived)
     subject = operations.describe_subject(done[0].operation.detail) if len(done) == 1 else ""
     named = (
         _("the {subject}", subject=subject)
@@ -194,7 +167,7 @@ async def _archive_threads(services: Services, action: Action) -> Answer:
 
 async def _tag_threads(services: Services, action: Action) -> Answer:
     thread_ids, names = action.fields["threads"], {"add": action.fields["add"], "remove": action.fields["remove"]}
-    done = await _change_each(services, services.store.tag_thread, thread_ids, _without_version(action), **names)
+    done = await _change_each(services, services.store.tag_thread, thread_ids, action.unversioned_caller, **names)
     if len(done) == 1:
         return Answer(_build_update(operations.describe_tagging(done[0].operation), done, {}))
     return Answer(
@@ -206,24 +179,46 @@ async def _tag_threads(services: Services, action: Action) -> Answer:
     )
 
 
-def _without_version(action: Action) -> Caller:
-    """Return the caller of a change that no other change of the conversation can conflict with."""
-    return Caller(request_id=action.caller.request_id)
-
-
 async def _open_deletion_dialog(services: Services, action: Action) -> Answer:
     thread = await services.read_snapshot(services.store.get_thread, action.fields["thread"])
-    subject = dialog.Subject.of(action.fields, thread.id)
-    dialog.open_confirmation(Ids.DELETE_DIALOG, subject, build_thread_deletion(thread.title))
+    dialog.open_confirmation(Ids.DELETE_DIALOG, thread.id, action.fields, build_thread_deletion(thread.title))
     return Answer()
+
+
+async def _confirm_deletion(services: Services, action: Action) -> Answer:
+    thread_id = action.fields["thread"]
+    await _stop_own_runs(services, [thread_id])
+    done = await services.apply_change(services.store.delete_thread, thread_id, caller=action.unversioned_caller)
+    text = _("Deleted the {subject}", subject=operations.describe_subject(done.operation.detail))
+    return Answer(_build_update(text, [done], _choose_address([thread_id], action)))
 
 
 async def _open_deletions_dialog(_: Services, action: Action) -> Answer:
     thread_ids = action.fields["threads"]
     if thread_ids:
-        subject = dialog.Subject.of(action.fields, thread_ids[0])
-        dialog.open_confirmation(Ids.DELETE_ALL_DIALOG, subject, build_threads_deletion(len(thread_ids)))
+        question = build_threads_deletion(len(thread_ids))
+        dialog.open_confirmation(Ids.DELETE_ALL_DIALOG, thread_ids[0], action.fields, question)
     return Answer()
+
+
+async def _confirm_deletions(services: Services, action: Action) -> Answer:
+    thread_ids = action.fields["threads"]
+    await _stop_own_runs(services, thread_ids)
+    done = await _change_each(services, services.store.delete_thread, thread_ids, action.unversioned_caller)
+    text = ngettext("Deleted {count:,} conversation", "Deleted {count:,} conversations", len(done))
+    return Answer(_build_update(text, done, _choose_address(thread_ids, action)))
+
+
+async def _stop_own_runs(services: Services, thread_ids: Sequence[str]) -> None:
+    for thread_id in services.runs.list_running_threads().intersection(thread_ids):
+        with suppress(ReadOnlyError):  # of somebody else: it is not deleted
+            await services.read_snapshot(Members(services.store).require_owner, thread_id)
+            await services.runner.stop(thread_id)
+
+
+def _choose_address(thread_ids: Sequence[str], action: Action) -> dict[str, str]:
+    """Return the start page for a page whose conversation is deleted."""
+    return {"go": "/"} if action.page_thread_id in thread_ids else {}
 
 
 async def _list_deleted_threads(services: Services, _: Action) -> Answer:
@@ -249,7 +244,8 @@ ACTIONS: Mapping[str, Handlers] = {
         "delete-all": _open_deletions_dialog,
         "deleted": _list_deleted_threads,
         "bring-back": _restore_thread,
-    }
+    },
+    **dialog.list_confirmations({Ids.DELETE_DIALOG: _confirm_deletion, Ids.DELETE_ALL_DIALOG: _confirm_deletions}),
 }
 
 

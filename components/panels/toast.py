@@ -4,12 +4,13 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash import ClientsideFunction, Dash, Input, dcc, html
 from dash.development.base_component import Component
 from dash_bootstrap_components import Button, Toast
 
 from checkpoints import Caller, StateError
 from components import page_state
+from components.actions import Action, Answer
 from components.panel import Panel
 from components.properties import set_properties
 from components.services import Services
@@ -46,7 +47,7 @@ def show_toast(text: str) -> None:
     set_properties(Ids.TOAST, {"is_open": True})
 
 
-def register(app: Dash, services: Services) -> None:
+def register(app: Dash, _services: Services) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         ClientsideFunction("waymark", "showUpdateToast"), Input(page_state.Ids.UPDATE, "data"), prevent_initial_call=True
     )
@@ -54,34 +55,34 @@ def register(app: Dash, services: Services) -> None:
         ClientsideFunction("waymark", "markToast"), Input(Ids.TOAST, "is_open"), prevent_initial_call=True
     )
 
-    @app.callback(
-        page_state.update_output(),
-        Output(Ids.TOAST, "is_open", allow_duplicate=True),
-        Input(Ids.UNDO, "n_clicks"),
-        State(Ids.UNDO_TARGET, "data"),
-        prevent_initial_call=True,
-    )
-    async def undo_from_toast(__: int, target: page_state.UndoTarget) -> tuple[page_state.PageUpdate, bool]:
-        refusals = await undo_changes(services, target)
-        others = target.get("others", [])
-        if refusals:
-            text = ngettext(
-                "{count:,} conversation changed meanwhile and stays as it is.",
-                "{count:,} conversations changed meanwhile and stay as they are.",
-                len(refusals),
-            )
-            return page_state.report_problem(text if others else str(refusals[0])), True
-        return page_state.build_update(**({} if others else {"go": page_state.thread_address(target["thread"])})), False
+
+async def _undo_shown_change(services: Services, action: Action) -> Answer:
+    """Undo the change that the toast names: assets/modules/page/undoing.mjs."""
+    thread_id, others = action.fields["thread"], action.fields.get("others", [])
+    target = page_state.UndoTarget(thread=thread_id, version=action.fields["version"], others=others)
+    if refusals := await undo_changes(services, target, action.caller.request_id):
+        text = ngettext(
+            "{count:,} conversation changed meanwhile and stays as it is.",
+            "{count:,} conversations changed meanwhile and stay as they are.",
+            len(refusals),
+        )
+        return Answer(page_state.report_problem(text if others else str(refusals[0])))
+    set_properties(Ids.TOAST, {"is_open": False})
+    stays = bool(others) or thread_id == action.page_thread_id
+    return Answer(page_state.build_update(**({} if stays else {"go": page_state.thread_address(thread_id)})))
 
 
-async def undo_changes(services: Services, target: page_state.UndoTarget) -> list[StateError]:
+async def undo_changes(services: Services, target: page_state.UndoTarget, request_id: str | None = None) -> list[StateError]:
     """Undo a change of one or several threads, where it is still the last one. Return the reasons of those that stay."""
     changed: list[page_state.ChangedThread] = [target, *target.get("others", [])]
     undo = services.store.undo
     done = await services.apply_changes(
-        [partial(undo, each["thread"], caller=Caller(expected_version=each["version"])) for each in changed]
+        [
+            partial(undo, each["thread"], caller=Caller(request_id=request_id, expected_version=each["version"]))
+            for each in changed
+        ]
     )
     return [each for each in done if isinstance(each, StateError)]
 
 
-PANEL = Panel(register=register, dialogs=dialogs)
+PANEL = Panel(register=register, dialogs=dialogs, actions={Ids.TOAST: {"undo": _undo_shown_change}})

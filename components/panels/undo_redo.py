@@ -1,18 +1,17 @@
 """Undo and redo of every change, and clearing the conversation: the buttons in the bar and its menu."""
 
-import secrets
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from dash import Dash, Input, State, dcc, html, no_update
+from dash import Dash, dcc, html
 from dash.development.base_component import Component
 
-from checkpoints import Caller, Removal, Run, RunState, StateError, Store, ThreadNotFoundError
+from checkpoints import Removal, Run, RunState, Store, ThreadNotFoundError
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
-from components.properties import Properties, set_properties
+from components.properties import Properties
 from components.services import Services
 from components.streams.turns import Turn, TurnChanges
 from components.views import operations
@@ -106,38 +105,21 @@ def _describe_buttons(
     return undo is None, undo_title, redo is None, redo_title, is_empty, shown_state
 
 
-def register(app: Dash, services: Services) -> None:
-    _register_clear(app, services)
-    _register_undo(app, services)
-
-
-def _register_clear(app: Dash, services: Services) -> None:
-    store = services.store
-
-    @app.callback(
-        page_state.update_output(),
-        Input(Ids.CLEAR_BUTTON, "n_clicks"),
-        State(page_state.Ids.URL, "pathname"),
-        prevent_initial_call=True,
-    )
-    async def open_dialog(_: int, pathname: str | None) -> Any:
-        thread_id = page_state.parse_thread_id(pathname)
-        if thread_id is None:
-            return no_update
-        try:
-            version, messages, checkpoints = await services.read_snapshot(_read_clear_preview, store, thread_id)
-        except ThreadNotFoundError as error:  # it was deleted in another tab
-            return page_state.report_problem(str(error))
-        subject = dialog.Subject(thread_id, secrets.token_hex(16), version)
-        dialog.open_confirmation(Ids.CLEAR_DIALOG, subject, build_clear_question(messages, checkpoints))
-        return no_update
-
+def register(app: Dash, _services: Services) -> None:
+    """Register the dialog. A press of Undo or Redo is an action of the log: assets/modules/page/undoing.mjs."""
     dialog.register_dialog(app, Ids.CLEAR_DIALOG)
 
 
+async def _open_clear_dialog(services: Services, action: Action) -> Answer:
+    thread_id = action.thread_id
+    version, messages, checkpoints = await services.read_snapshot(_read_clear_preview, services.store, thread_id)
+    question = build_clear_question(messages, checkpoints)
+    dialog.open_confirmation(Ids.CLEAR_DIALOG, thread_id, {**action.fields, "version": version}, question)
+    return Answer()
+
+
 async def _confirm_clear(services: Services, action: Action) -> Answer:
-    """Clear the conversation as the dialog asks (assets/modules/page/confirmations.mjs). Stop a running answer first."""
-    set_properties(Ids.CLEAR_DIALOG, {"is_open": False})
+    """Clear the conversation as the dialog asks. Stop a running answer first."""
     thread_id = action.fields["thread"]
     await services.runner.stop(thread_id)
     await services.apply_change(services.store.clear, thread_id, caller=action.caller)
@@ -148,25 +130,6 @@ def _read_clear_preview(store: Store, thread_id: str) -> tuple[int, int, int]:
     """Return the version of a thread, and how many messages and checkpoints it has."""
     version, messages = store.get_thread(thread_id).version, store.count_messages(thread_id)
     return version, messages, len(store.list_checkpoints(thread_id))
-
-
-def _register_undo(app: Dash, services: Services) -> None:
-    store = services.store
-
-    for identifier, verb in ((Ids.UNDO, store.undo), (Ids.REDO, store.redo)):
-
-        @app.callback(
-            page_state.update_output(),
-            Input(identifier, "n_clicks"),
-            State(Ids.SHOWN_STATE, "data"),
-            prevent_initial_call=True,
-        )
-        async def undo_or_redo(_: int, shown: page_state.UndoTarget, change: Any = verb) -> page_state.PageUpdate:
-            try:
-                done = await services.apply_change(change, shown["thread"], caller=Caller(expected_version=shown["version"]))
-            except StateError as error:
-                return page_state.report_problem(str(error))
-            return page_state.update_after_undo(shown["thread"], done.version)
 
 
 def _read_undo_state(
@@ -187,5 +150,8 @@ def _read_undo_state(
     return {"thread": thread_id, "version": version}, undo, redo, length
 
 
-ACTIONS: Mapping[str, Handlers] = {HISTORY_ID: {"confirm-clear": _confirm_clear}}
+ACTIONS: Mapping[str, Handlers] = {
+    HISTORY_ID: {"clear": _open_clear_dialog},
+    **dialog.list_confirmations({Ids.CLEAR_DIALOG: _confirm_clear}),
+}
 PANEL = Panel(register=register, dialogs=dialogs, actions=ACTIONS, shown=SHOWN, show=show, show_turn=show_turn)

@@ -157,7 +157,7 @@ def test_a_dialog_is_opened_by_the_reply_to_the_action(tmp_path: Path) -> None:
             thread_id = app.services.store.create_thread(title="Old").id
             reply = (await post_action(browser, "threads", {**SAVE, "type": "delete", "thread": thread_id})).json()
         assert reply["delete-thread"] == {"is_open": True}
-        assert reply["delete-thread-subject"]["data"]["thread_id"] == thread_id
+        assert reply["delete-thread-subject"]["data"] == {**SAVE, "type": "confirm", "thread": thread_id}
 
     asyncio.run(story())
 

@@ -1,5 +1,7 @@
 """A note from another branch: drafted by the model, edited by the person, kept, shown, sent and undone."""
 
+import re
+
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -68,3 +70,12 @@ def test_a_failure_keeps_the_text(parted: Page, fake_openai: FakeOpenAI) -> None
     parted.reload()
     parted.undo()
     parted.expect_messages(4)  # the same request twice is one note
+
+
+def test_a_note_is_shown_though_the_stream_is_cut_off(parted: Page) -> None:  # noqa: F811
+    parted.tab.route_web_socket(re.compile("/events$"), lambda socket: socket.close(code=3001))
+    parted.reload()
+    parted.choose_at(parted.branch("Before restoring Begin"), "Bring home")
+    parted.dialog.get_by_label("Conclusion").fill("Mine.")
+    parted.confirm("Add note")
+    parted.expect_messages(5)

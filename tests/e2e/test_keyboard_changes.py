@@ -107,6 +107,7 @@ def test_checkpoints_and_branches_are_renamed_pinned_and_deleted_and_each_undone
     expect(card.get_by_role("button", name="More for Aside")).to_be_focused()
     delete = button(card, "Delete branch Aside")
     keys.press(delete)
+    expect(page.dialog.get_by_role("button", name="Cancel")).to_be_focused()
     keys.close_dialog(delete)
     keys.key("Enter")
     keys.press(button(page.dialog, "Delete"))

@@ -28,7 +28,7 @@ RECORD = """(messages) => {
   watch("Transcript", () => document.querySelectorAll("#transcript article").length === messages);
   watch("History", () => true);
 }"""
-ACTIONS = "**/api/actions/history"
+ACTIONS = "**/api/actions/restore-dialog"
 
 
 @pytest.fixture

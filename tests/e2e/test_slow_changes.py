@@ -316,7 +316,7 @@ def test_undo_means_a_change_as_soon_as_its_dialog_has_closed(change: str, share
         route.fulfill(response=reply)
 
     page.tab.route("**/api/panels", hold)
-    page.tab.route("**/api/actions/history", reply_late)
+    page.tab.route("**/api/actions/*-dialog", reply_late)
     page.confirm(change)
     page.undo()
     page.expect_messages(4)
@@ -355,7 +355,7 @@ def test_a_reading_from_before_a_change_does_not_take_it_back(shared_server: Ser
         route.continue_()
 
     page.tab.route("**/api/panels", lambda route: readings.append((route, route.fetch())))
-    page.tab.route("**/api/actions/history", reply_after_a_reading)
+    page.tab.route("**/api/actions/clear-dialog", reply_after_a_reading)
     page.confirm("Clear")
     page.expect_messages(0)
     page.tab.evaluate(WATCH_RETURN)

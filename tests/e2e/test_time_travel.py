@@ -131,7 +131,7 @@ def test_a_restore_and_what_it_leaves_are_one_request(talked: Page) -> None:
     talked.confirm("Restore")
     expect(talked.notice).to_contain_text("Restored to Red")
     talked.expect_messages(2)
-    assert [each for each in sent if each.startswith(("actions", "panels"))] == ["actions/history"]
+    assert [each for each in sent if each.startswith(("actions", "panels"))] == ["actions/restore-dialog"]
 
 
 def test_a_message_is_restored_to_and_taken_back(talked: Page) -> None:

@@ -113,20 +113,25 @@ class PageClient:
         return self.confirm_restore() if answer.get("restore-dialog", {}).get("is_open") else answer
 
     def confirm_restore(self) -> JSON:
-        subject = self._props["restore-dialog-subject.data"]
-        asked = {
-            "type": "confirm-restore",
-            "request_id": subject["request_id"],
-            "thread": subject["thread_id"],
-            "keep": False,
-        }
-        return self.request_action("history", {**subject["fields"], **asked, "version": subject["version"]})
+        return self.confirm("restore-dialog")
+
+    def confirm(self, dialog: str, **choices: str) -> JSON:
+        """Confirm the action that an open dialog holds."""
+        return self.request_action(dialog, {**self._props[f"{dialog}-subject.data"], **choices})
 
     def fork(self, message: str, *, request_id: str) -> JSON:
         """A branch that ends with this message, as confirmed in the dialog."""
         answer = self.act("transcript", "fork", request_id=request_id, message=message)
-        self._props |= {"fork-included.value": "with", "fork-where.value": "branch", "fork-dialog-name.value": ""}
-        return self.call("fork-dialog-confirm.n_clicks", 1) if answer.get("fork-dialog", {}).get("is_open") else answer
+        is_asked = answer.get("fork-dialog", {}).get("is_open")
+        return self.confirm("fork-dialog", length="with", destination="branch", name="") if is_asked else answer
+
+    def step(self, kind: str, *, request_id: str | None = None) -> JSON:
+        """Press Undo or Redo in the bar."""
+        return self.act("log", kind, request_id=request_id, **self._props["undo-state.data"])
+
+    def undo_in_toast(self, update: JSON) -> JSON:
+        """Press Undo in the toast of an update."""
+        return self.act("toast", "undo", **update["toast"]["undo"])
 
     def import_file(self, content: bytes, *, into_this: bool = False) -> JSON:
         """Choose a file and confirm the dialog."""

@@ -151,7 +151,7 @@ class Talk:
         self.page.act(
             "history", "delete", request_id=self.operation, checkpoint=self._chance.choice(shown.checkpoints)["id"]
         )
-        return _accepted(self.page.call("delete-checkpoint-confirm.n_clicks", 1))
+        return _accepted(self.page.confirm("delete-checkpoint"))
 
     def _fork(self, shown: "Shown") -> bool:
         if not shown.messages:
@@ -163,12 +163,10 @@ class Talk:
         return _accepted(self.page.act("history", "switch", request_id=self.operation, branch=branch))
 
     def _undo(self, _: "Shown") -> bool:
-        self.page.call("undo.n_clicks", 1)
-        return False  # an undo has no id: what the page shows afterwards must be there
+        return _accepted(self.page.step("undo", request_id=self.operation))
 
     def _redo(self, _: "Shown") -> bool:
-        self.page.call("redo.n_clicks", 1)
-        return False
+        return _accepted(self.page.step("redo", request_id=self.operation))
 
     def _merge(self, _: "Shown") -> bool:
         self.page.import_file(self.page.get(f"/api/threads/{self.page.thread}/export").content, into_this=True)

@@ -84,7 +84,7 @@ def test_when_one_restores_while_the_other_sends_nothing_is_lost(mine: PageClien
             assert asked(mine) == ["first question"]
             assert restored["head"]["data"]["fill"]["text"] == "while you restore"
             mine.look()
-            mine.call("undo.n_clicks", 1)
+            mine.step("undo")
             assert asked(mine) == ["first question", "second question", "while you restore"]
         case True, str():  # sent first, and the restore was told that it came too late
             assert asked(mine) == ["first question", "second question", "while you restore"]
@@ -134,7 +134,7 @@ def test_a_wish_of_one_conversation_cannot_be_used_to_see_another(mine: PageClie
 def test_two_who_undo_at_once_undo_one_thing(mine: PageClient, yours: PageClient) -> None:
     mine.look()
     yours.look()
-    together(lambda: mine.call("undo.n_clicks", 1), lambda: yours.call("undo.n_clicks", 1))
+    together(lambda: mine.step("undo"), lambda: yours.step("undo"))
     assert asked(mine) == ["first question"]
     assert [each["name"] for each in mine.checkpoints()] == ["after the first"]
 
@@ -142,10 +142,9 @@ def test_two_who_undo_at_once_undo_one_thing(mine: PageClient, yours: PageClient
 def test_a_conversation_that_was_deleted_in_another_tab_takes_no_message(mine: PageClient, yours: PageClient) -> None:
     thread = mine.thread
     mine.act("threads", "delete", thread=thread)
-    deleted = mine.call("delete-thread-confirm.n_clicks", 1)
+    deleted = mine.confirm("delete-thread")
     reply = yours.send("are you there?")
     assert (reply["ok"], "There is no conversation" in reply["text"]) == (False, True)
-    mine._props["toast-where.data"] = deleted["head"]["data"]["toast"]["undo"]
-    mine.call("toast-undo.n_clicks", 1)
+    mine.undo_in_toast(deleted["head"]["data"])
     mine.thread = thread
     assert asked(mine) == ["first question", "second question"]

@@ -48,7 +48,7 @@ def test_a_request_of_more_values_than_the_limit_is_refused_before_it_is_parsed(
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
             dependencies = (await browser.get("/_dash-dependencies")).json()
-            request = make_request(next(each for each in dependencies if not each["clientside_function"]))
+            request = make_request(find_preview(dependencies))
             request["more"] = [0] * (MAX_REQUEST_VALUES - sum(map(json.dumps(request).count, "[{,")) - 1)
             assert (await post(browser, request)).status_code != 400
             request["more"] += [0]
@@ -80,8 +80,7 @@ def test_the_body_of_a_callback_is_parsed_once(tmp_path: Path, monkeypatch: pyte
     async def story() -> None:
         async with opened(tmp_path / "data", auth="none") as (_, browser):
             dependencies = (await browser.get("/_dash-dependencies")).json()
-            part = next(each for each in dependencies if not each["clientside_function"])
-            request = make_request(part) | {"more": "this one"}
+            request = make_request(find_preview(dependencies)) | {"more": "this one"}
             monkeypatch.setattr(json, "loads", note_and_parse)
             assert (await post(browser, request)).status_code != 400
 
@@ -145,6 +144,11 @@ def test_an_address_that_is_no_text_is_a_bad_request(tmp_path: Path, address: An
     with caplog.at_level(logging.ERROR):
         asyncio.run(story())
     assert caplog.records == []
+
+
+def find_preview(dependencies: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the callback of a file to import, which may be none."""
+    return next(each for each in dependencies if each["inputs"][0]["id"] == "import-file")
 
 
 def make_request(part: dict[str, Any], values: dict[str, Any] | None = None) -> dict[str, Any]:

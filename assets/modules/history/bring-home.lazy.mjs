@@ -4,6 +4,7 @@ import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
 import { formatDollars, formatUsage } from "../lib/format.mjs";
 import { nameModel } from "../lib/model-names.mjs";
+import { refreshPanels } from "../lib/panels.mjs";
 import { send } from "../lib/send.mjs";
 import { findSeenVersion } from "../lib/socket.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
@@ -155,6 +156,7 @@ function useNote({ thread, version }, place, onClose) {
     });
     setState({ isSending: false, problem });
     if (!reply) return;
+    refreshPanels(); // the broadcast may come late, or be lost
     flushSync(onClose); // gives the focus back
     closeSheets(); // a sheet would cover the note
   };

@@ -4,7 +4,7 @@ import { findSeenVersion } from "./socket.mjs";
 
 const { useCallback, useRef } = window.React;
 
-let lastNumber = 0;
+const REPEATED_AFTER_MS = 4000; // a request may hang
 
 /** @returns {string} a new request id; `crypto.randomUUID` is missing on plain http away from localhost */
 export function createRequestId() {
@@ -17,18 +17,52 @@ export function createRequestId() {
 }
 
 /**
- * @param {{id: string, data?: {thread?: string|null, version?: number}}} props of a list
- * @returns {(type: string, fields?: object, request_id?: string) => string} reports an action and returns its request id
+ * The newest request of each list, until its reply.
+ * @type {Map<string, {content: string, request_id: string, sentAt: number}>}
+ */
+const unanswered = new Map();
+
+/**
+ * Send an action. The same action again, before a reply, is the same request: it is not sent twice within a moment, and is
+ * repeated after that, or once it is lost. The server does a repeated request once.
+ * @param {string} list the id of the list
+ * @param {{type: string, request_id?: string}} action
+ * @param {{thread?: string|null, shown?: any}} [place] `thread`: the conversation that the list shows; `shown`: what the
+ *   person sees, beside the version of the action
+ * @returns {string} the request id
+ */
+export function sendOnce(list, { request_id, ...action }, { thread = null, shown = null } = {}) {
+  const content = JSON.stringify([action, thread, shown]);
+  let request = unanswered.get(list);
+  if (request?.content !== content) request = { content, request_id: request_id ?? createRequestId(), sentAt: -Infinity };
+  unanswered.set(list, request);
+  if (performance.now() - request.sentAt > REPEATED_AFTER_MS) sendRequest(list, action, request, thread);
+  return request.request_id;
+}
+
+async function sendRequest(list, action, request, thread) {
+  request.sentAt = performance.now();
+  const retry = () => sendRequest(list, action, request, thread);
+  const isAnswered = await sendAction(list, { ...action, request_id: request.request_id }, { thread, retry });
+  if (!isAnswered) request.sentAt = -Infinity;
+  else if (unanswered.get(list) === request) unanswered.delete(list);
+}
+
+/**
+ * @param {{id: string, data?: {thread?: string|null, version?: number, seen?: string, run?: {id: string}|null}}} props of a
+ *   list
+ * @returns {(type: string, fields?: object, request_id?: string) => string} reports an action and returns its request id;
+ *   whoever gives one repeats the request by itself
  */
 export function useActions(props) {
   const latest = useRef(props);
   latest.current = props;
 
-  return useCallback((type, fields = {}, request_id = createRequestId()) => {
-    lastNumber = Math.max(lastNumber + 1, Date.now());
-    const { id, data: { thread = null, version } = {} } = latest.current;
-    const action = { type, n: lastNumber, request_id, ...fields };
-    sendAction(id, version === undefined ? action : { version: findSeenVersion(thread, version), ...action }, thread);
+  return useCallback((type, fields = {}, request_id = undefined) => {
+    const { id, data: { thread = null, version, seen, run } = {} } = latest.current;
+    const action = { type, ...(version !== undefined && { version: findSeenVersion(thread, version) }), ...fields };
+    if (request_id === undefined) return sendOnce(id, action, { thread, shown: seen ?? run?.id });
+    sendAction(id, { ...action, request_id }, { thread });
     return request_id;
   }, []);
 }

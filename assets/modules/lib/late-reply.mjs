@@ -27,7 +27,7 @@ export async function watchReply(send, { retry = null, isShown = false } = {}) {
     }
     return reply;
   } catch (error) {
-    if (!isShown) showToast(_("The server does not answer. Nothing was done; please try again."), retry);
+    if (!isShown) showToast(_("The server does not answer. Please try again: nothing is done twice."), retry);
     reportLostRequest();
     throw error;
   } finally {

@@ -4,7 +4,8 @@
  */
 const { useSyncExternalStore } = window.React;
 
-const MOVES = new Set(["switch", "choose", "visit", "undo", "confirm-restore", "confirm-clear"]);
+const MOVES = new Set(["switch", "choose", "visit", "undo", "redo"]);
+const DIALOGS = new Set(["restore-dialog", "clear-dialog", "fork-dialog"]); // whose confirmation is a move
 
 /** @type {{open: number, failed: number}} how many are under way, and how many led nowhere */
 let moves = { open: 0, failed: 0 };
@@ -20,8 +21,8 @@ function set(next) {
   for (const listener of listeners) listener();
 }
 
-/** @param {string} type of an action */
-export const isMove = (type) => MOVES.has(type);
+/** @param {string} list the id of the list @param {string} type of an action of it */
+export const isMove = (list, type) => MOVES.has(type) || (type === "confirm" && DIALOGS.has(list));
 
 export const beginMove = () => set({ ...moves, open: moves.open + 1 });
 

@@ -13,8 +13,7 @@ import { showToast } from "./toast.mjs";
 import { reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
 
-// offered again when lost: a person has typed something
-const REPEATED_ACTIONS = new Set(["rename", "rename-branch", "change", "tag"]);
+const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
 const CONVERSATION = new Set(["transcript", "composer-panel", "undo-state"]); // what a person acts on
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
@@ -41,25 +40,27 @@ let waiting = null; // properties that are shown after the paint of the conversa
  * every panel would delay that. Until then, actions name its address. Whoever went elsewhere since then stays there.
  * @param {string} list the id of the list
  * @param {object} action
- * @param {string|null} [thread] the conversation that its list shows; without one it is that of the page
+ * @param {{thread?: string|null, retry?: (() => void)|null}} [options] `thread`: the conversation that its list shows;
+ *   without one it is that of the page. `retry` repeats the request; offered when it is lost
+ * @returns {Promise<boolean>} whether there was a reply
  */
-export async function sendAction(list, action, thread = null) {
-  if (!isMove(action.type)) return void (await sendAndApply(list, action, thread));
+export async function sendAction(list, action, options = {}) {
+  if (!isMove(list, action.type)) return (await sendAndApply(list, action, options)) !== null;
   const before = getData("transcript")?.version;
   beginMove();
-  const reply = await sendAndApply(list, action, thread);
+  const reply = await sendAndApply(list, action, options);
   await waitForPaint(); // until the message field has the new version
   endMove(reply === null || reply.panels?.transcript?.data.version === before);
+  return reply !== null;
 }
 
-async function sendAndApply(list, action, thread) {
-  const retry = REPEATED_ACTIONS.has(action.type) ? () => sendAction(list, action, thread) : null; // done once
+async function sendAndApply(list, action, { thread = null, retry = null }) {
   const { visit } = getChosenThread();
   const sent = { pathname: location.pathname, window: page.window, newestRead, visit };
   const reply = await request(
     `/api/actions/${list}`,
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
-    { retry, isShown: SHOWN_ACTIONS.has(action.type) },
+    { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
   if (reply !== null) applyReply(reply, action, sent);
   return reply;

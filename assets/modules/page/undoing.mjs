@@ -1,22 +1,25 @@
-/**
- * Undo and Redo of the bar mean the newest change that a person sees. The stream may have shown more than the panels know
- * yet.
- */
-import { setProperties } from "../lib/properties.mjs";
+/** The buttons of the bar and of a toast that change the conversation. Undo and Redo mean the newest change that is seen. */
+import { sendOnce } from "../lib/actions.mjs";
+import { getProperties } from "../lib/properties.mjs";
 import { findSeenVersion } from "../lib/socket.mjs";
 
-const BUTTONS = "#undo, #redo";
-const SHOWN_STATE = "undo-state";
+/** The press of each button, by its id. @type {Record<string, () => void>} */
+const PRESSES = {
+  undo: () => sendOnce("log", { type: "undo", ...readShownState() }),
+  redo: () => sendOnce("log", { type: "redo", ...readShownState() }),
+  clear: () => sendOnce("history", { type: "clear" }),
+  "toast-undo": () => sendOnce("toast", { type: "undo", ...getProperties("toast-where").data }),
+};
+const BUTTONS = Object.keys(PRESSES)
+  .map((id) => `#${id}`)
+  .join();
 
-/** Put the version that a person sees into the state that a press of these buttons sends, before Dash sends it. */
 export function watchUndo() {
-  document.addEventListener(
-    "click",
-    ({ target }) => {
-      const shown = target.closest?.(BUTTONS) && window.dash_component_api?.getLayout(SHOWN_STATE)?.props.data;
-      if (shown)
-        setProperties({ [SHOWN_STATE]: { data: { ...shown, version: findSeenVersion(shown.thread, shown.version) } } });
-    },
-    true,
-  );
+  document.addEventListener("click", ({ target }) => PRESSES[target.closest?.(BUTTONS)?.id]?.());
+}
+
+/** The stream may have shown more than the panels know yet. */
+function readShownState() {
+  const { thread, version } = getProperties("undo-state").data;
+  return { thread, version: findSeenVersion(thread, version) };
 }

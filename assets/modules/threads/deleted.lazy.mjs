@@ -1,5 +1,4 @@
 /** The last deleted conversations, each with a button to bring it back. */
-import { useSinglePress } from "../lib/single-press.mjs";
 import { _ } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
@@ -14,21 +13,15 @@ export function Deleted({ deleted, onBringBack }) {
         "li",
         { key: id, className: "thread-row thread-deleted" },
         h("span", { className: "thread-title", title }, title),
-        h(BringBackButton, { title, onPress: () => onBringBack({ thread: id, version }) }),
+        h(
+          "button",
+          {
+            type: "button", className: "quiet-button", "aria-label": _("Bring back {title}", { title }),
+            onClick: () => onBringBack({ thread: id, version }),
+          },
+          _("Bring back"),
+        ),
       ),
     ),
-  );
-}
-
-/** A second press would be refused, and its reply would keep the page from going to the conversation. */
-function BringBackButton({ title, onPress }) {
-  const { isPending, press } = useSinglePress();
-  return h(
-    "button",
-    {
-      type: "button", className: "quiet-button", "aria-label": _("Bring back {title}", { title }),
-      "aria-disabled": isPending || undefined, onClick: () => press(onPress),
-    },
-    _("Bring back"),
   );
 }

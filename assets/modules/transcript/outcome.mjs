@@ -1,9 +1,8 @@
 /** Banners under the last message: how the answer ended, and the last operation. */
-import { createRequestId } from "../lib/actions.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useRef } = window.React;
+const { createElement: h } = window.React;
 const REPEATING_TEXT = _(
   "Another try runs nodes of the graph again: what they did outside of this conversation may happen twice.",
 );
@@ -15,14 +14,13 @@ const REPEATING_TEXT = _(
  *   last: import("../lib/types.mjs").MessageView|undefined, act: Function, onDismiss: Function}} props
  */
 export function Outcome({ run, isInData, isGraph, last, act, onDismiss }) {
-  const operation = useRef(createRequestId()); // a double click is one request
   // Cut off in its text or after its tool calls. The results of finished tools are kept, and no tool runs again by itself.
   const isCut = last?.role === "assistant" && (last.state === "partial" || last.tools.length > 0);
   const isError = run.state === "failed" && Boolean(run.error);
   const isAtLimit = run.state === "stopped" && Boolean(run.error); // the agent goes on with a fresh budget
   const canContinue = isAtLimit || isCut;
   const button = (label, type, sign) =>
-    h("button", { type: "button", className: "quiet-button", onClick: () => act(type, {}, operation.current) },
+    h("button", { type: "button", className: "quiet-button", onClick: () => act(type) },
       sign && icon(sign),
       label,
     );
@@ -70,8 +68,6 @@ function describeStop(run, isCut) {
  * @param {{notice: import("../lib/types.mjs").Notice, act: Function}} props
  */
 export function NoticeBanner({ notice, act }) {
-  const operation = useRef(createRequestId()); // a double click is one request
-  const keeping = useRef(createRequestId());
   return h(
     "div",
     { className: "notice", role: "status" },
@@ -79,16 +75,14 @@ export function NoticeBanner({ notice, act }) {
     h(NoticeText, { notice }),
     h(
       "button",
-      {
-        type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo", {}, operation.current),
-      },
+      { type: "button", className: "quiet-button", "data-testid": "undo", onClick: () => act("undo") },
       icon("arrow-counterclockwise"),
       _("Undo"),
     ),
     notice.keepable &&
       h(
         "button",
-        { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed", {}, keeping.current) },
+        { type: "button", className: "quiet-button keep", onClick: () => act("keep-removed") },
         _("Keep as branch"),
       ),
     h(

@@ -1,19 +1,13 @@
 /** How far a rerun is: the questions that are asked again, and the comparison with the answers before. */
-import { createRequestId } from "../lib/actions.mjs";
 import { comparePlace } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { nameModel } from "../lib/model-names.mjs";
 import { _, ngettext } from "../lib/words.mjs";
 
-const { createElement: h, useRef } = window.React;
+const { createElement: h } = window.React;
 
 /** @param {{rerun: import("../lib/types.mjs").RerunView, act: Function}} props */
 export function RerunBanner({ rerun, act }) {
-  const operation = useRef({ run: "", request_id: "" }); // a double click is one request
-  const goOn = () => {
-    if (operation.current.run !== rerun.run) operation.current = { run: rerun.run, request_id: createRequestId() };
-    act("continue-rerun", {}, operation.current.request_id);
-  };
   const button = (label, onClick) => h("button", { type: "button", className: "quiet-button", onClick }, label);
   return h(
     "div",
@@ -24,7 +18,7 @@ export function RerunBanner({ rerun, act }) {
       "div",
       { className: "outcome-buttons" },
       rerun.asking && button(_("Stop asking"), () => act("stop-rerun")),
-      !rerun.asking && !rerun.complete && !rerun.waiting && button(_("Go on"), goOn),
+      !rerun.asking && !rerun.complete && !rerun.waiting && button(_("Go on"), () => act("continue-rerun")),
       !rerun.asking && button(_("Compare"), () => comparePlace(rerun.place)),
       rerun.closable && !rerun.asking && button(_("Dismiss"), () => act("dismiss")),
     ),
