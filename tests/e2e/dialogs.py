@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.e2e.server import Server
 from tests.e2e.test_conversations import choose, row
@@ -222,7 +222,8 @@ def _open_parameters(page: Page) -> None:
 def _refuse_file(page: Page) -> None:
     with page.tab.expect_file_chooser() as chooser:
         page.press_in_menu("Import")
-    chooser.value.set_files([{"name": "x.json", "mimeType": "application/json", "buffer": b"no JSON"}])
+    wrong: FilePayload = {"name": "x.json", "mimeType": "application/json", "buffer": b"no JSON"}
+    chooser.value.set_files(wrong)
     expect(page.toast.locator("#toast-text")).to_contain_text("x.json")
 
 

@@ -40,9 +40,7 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   const focused = selected >= 0 ? selected : here >= 0 ? here : rows.length - 1;
   const { reveal, goHere } = useReveal(scroll, height, measure,
     { thread: data.thread, here, selected, selectedKey: selection.selected, rows });
-  const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
-  const inView = Array.from({ length: end - first }, (_, place) => first + place);
-  const shown = [...new Set([...inView, focused])].filter((number) => rows[number]).sort((one, other) => one - other);
+  const { first, end, shown } = chooseRows(rows, view, focused);
   const onKeyDown = useKeys(layout, selection, { reveal, scroll, onKey });
   const { width } = measureLanes(layout);
   return h(
@@ -71,7 +69,15 @@ export function HistoryList({ layout, data, selection, onPress, onKey, children,
   );
 }
 
-/** Bring the current position back into view. Its place over the rows is kept: a key that leaves the position lays out nothing. */
+/** Choose the rows that are in the page: `first` to before `end`, and the one that has the focus. */
+function chooseRows(rows, view, focused) {
+  const [first, end] = [Math.min(view.first, rows.length), Math.min(Math.max(view.first, view.end), rows.length)];
+  const inView = Array.from({ length: end - first }, (_, place) => first + place);
+  const shown = [...new Set([...inView, focused])].filter((number) => rows[number]).sort((one, other) => one - other);
+  return { first, end, shown };
+}
+
+/** Bring the current position back into view. It lies over the rows: no key that leaves the position adds an element. */
 function HereButton({ isAbove, isBelow, onClick }) {
   const direction = isAbove ? " above" : isBelow ? " below" : "";
   return h(
