@@ -13,6 +13,8 @@ from components.streams import list_changes
 from components.streams.thread_frames import stream_frames
 from tests.components.parts import open_services
 
+MAX_SECONDS = 60  # on a machine however busy
+
 
 @pytest.fixture(autouse=True)
 def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,8 +37,9 @@ class Follower:
         return [frame["change"] for frame in self.frames if frame["kind"] == "list"]
 
     async def wait(self, kind: str) -> None:
-        while kind not in [frame["kind"] for frame in self.frames]:  # noqa: ASYNC110  (frames tell nobody)
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(MAX_SECONDS):
+            while kind not in [frame["kind"] for frame in self.frames]:  # noqa: ASYNC110  (frames tell nobody)
+                await asyncio.sleep(0.01)
 
     async def close(self) -> None:
         self._task.cancel()
