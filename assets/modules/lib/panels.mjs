@@ -6,8 +6,9 @@ import { afterFirstWord } from "./first-word.mjs";
 import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { beginMove, endMove, isMove } from "./moves.mjs";
 import { waitForPaint } from "./painting.mjs";
-import { getProperties, setProperties } from "./properties.mjs";
+import { setProperties } from "./properties.mjs";
 import { send } from "./send.mjs";
+import { countShown, getData, isShowingAll, showData, showInOrder, showWaiting } from "./shown-panels.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast } from "./toast.mjs";
 import { reportLostRequest } from "./tracked-request.mjs";
@@ -15,7 +16,6 @@ import { _ } from "./words.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
-const CONVERSATION = new Set(["transcript", "composer-panel", "undo-state"]); // what a person acts on
 const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
 
 /**
@@ -31,9 +31,7 @@ let shownRead = 0;
 let openReads = 0;
 let listWishes = 0; // how often the list alone was wanted
 let isReadingList = false;
-let shownChanges = 0; // of the panels' data
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
-let waiting = null; // properties that are shown after the paint of the conversation
 
 /**
  * Send an action, and apply its reply. The page goes to a conversation that begins after the first word, because reading
@@ -84,9 +82,6 @@ function applyReply({ head, panels, ...others }, action, sent) {
 /** Set the update of the page, which does not call off an address that Dash has not gone to yet. */
 const setHead = (update) => setProperties({ head: { data: { ...(page.going && { go: page.going }), ...update } } });
 
-const mergeProperties = (one, other) =>
-  Object.entries(other).reduce((merged, [id, values]) => ({ ...merged, [id]: { ...merged[id], ...values } }), one);
-
 /**
  * Return whether panels that came with an action are still what a reading would show: nothing else was read or shown since.
  */
@@ -125,33 +120,6 @@ function showPanels(panels, others, head, { pathname, window }) {
 }
 
 /**
- * Show the conversation first, and the rest when it is painted. Each property that Dash sets costs a look at all components,
- * so those that have their values already are left out.
- * @param {object} panels properties of a reading @param {object} [others] to show at once
- */
-async function showInOrder(panels, others = {}) {
-  showWaiting();
-  const [first, rest] = [true, false].map((isFirst) =>
-    Object.fromEntries(Object.entries(panels).filter(([id]) => CONVERSATION.has(id) === isFirst)));
-  showData(omitShown(mergeProperties(others, first)));
-  waiting = rest;
-  if (!document.hidden) await waitForPaint();
-  if (waiting === rest) showWaiting();
-}
-
-function showWaiting() {
-  if (waiting === null) return;
-  const rest = waiting;
-  waiting = null;
-  showData(omitShown(rest));
-}
-
-const omitShown = (properties) =>
-  Object.fromEntries(Object.entries(properties).filter(([id, values]) => !isShown(getProperties(id), values)));
-
-const isShown = (shown, values) => shown && Object.entries(values).every(([name, value]) => shown[name] === value);
-
-/**
  * Clientside callback: read every panel. A reply that comes after a newer one, or after another address, is dropped.
  * @param {string} pathname
  * @param {object|undefined} update
@@ -170,7 +138,7 @@ export async function readPanels(pathname, update, shownWindow) {
   const read = await reply;
   if (number < shownRead || pathname !== page.pathname) return;
   if (read === null) return reportUnread(pathname);
-  if (shown !== shownChanges && isOlder(read)) return; // else the server has gone back, to a backup: it is right
+  if (shown !== countShown() && isOlder(read)) return; // else the server has gone back, to a backup: it is right
   shownRead = number;
   Object.assign(page, { shown: pathname, begun: null });
   await showInOrder(read);
@@ -194,7 +162,7 @@ function beginRead(pathname, update) {
   newestRead += 1;
   openReads += 1;
   const reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
-  return { pathname, update, window: page.window, number: newestRead, shown: shownChanges, reply };
+  return { pathname, update, window: page.window, number: newestRead, shown: countShown(), reply };
 }
 
 /** Go to an address that the user has chosen. @param {string} address */
@@ -232,11 +200,6 @@ export function refreshPanels() {
   setProperties({ head: { data: update } });
 }
 
-function showData(properties) {
-  shownChanges += 1;
-  setProperties(properties);
-}
-
 /**
  * Read the list of conversations alone; once more where it was wanted again or a panel has changed meanwhile: the reply may
  * be older.
@@ -247,13 +210,15 @@ export async function refreshThreads() {
   isReadingList = true;
   let isOutdated = true;
   while (isOutdated) {
-    const before = [listWishes, shownChanges, newestRead];
+    const before = describeReads();
     const read = await request("/api/panels", { ...describePage(), list_only: true });
-    isOutdated = read !== null && (waiting !== null || String(before) !== String([listWishes, shownChanges, newestRead]));
+    isOutdated = read !== null && (!isShowingAll() || before !== describeReads());
     if (read !== null && !isOutdated) showData(read);
   }
   isReadingList = false;
 }
+
+const describeReads = () => `${listWishes} ${countShown()} ${newestRead}`;
 
 /**
  * Apply what the ends of runs in other conversations change in the list. A reading that is under way may be older.
@@ -292,8 +257,6 @@ export async function readTurn(thread, run) {
   });
   return reply; // without one, the reading of the panels tells
 }
-
-const getData = (id) => getProperties(id)?.data;
 
 const describePage = (update = page.update) => ({
   pathname: page.begun ?? page.shown,
