@@ -1,7 +1,7 @@
 /** The way of a message between the field, the queue and the server. */
 import { useActions } from "../lib/actions.mjs";
 import { useRunState } from "../lib/live-run.mjs";
-import { isChangeUnseen } from "../lib/socket.mjs";
+import { isChangeUnseen } from "../lib/seen-version.mjs";
 import { LANGUAGE, _ } from "../lib/words.mjs";
 import { isOutageShown } from "../page/outage.mjs";
 import { findInputProblem } from "./graph-inputs.mjs";

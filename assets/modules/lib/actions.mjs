@@ -1,6 +1,6 @@
 /** Report the user's actions to the server. */
 import { sendAction } from "./panels.mjs";
-import { findSeenVersion } from "./socket.mjs";
+import { findSeenVersion } from "./seen-version.mjs";
 
 const { useCallback, useRef } = window.React;
 

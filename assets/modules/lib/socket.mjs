@@ -1,38 +1,13 @@
 /** The thread's event stream: one WebSocket that reconnects by itself. */
 import { forgetRun, recordRun } from "./live-run.mjs";
 import { readPageKey } from "./page-key.mjs";
+import { recordVersion } from "./seen-version.mjs";
 
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
 const LOST_AFTER_MS = 1000;
 const SESSION_ENDED = 4401;
 const THREAD_IS_GONE = 4404;
-
-/**
- * The newest version that the stream reported, and the changes that only the data shows, each with the version before it.
- */
-let newest = { thread: null, version: 0, unseen: [] };
-
-const findUnseen = (thread, version) =>
-  newest.thread === thread ? newest.unseen.find((each) => each.version > version) : undefined;
-
-/** Return whether the stream has reported a change since this version that only newer data will show. */
-export const isChangeUnseen = (thread, version) => findUnseen(thread, version) !== undefined;
-
-/** Return the version that the user sees: the data's, or a newer one up to which the stream has shown every change. */
-export function findSeenVersion(thread, version) {
-  if (newest.thread !== thread) return version;
-  return Math.max(version, findUnseen(thread, version)?.before ?? newest.version);
-}
-
-const isShown = ({ kind, message }) =>
-  kind === "end" || kind === "answer" || ((kind === "start" || kind === "message") && Boolean(message));
-
-function recordVersion(thread, frame) {
-  if (newest.thread !== thread) newest = { thread, version: 0, unseen: [] };
-  if (!isShown(frame)) newest.unseen.push({ version: frame.version, before: newest.version });
-  newest.version = frame.version;
-}
 
 /** The socket of a start page, open before its first message. It then follows the conversation that it names. */
 let prepared = null;
@@ -83,7 +58,7 @@ class ThreadSocket {
   #on;
   #socket = null;
   #attempts = 0;
-  #isClosed = false;
+  #isStopped = false;
   #retryTimer = 0;
   #noticeTimer = 0;
 
@@ -91,8 +66,8 @@ class ThreadSocket {
     this.#thread = thread;
     this.#query = query;
     this.#on = on;
-    window.addEventListener("online", this.#hurry);
-    document.addEventListener("visibilitychange", this.#hurry);
+    window.addEventListener("online", this.#reconnectNow);
+    document.addEventListener("visibilitychange", this.#reconnectNow);
   }
 
   open() {
@@ -104,20 +79,20 @@ class ThreadSocket {
   attach(socket) {
     this.#socket = socket;
     this.#socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    this.#socket.onclose = (event) => this.#lose(event);
+    this.#socket.onclose = (event) => this.#handleClose(event);
   }
 
   stop() {
-    this.#isClosed = true;
+    this.#isStopped = true;
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#noticeTimer);
-    window.removeEventListener("online", this.#hurry);
-    document.removeEventListener("visibilitychange", this.#hurry);
+    window.removeEventListener("online", this.#reconnectNow);
+    document.removeEventListener("visibilitychange", this.#reconnectNow);
     this.#socket?.close();
   }
 
   #receive(frame) {
-    if (this.#isClosed) return;
+    if (this.#isStopped) return;
     if (frame.kind === "hello") {
       // Only a first frame proves the connection: a proxy may accept a socket and drop it at once.
       this.#attempts = 0;
@@ -131,16 +106,16 @@ class ThreadSocket {
     this.#on.onFrame(frame);
   }
 
-  #lose({ code }) {
-    if (this.#isClosed) return;
+  #handleClose({ code }) {
+    if (this.#isStopped) return;
     if (code === THREAD_IS_GONE) {
       this.stop();
       this.#on.onGone();
       return;
     }
     forgetRun();
-    if (code === SESSION_ENDED) return void this.#returnToSession();
-    this.#retry();
+    if (code === SESSION_ENDED) this.#returnToSession();
+    else this.#retry();
   }
 
   /**
@@ -149,7 +124,7 @@ class ThreadSocket {
    */
   async #returnToSession() {
     const reply = window.waymark.isLeaving ? null : await fetch("/api/sessions").catch(() => null);
-    if (!this.#isClosed && reply?.status !== 401) this.#retry();
+    if (!this.#isStopped && reply?.status !== 401) this.#retry();
   }
 
   #retry() {
@@ -160,8 +135,8 @@ class ThreadSocket {
   }
 
   /** Reconnect at once, without the timer, when the network or the user is back. */
-  #hurry = () => {
-    if (!this.#isClosed && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED)
+  #reconnectNow = () => {
+    if (!this.#isStopped && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED)
       this.open();
   };
 }

@@ -1,7 +1,7 @@
 /** The buttons of the bar and of a toast that change the conversation. Undo and Redo mean the newest change that is seen. */
 import { sendOnce } from "../lib/actions.mjs";
 import { getProperties } from "../lib/properties.mjs";
-import { findSeenVersion } from "../lib/socket.mjs";
+import { findSeenVersion } from "../lib/seen-version.mjs";
 
 /** The press of each button, by its id. @type {Record<string, () => void>} */
 const PRESSES = {
