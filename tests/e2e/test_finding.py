@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from checkpoints import Database, Store
 from tests.checkpoints.conversations import new
@@ -178,3 +178,32 @@ def test_a_print_has_the_transcript_alone_and_names_what_is_missing(long_server:
         expect(hidden).to_be_hidden()
     assert page.tab.evaluate("getComputedStyle(document.querySelector('.message .prose')).color") == "rgb(26, 31, 29)"
     assert page.tab.evaluate("document.body.scrollHeight > innerHeight") is True
+
+
+def hold(page: Page, address: str) -> list[Route]:
+    """Keep the requests of an address from the server, and return them."""
+    held: list[Route] = []
+
+    def keep(route: Route) -> None:
+        held.append(route)
+
+    page.tab.route(address, keep)
+    return held
+
+
+def test_a_search_that_ends_after_a_click_on_another_conversation_does_not_lead_back(page: Page) -> None:
+    searches = hold(page, "**/find?*")
+    page.tab.keyboard.press("Control+f")
+    with page.tab.expect_request("**/find?*"):
+        page.tab.keyboard.type("ocelot")
+    readings = hold(page, "**/api/panels")
+    with page.tab.expect_request("**/api/panels"):
+        page.threads.filter(has_text="Short").click()
+    with page.tab.expect_response("**/find?*"):
+        for route in searches:
+            route.continue_()
+    page.tab.evaluate("new Promise((show) => requestAnimationFrame(() => requestAnimationFrame(show)))")
+    page.tab.unroute("**/api/panels")
+    for route in readings:
+        route.continue_()
+    expect(page.tab.locator("#thread-title")).to_have_text("Short")

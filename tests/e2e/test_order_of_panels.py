@@ -79,5 +79,6 @@ def test_a_server_that_went_back_to_a_backup_is_believed(page: Page, shared_serv
     page.tab.route("**/api/panels", reply_from_before)
     other = Page(page.tab.context.new_page(), shared_server)
     other.tab.goto(page.tab.url)
+    expect(other.tab.get_by_test_id("checkpoint")).to_have_count(1)
     other.save("Second")
     expect(page.tab.locator("#thread-title")).to_have_text("From the backup")

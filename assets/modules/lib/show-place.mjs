@@ -31,8 +31,9 @@ export async function openPlace(thread, address, noun, { unreadableText = UNREAD
  * @param {string} noun what is there @param {string} goneText shown when it is not there any more
  */
 export async function showPlace(thread, address, noun, goneText) {
+  const { visit } = getChosenThread();
   const place = await fetchPlace(address, goneText, UNREADABLE_TEXT);
-  if (place !== null) showNearest(thread, place, noun);
+  if (place !== null && visit === getChosenThread().visit) showNearest(thread, place, noun);
 }
 
 async function fetchPlace(address, goneText, unreadableText) {

@@ -1,4 +1,5 @@
 /** The bar that finds in the whole conversation: the server finds the messages, and the page marks their words. */
+import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { useNetworkReturn } from "../lib/online.lazy.mjs";
@@ -128,7 +129,7 @@ function useFoundPlace(thread, found, text) {
   const go = useCallback((message, by) => {
     setId(message);
     state.current.wanted = { message, by };
-    showMessage(thread, message);
+    if (getChosenThread().thread === thread) showMessage(thread, message); // else the person has gone on meanwhile
     showWanted(state.current);
   }, [thread]);
   useEffect(() => {

@@ -149,7 +149,7 @@ async def node(state):
 """)
 
 
-def test_a_process_that_ends_waits_for_its_user_graph_graph(postgres_url: str, tmp_path: Path) -> None:
+def test_a_process_that_ends_waits_for_its_user_graph(postgres_url: str, tmp_path: Path) -> None:
     async def story() -> None:
         databases = Database.open_url(postgres_url), Database.open_url(postgres_url)
         one_of, other_of = (Workers.join(Store(each), "test") for each in databases)
