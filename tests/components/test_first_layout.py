@@ -117,6 +117,8 @@ def test_a_result_that_nobody_takes_is_dropped(monkeypatch: pytest.MonkeyPatch) 
         reads = EarlyReads[int]()
         monkeypatch.setattr(early_reads, "MAX_EARLY_SECONDS", 0)
         reads.begin("a", lambda: asyncio.sleep(0, 1))
+        assert list(reads._tasks) == ["a"]
         await wait_for(lambda: not reads._tasks)
+        assert reads.take("a") is None
 
     asyncio.run(story())
