@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from playwright.sync_api import expect
 
 from tests.attachments import PDF, png
+from tests.e2e.test_attachments import chips
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -110,6 +111,7 @@ def _answer_again(page: Page, fake_openai: FakeOpenAI) -> None:
 def _send_files(page: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A chart."))
     _attach(page, {"chart.png": png(), "offer.pdf": PDF, "a name that is longer than its chip has room for.txt": b"Hi"})
+    expect(chips(page)).to_have_count(3)  # until they are read, nothing is sent
     page.say("What is this?")
     expect(page.tab.get_by_role("img", name="chart.png")).to_have_js_property("naturalWidth", 40)
 
@@ -124,6 +126,7 @@ def _lose_picture(page: Page, fake_openai: FakeOpenAI) -> None:
     page.tab.route("**/files/**", lambda route: route.fulfill(status=200, content_type="image/png", body="no picture"))
     fake_openai.script(Say("A chart."))
     _attach(page, {"chart.png": png()})
+    expect(chips(page)).to_have_count(1)
     page.say("What is this?")
     expect(page.tab.locator(".attached-lost")).to_contain_text("chart.png is damaged and is not shown.")
     page.tab.unroute_all()
