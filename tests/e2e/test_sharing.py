@@ -136,6 +136,25 @@ def test_a_reading_of_the_links_that_comes_after_a_new_link_does_not_replace_it(
     expect(lines).to_have_count(1)
 
 
+def test_a_link_that_could_not_be_made_is_said_until_one_is(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.press_in_menu("Share…")
+    make = page.dialog.get_by_role("button", name="Make a link")
+    make.wait_for()
+    page.tab.context.set_offline(True)
+    page.expected.append("ERR_INTERNET_DISCONNECTED")
+    make.click()
+    expect(page.dialog.get_by_role("alert")).to_contain_text("cannot be read or changed right now")
+    with page.tab.expect_response("**/shares"):
+        page.tab.context.set_offline(False)
+    page.tab.evaluate("new Promise((show) => requestAnimationFrame(() => requestAnimationFrame(show)))")
+    expect(page.dialog.get_by_role("alert")).to_be_visible()
+    make.click()
+    expect(page.dialog.get_by_test_id("share-link")).to_have_count(1)
+    expect(page.dialog.get_by_role("alert")).to_have_count(0)
+
+
 def test_120_hostile_texts_run_and_load_nothing_in_a_shared_page(start: Start, visit: Visit, stranger: Stranger) -> None:
     server = start()
     server.stop()

@@ -4,9 +4,11 @@ import { send } from "./send.mjs";
 
 const { useEffect, useRef, useState } = window.React;
 
+const NO_FAILURE = { problem: null, isLost: false, isOfChange: false };
+
 /**
  * Read a list, change it by one change at a time, and read it again when a lost network is back. A reading never replaces
- * the reply to a change: that is newer.
+ * the reply to a change, which is newer, and takes no failure of a change away: the next change does.
  * @param {string} address of the list; a change has a path below it
  * @param {string} failureText
  * @param {{lostText?: string, readOptions?: object}} [options] `lostText` is shown for a change without a reply;
@@ -17,14 +19,17 @@ const { useEffect, useRef, useState } = window.React;
  */
 export function useServerList(address, failureText, { lostText, readOptions } = {}) {
   const [found, setFound] = useState(null);
-  const [{ problem, isLost }, setFailure] = useState({ problem: null, isLost: false });
+  const [{ problem, isLost }, setFailure] = useState(NO_FAILURE);
   const reading = useRef(new AbortController());
   const isChanging = useRef(false);
 
   const request = async (path, options) => {
     const outcome = await send(address + path, { failureText, ...options });
     if (options.signal?.aborted) return outcome;
-    setFailure({ problem: outcome.problem ?? outcome.reply?.problem ?? null, isLost: outcome.status === null });
+    const isOfChange = options.body !== undefined;
+    const failure = { problem: outcome.problem ?? outcome.reply?.problem ?? null, isLost: outcome.status === null, isOfChange };
+    // A reading that succeeds says nothing about a change that failed.
+    setFailure((former) => (former.isOfChange && !isOfChange && failure.problem === null ? { ...former, isLost: false } : failure));
     if (outcome.reply) setFound((former) => ({ ...former, ...outcome.reply }));
     return outcome;
   };
