@@ -15,7 +15,7 @@ BuildFrame = Callable[[Collection[str]], Awaitable[Frame]]  # the frame that tel
 _log = logging.getLogger(__name__)
 
 
-class RunEnds:
+class RunEndBroadcast:
     """The pages that are told of ends, each with its conversation, and the ends that they have not been told of."""
 
     def __init__(self) -> None:

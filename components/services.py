@@ -19,13 +19,13 @@ from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, StateError, Store
 from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
-from checkpoints.values.giving_way import giving_way
 from checkpoints.values.model import ThreadProgress
+from checkpoints.values.yielding import yielding_to_loop
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.model_connector import ModelConnector
 from components.people import name_for_owner
-from components.run_ends import RunEnds
+from components.run_end_broadcast import RunEndBroadcast
 from components.search_indexing import SearchIndexing
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
@@ -82,7 +82,7 @@ class Readers:
             return await self._read(read)
 
     async def _read(self, read: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, giving_way()(read))
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, yielding_to_loop()(read))
 
     def close(self) -> None:
         self._pool.shutdown()
@@ -106,7 +106,7 @@ class Services:
     readers: Readers = field(default_factory=Readers)
     redacted_exports: RedactedExports = field(default_factory=RedactedExports)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
-    run_ends: RunEnds = field(default_factory=RunEnds)
+    run_end_broadcast: RunEndBroadcast = field(default_factory=RunEndBroadcast)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
     wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL
@@ -126,8 +126,8 @@ class Services:
 
     async def run_blocking(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking work that may write, on the pool."""
-        polite = giving_way()(partial(function, *args, **kwargs))
-        work = partial(copy_context().run, polite)  # in the language of the request
+        yielding = yielding_to_loop()(partial(function, *args, **kwargs))
+        work = partial(copy_context().run, yielding)  # in the language of the request
         return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def read_snapshot(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -10,11 +10,11 @@ from itertools import chain
 
 from ..values import history
 from ..values.errors import InvalidDocumentError
-from ..values.giving_way import give_way
 from ..values.model import Checkpoint, Node
 from ..values.names import clean_name
 from ..values.operation_detail import OperationDetail
 from ..values.sentence import sentence
+from ..values.yielding import yield_to_loop
 from .branch_index import BranchHead, find_free_name, match_branches
 from .existing_contents import ExistingContents, IdOwner
 from .import_plan import (
@@ -137,7 +137,7 @@ def _plan_chains(doc: Document, last_depths: Mapping[int, int], stored: Mapping[
     for part in doc.messages:
         if part.id in stored or part.id in planned:
             continue
-        give_way()
+        yield_to_loop()
         line = [part.id]
         while following := children[line[-1]]:
             line.append(following[0].id)

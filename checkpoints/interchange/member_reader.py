@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..values.errors import InvalidDocumentError
-from ..values.giving_way import give_way
 from ..values.sentence import sentence
+from ..values.yielding import yield_to_loop
 from . import strict_json
 
 WINDOW_BYTES = 262_144
@@ -119,7 +119,7 @@ class MemberReader:
             self._place += 1
             return
         while True:
-            give_way()
+            yield_to_loop()
             yield
             following = self._peek_character()
             if following not in {",", end}:

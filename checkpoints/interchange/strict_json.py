@@ -9,7 +9,6 @@ from typing import Any
 
 from ..values import serde
 from ..values.errors import InvalidDocumentError
-from ..values.giving_way import give_way
 from ..values.limits import (
     MAX_DOCUMENT_OBJECTS,
     MAX_DOCUMENT_VALUES,
@@ -19,6 +18,7 @@ from ..values.limits import (
     is_deeper,
 )
 from ..values.sentence import sentence
+from ..values.yielding import yield_to_loop
 
 _PIECE_BYTES = 64_000
 _LEVELS_OF_ITEM = 2  # of the document and of the list, above an item
@@ -157,7 +157,7 @@ def _iterate_separators(raw: bytes) -> Iterator[bytes]:
             piece = piece[:-1]  # the next piece begins with the whole escape
         start += len(piece)
         outside, is_in_text = _cut_texts(piece, is_in_text=is_in_text)
-        give_way()
+        yield_to_loop()
         yield outside.translate(None, _NO_SEPARATORS)
 
 

@@ -13,11 +13,11 @@ from ..storage.batches import select_at_places
 from ..storage.ranges import iterate_conditions
 from ..values import limits, serde
 from ..values.errors import DamagedMessageError, MessageNotFoundError
-from ..values.giving_way import give_way
 from ..values.history import Path, Place
 from ..values.model import MAIN, Message, MessageSize, MessageStatus, Node
 from ..values.progress import Report, count_steps, ignore_progress
 from ..values.sentence import sentence
+from ..values.yielding import yield_to_loop
 from . import path_rows, thread_rows
 
 TreeRow = sa.Row[Any]  # of a message, with all its columns
@@ -278,7 +278,7 @@ def select_tree(connection: sa.Connection, thread_id: str) -> Sequence[TreeRow]:
     rows: list[TreeRow] = []
     for portion in connection.execute(_tree_query, {"thread_id": thread_id}).partitions(_PORTION_ROWS):
         rows += portion
-        give_way()
+        yield_to_loop()
     return rows
 
 

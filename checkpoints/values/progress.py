@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from .giving_way import begin_step, give_way
+from .yielding import begin_step, yield_to_loop
 
 MAX_REPORTS = 100  # of one phase
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class StepCounter:
 
     def add(self, steps: int = 1) -> None:
         """Count steps that are done, and give way between them."""
-        give_way()
+        yield_to_loop()
         total = self._progress.total or 0
         self._done = min(self._done + steps, total)
         if self._done > self._reported and (self._done - self._reported >= self._stride or self._done == total):

@@ -19,7 +19,7 @@ MAX_EARNED_SECONDS = 0.05  # of pauses, by work
 
 
 @dataclass
-class Courtesy:
+class Yielder:
     """The pauses of one work on one thread: those that it has earned, and when it looked last."""
 
     clock: Callable[[], float] = time.perf_counter
@@ -51,42 +51,42 @@ class Courtesy:
 
 
 class _Thread(threading.local):
-    courtesy: Courtesy | None = None
+    yielder: Yielder | None = None
 
 
 _thread = _Thread()
 
 
 @contextmanager
-def giving_way(courtesy: Courtesy | None = None) -> Iterator[None]:
+def yielding_to_loop(yielder: Yielder | None = None) -> Iterator[None]:
     """Let the steps of the block give way: its thread is one beside an event loop."""
-    with _behaving(courtesy or Courtesy()):
+    with _use(yielder or Yielder()):
         yield
 
 
 @contextmanager
-def keep_going() -> Iterator[None]:
+def without_yielding() -> Iterator[None]:
     """Let nothing of the block give way: others wait for what it holds."""
-    with _behaving(None):
+    with _use(None):
         yield
 
 
 @contextmanager
-def _behaving(courtesy: Courtesy | None) -> Iterator[None]:
-    before, _thread.courtesy = _thread.courtesy, courtesy
+def _use(yielder: Yielder | None) -> Iterator[None]:
+    before, _thread.yielder = _thread.yielder, yielder
     try:
         yield
     finally:
-        _thread.courtesy = before
+        _thread.yielder = before
 
 
 def begin_step() -> None:
     """Begin the first of several steps."""
-    if (courtesy := _thread.courtesy) is not None:
-        courtesy.begin_step()
+    if (yielder := _thread.yielder) is not None:
+        yielder.begin_step()
 
 
-def give_way() -> None:
+def yield_to_loop() -> None:
     """End a step of long work, on any thread, and begin the next: it pauses if another thread wants Python's lock."""
-    if (courtesy := _thread.courtesy) is not None:
-        courtesy.end_step()
+    if (yielder := _thread.yielder) is not None:
+        yielder.end_step()

@@ -80,7 +80,7 @@ async def stream_frames(
 def _follow_ends(services: Services, page: WaitingFrames, thread_id: str) -> AbstractContextManager[None]:
     if not are_ends_told(services.store):
         return nullcontext()
-    return services.run_ends.follow(services.hub, page, thread_id, partial(build_list_frame, services))
+    return services.run_end_broadcast.follow(services.hub, page, thread_id, partial(build_list_frame, services))
 
 
 class ThreadFrames:

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from checkpoints.interchange.document_redaction import Redact, redact_document
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.values.errors import ExportTooLargeError, StateError
-from checkpoints.values.giving_way import giving_way
 from checkpoints.values.model import Json
 from checkpoints.values.progress import Progress, Report
 from checkpoints.values.sentence import Sentence, sentence
+from checkpoints.values.yielding import yielding_to_loop
 from components.workers.worker_process import WorkerProcess
 from words import N_
 
@@ -68,8 +68,10 @@ class RedactedExports:
         try:
             await self._wait_for_turn(report)
             try:
-                polite = giving_way()(write)
-                return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, polite, self._redact)
+                yielding = yielding_to_loop()(write)
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._pool, copy_context().run, yielding, self._redact
+                )
             finally:
                 self._turn.release()
         finally:

@@ -8,8 +8,8 @@ import pytest
 
 from agent.demo.model import DemoChatModel
 from checkpoints import Caller, Operation, OperationKind, Runs, Store
-from checkpoints.values.giving_way import Courtesy, give_way
 from checkpoints.values.progress import ignore_progress
+from checkpoints.values.yielding import Yielder, yield_to_loop
 from components.services import SECOND_READINGS, Services
 from tests.agent.running import Only, running
 from tests.agent.tracing.test_run_trace import Listener
@@ -69,14 +69,14 @@ def test_work_on_every_thread_beside_the_loop_gives_way_and_that_on_the_loop_doe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ended: list[int] = []
-    monkeypatch.setattr(Courtesy, "end_step", lambda _: ended.append(threading.get_ident()))
+    monkeypatch.setattr(Yielder, "end_step", lambda _: ended.append(threading.get_ident()))
 
     async def story() -> None:
         async with open_services() as services:
             for run in (services.run_blocking, services.read_snapshot, services.runner.blocking.run):
-                await run(give_way)
-            await services.redacted_exports.make(lambda _: give_way(), ignore_progress)
-            give_way()
+                await run(yield_to_loop)
+            await services.redacted_exports.make(lambda _: yield_to_loop(), ignore_progress)
+            yield_to_loop()
 
     asyncio.run(story())
     assert len(ended) == 4

@@ -14,7 +14,7 @@ from checkpoints.interchange import import_contents, import_planning, reading, t
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import state_inserts, value_rows
 from checkpoints.values import serde
-from checkpoints.values.giving_way import Courtesy, giving_way
+from checkpoints.values.yielding import Yielder, yielding_to_loop
 from tests.checkpoints import shapes
 from tests.checkpoints.conversations import talked
 from tests.statements import record_statements
@@ -110,7 +110,7 @@ def test_a_value_that_all_rows_share_is_sent_once(postgres_store: Store) -> None
 
 
 @dataclass
-class StepCounts(Courtesy):
+class StepCounts(Yielder):
     """The calls of functions in each step between two ways that are given. No step waits."""
 
     counts: list[int] = field(default_factory=lambda: [0])
@@ -124,7 +124,7 @@ class StepCounts(Courtesy):
 
 def count_steps_of(work: Callable[[], object]) -> list[int]:
     steps, before = StepCounts(), sys.getprofile()
-    with giving_way(steps):
+    with yielding_to_loop(steps):
         sys.setprofile(steps.count)
         try:
             work()

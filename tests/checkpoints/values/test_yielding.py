@@ -7,15 +7,15 @@ import pytest
 import sqlalchemy as sa
 
 from checkpoints import Database
-from checkpoints.values import giving_way
-from checkpoints.values.giving_way import (
+from checkpoints.values import yielding
+from checkpoints.values.progress import StepCounter, ignore_progress
+from checkpoints.values.yielding import (
     MAX_EARNED_SECONDS,
     MIN_LOST_SECONDS,
     MIN_WORK_SECONDS,
     PAUSE_SECONDS,
-    Courtesy,
+    Yielder,
 )
-from checkpoints.values.progress import StepCounter, ignore_progress
 
 STEP = 0.001
 LOST = 2 * MIN_LOST_SECONDS
@@ -31,7 +31,7 @@ class Machine:
     pauses: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.courtesy = Courtesy(lambda: self.now, lambda: self.processor, self.sleep)
+        self.yielder = Yielder(lambda: self.now, lambda: self.processor, self.sleep)
 
     def work(self, seconds: float, lost: float = 0.0) -> None:
         self.processor += seconds
@@ -47,7 +47,7 @@ class Machine:
         before = len(self.pauses)
         for _ in range(steps):
             self.work(STEP, lost)
-            self.courtesy.end_step()
+            self.yielder.end_step()
         return len(self.pauses) - before
 
 
@@ -82,7 +82,7 @@ def test_work_saves_few_pauses_and_a_short_work_has_none(machine: Machine) -> No
 
 def test_a_wait_before_the_first_step_does_not_count(machine: Machine) -> None:
     machine.run(100)
-    with giving_way.giving_way(machine.courtesy):
+    with yielding.yielding_to_loop(machine.yielder):
         machine.work(0.0, lost=1.0)
         steps = StepCounter(ignore_progress, "Reading", 10, "messages")
         for _ in range(10):
@@ -96,13 +96,13 @@ def test_work_gives_way_within_its_block_and_never_while_it_writes(machine: Mach
 
     def take_steps() -> int:
         before = len(machine.pauses)
-        giving_way.begin_step()
+        yielding.begin_step()
         machine.run(100)
         machine.work(STEP, lost=1.0)
-        giving_way.give_way()
+        yielding.yield_to_loop()
         return len(machine.pauses) - before
 
-    with giving_way.giving_way(machine.courtesy):
+    with yielding.yielding_to_loop(machine.yielder):
         assert take_steps() == 1
         with database.begin_write():
             assert take_steps() == 0
@@ -116,7 +116,7 @@ def test_statements_of_a_reading_are_ends_of_steps_and_the_wait_for_them_does_no
     waited = sa.text("SELECT 1")
     sa.event.listen(database.engine, "before_cursor_execute", lambda *_: machine.work(0.0, lost=1.0))
     machine.run(100)
-    with giving_way.giving_way(machine.courtesy), database.begin_read() as connection:
+    with yielding.yielding_to_loop(machine.yielder), database.begin_read() as connection:
         for _ in range(3):
             connection.execute(waited)
             machine.work(STEP)
@@ -129,10 +129,10 @@ def test_statements_of_a_reading_are_ends_of_steps_and_the_wait_for_them_does_no
 def test_the_work_of_one_thread_is_not_that_of_another(machine: Machine) -> None:
     machine.run(100)
     machine.work(STEP, lost=1.0)
-    with giving_way.giving_way(machine.courtesy):
-        other = threading.Thread(target=giving_way.give_way)
+    with yielding.yielding_to_loop(machine.yielder):
+        other = threading.Thread(target=yielding.yield_to_loop)
         other.start()
         other.join()
         assert machine.pauses == []
-        giving_way.give_way()
+        yielding.yield_to_loop()
     assert len(machine.pauses) == 1
