@@ -27,9 +27,11 @@ export function useServerList(address, failureText, { lostText, readOptions } = 
     const outcome = await send(address + path, { failureText, ...options });
     if (options.signal?.aborted) return outcome;
     const isOfChange = options.body !== undefined;
-    const failure = { problem: outcome.problem ?? outcome.reply?.problem ?? null, isLost: outcome.status === null, isOfChange };
+    const newProblem = outcome.problem ?? outcome.reply?.problem ?? null;
+    const failure = { problem: newProblem, isLost: outcome.status === null, isOfChange };
     // A reading that succeeds says nothing about a change that failed.
-    setFailure((former) => (former.isOfChange && !isOfChange && failure.problem === null ? { ...former, isLost: false } : failure));
+    const isKept = (former) => former.isOfChange && !isOfChange && newProblem === null;
+    setFailure((former) => (isKept(former) ? { ...former, isLost: false } : failure));
     if (outcome.reply) setFound((former) => ({ ...former, ...outcome.reply }));
     return outcome;
   };
