@@ -12,6 +12,14 @@ from tests.e2e.test_slow_networks import expect_changes
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+# After each update of the page comes another one, before Dash has looked at it, as for a change that was made elsewhere.
+UPDATE_TWICE = """() => {
+  const { set_props } = dash_clientside;
+  dash_clientside.set_props = (id, values) => {
+    set_props(id, values);
+    if (id === "head") set_props(id, { data: { tick: values.data.tick + 1, ...(values.data.go && { go: values.data.go }) } });
+  };
+}"""
 CHANGES = ("/api/actions/", "/api/panels", "/_dash-update-component")
 
 
@@ -114,6 +122,16 @@ def test_a_deleted_conversation_is_brought_back_by_one_request(page: Page, sent:
     assert [each for each in sent if each.endswith(("thread", "toast"))] == ["actions/delete-thread", "actions/toast"]
     expect(page.toast.locator(".toast.show")).to_have_count(0)
     expect(row(page, "Hello").first).to_be_visible()
+
+
+def test_what_a_change_did_is_said_though_the_page_is_updated_again_at_once(page: Page) -> None:
+    page.tab.evaluate(UPDATE_TWICE)
+    page.tab.get_by_role("button", name="Delete Hello", exact=True).first.press("Enter")
+    page.confirm("Delete")
+    page.expect_messages(0)
+    expect(page.toast).to_contain_text("Deleted the conversation Hello")
+    page.toast.get_by_role("button", name="Undo").click()
+    page.expect_messages(4)
 
 
 def lose_reply(route: Route) -> None:

@@ -10,7 +10,7 @@ import { setProperties } from "./properties.mjs";
 import { send } from "./send.mjs";
 import { countShown, getData, isShowingAll, showData, showInOrder, showWaiting } from "./shown-panels.mjs";
 import { getListSeen } from "./thread-list.mjs";
-import { showToast } from "./toast.mjs";
+import { showToast, showUpdateToast } from "./toast.mjs";
 import { reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
 
@@ -60,8 +60,16 @@ async function sendAndApply(list, action, { thread = null, retry = null }) {
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
     { retry: TRACKED_ACTIONS.has(action.type) ? null : retry, isShown: SHOWN_ACTIONS.has(action.type) },
   );
-  if (reply !== null) applyReply(reply, action, sent);
+  if (reply !== null) applyReply(showToastOf(reply), action, sent);
   return reply;
+}
+
+/** Show the toast of a reply at once: where the page is updated again within a moment, Dash sees the later update alone. */
+function showToastOf(reply) {
+  if (!reply.head?.data.toast) return reply;
+  const { toast, ...update } = reply.head.data;
+  showUpdateToast({ toast });
+  return { ...reply, head: { data: update } };
 }
 
 function applyReply({ head, panels, ...others }, action, sent) {

@@ -13,7 +13,7 @@ export function showToast(text, retry = null) {
 }
 
 /**
- * Clientside callback: show the toast of a page update.
+ * Show the toast of a page update; also a clientside callback, for the updates of Dash's own callbacks.
  * @param {{toast?: {text: string, undo: {thread: string, version: number}|null}}|undefined} update
  */
 export function showUpdateToast(update, retry = null) {
