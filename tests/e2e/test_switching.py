@@ -86,6 +86,7 @@ def test_what_is_typed_after_a_click_is_for_the_conversation_that_was_clicked(pa
     expect_asked(page, "Beta", "More of Beta\n\nAnd more")
 
 
+@pytest.mark.slow
 def test_the_last_click_counts(page: Page) -> None:
     page.new_conversation()
     page.say("Gamma")
@@ -142,6 +143,7 @@ def test_a_conversation_is_begun_at_typing_speed(page: Page) -> None:
     expect(page.composer).to_have_value("a draft of Delta")
 
 
+@pytest.mark.slow
 def test_keys_after_a_click_are_for_the_conversation_that_was_clicked(start: Start, visit: Visit) -> None:
     page = visit(start(demo_seconds_per_token="0.3"))
     page.say("Beta")
