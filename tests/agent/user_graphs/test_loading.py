@@ -24,6 +24,7 @@ builder.add_node("add", lambda state: {"n": state["n"] + 1})
 builder.add_edge(START, "add")
 builder.add_edge("add", END)
 """
+NO_ENTRY = "theirs.py, line 2: ValueError: Graph must have an entrypoint: add at least one edge from START to another node."
 CONFIG: RunnableConfig = {"configurable": {"user": "Ada"}}
 
 
@@ -57,6 +58,10 @@ def run(definition: GraphDefinition) -> int:
         "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def graph(): yield builder.compile()",
         "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def graph(config): yield builder",
         "from contextlib import contextmanager\n@contextmanager\ndef graph(): yield builder",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING: from nothing_of_theirs import Config\n"
+        "def graph(config: 'Config'): return builder if config['configurable'] else None",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING: from langgraph_sdk.runtime import ServerRuntime\n"
+        "def graph(r: 'ServerRuntime'): return builder if r.execution_runtime else None",
     ],
 )
 def test_a_graph_or_whatever_makes_one_is_taken(definition: str, tmp_path: Path) -> None:
@@ -103,6 +108,20 @@ def test_a_file_finds_its_neighbours_and_a_file_of_a_package_its_package(tmp_pat
         ("x = 1", "theirs.py has no variable 'graph'."),
         (f"{BUILDER}", "theirs.py has no variable 'graph'. It has builder."),
         ("\ngraph = {}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
+        ("\ngraph={}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
+        ("if True:\n  graph = {}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
+        (
+            "from string import digits as graph",
+            "theirs.py, line 1: graph is an object of the type str, and not a graph of LangGraph.",
+        ),
+        (
+            "def __getattr__(name):\n    if name == 'graph': raise OSError(name)\n    raise AttributeError",
+            "theirs.py, line 2: OSError: graph.",
+        ),
+        (
+            "from langgraph.graph import MessagesState, StateGraph\ngraph = StateGraph(MessagesState)\n",
+            NO_ENTRY,
+        ),
     ],
 )
 def test_what_cannot_be_loaded_is_one_sentence_with_the_file_and_the_line(text: str, sentence: str, tmp_path: Path) -> None:
@@ -125,6 +144,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
             "theirs.py, line 1: graph made an object of the type dict, and not a graph of LangGraph.",
         ),
         ("async def graph():\n    pass", "theirs.py, line 1: graph made None, and not a graph of LangGraph."),
+        (
+            "from langgraph.graph import MessagesState, StateGraph\ndef graph():\n    return StateGraph(MessagesState)",
+            NO_ENTRY,
+        ),
         ("def graph():\n    return 1 / 0", "theirs.py, line 2: ZeroDivisionError: division by zero."),
         ("def graph(*, config): raise OSError", "theirs.py, line 1: OSError."),
     ],
