@@ -36,8 +36,7 @@ def import_variable(definition: GraphDefinition) -> object:
     path = definition.path
     if definition.problem:
         raise GraphLoadError(definition.problem)
-    if not path.is_file():
-        raise GraphLoadError(f"There is no file {path}.")
+    _require_file(path)
     module = _ImportThread(path, definition.folders).wait_for_module()
     try:
         return getattr(module, definition.variable)
@@ -45,6 +44,15 @@ def import_variable(definition: GraphDefinition) -> object:
         raise GraphLoadError(f"{path} has no variable {definition.variable!r}.{_suggest_names(module)}") from None
     except Exception as error:  # a module may make its variables when they are read
         raise GraphLoadError(describe_error(error, path)) from error
+
+
+def _require_file(path: Path) -> None:
+    try:
+        is_file = path.is_file()
+    except OSError as error:  # such as a folder that is not open to Waymark
+        raise GraphLoadError(f"{path} cannot be read ({error.strerror}).") from None
+    if not is_file:
+        raise GraphLoadError(f"There is no file {path}.")
 
 
 def describe_error(error: BaseException, path: Path, variable: str = "") -> str:
@@ -98,7 +106,7 @@ def find_line(path: Path, variable: str) -> str:
     """Return the words that name the first line of a file that defines a variable; empty if none can be found."""
     try:
         nodes = list(ast.walk(ast.parse("".join(linecache.getlines(str(path))))))
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deeply
         return ""
     number = next((node.lineno for node in nodes if _read_defined_name(node) == variable), None)  # type: ignore[attr-defined]
     return f", line {number}" if number else ""

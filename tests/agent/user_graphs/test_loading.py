@@ -1,6 +1,7 @@
 """Loading a user graph: everything that LangGraph's own server takes, and one sentence for what cannot be used."""
 
 import asyncio
+import errno
 import inspect
 import sys
 from pathlib import Path
@@ -134,6 +135,20 @@ def test_what_cannot_be_loaded_is_one_sentence_with_the_file_and_the_line(text: 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(GraphLoadError, match=r"^There is no file .*/none\.py\.$"):
         load_user_graph(GraphDefinition("graph", tmp_path / "none.py", "graph"))
+
+
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(GraphLoadError, match=r"^/.*/none\.py cannot be read \(Permission denied\)\.$"):
+        load_user_graph(GraphDefinition("graph", tmp_path / "none.py", "graph"))
+
+
+def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GraphLoadError, match=r"theirs\.py: (MemoryError|RecursionError)|theirs\.py, line 1: SyntaxError"):
+        load_user_graph(define(tmp_path, f"x = {'-' * 100_000}1"))
 
 
 @pytest.mark.parametrize(
