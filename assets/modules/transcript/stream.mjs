@@ -168,24 +168,22 @@ function createRefresher(thread, latest) {
     const isOutdated = turn !== null && turn.version <= latest.current.version; // the end came first
     if (!isStopped && !isOutdated && !showTurn(turn)) refreshIfBehind(version);
   };
-  const onFrame = ({ kind, version, run, turn }) => {
+  const onFrame = ({ kind, version, run, turn = null }) => {
     if (kind === "hello") requestedVersion = -1; // a request before the connection was lost may be lost as well
     const isBegun = kind === "hello" && Boolean(run) && latest.current.thread === null; // its start is told as well
-    if (kind === "start" || kind === "head" || isBegun) {
+    const isTurn = kind === "end" || turn !== null; // the turn of a title's change is the one before it
+    if (kind === "start" || (kind === "head" && !isTurn) || isBegun) {
       const showChange = () => (kind === "head" ? refreshIfBehind(version) : showStart(run, version));
       clearTimeout(changeTimer);
       changeTimer = setTimeout(showChange, FOREIGN_CHANGE_MS);
     }
     if (kind === "rerun" || kind === "members") refresh(latest.current.version);
-    const isShown = kind === "end" && version >= latest.current.version && showTurn(turn);
-    if (kind === "end" && !isShown) refresh(version); // always: the composer's Stop must turn back into Send
+    const isShown = isTurn && version >= latest.current.version && showTurn(turn);
+    if (isTurn && !isShown) refresh(version); // always: the composer's Stop must turn back into Send
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
     else if (kind === "hello" && !isBegun) refreshIfBehind(version);
   };
-  const stop = () => {
-    isStopped = true;
-    clearTimeout(changeTimer);
-  };
+  const stop = () => (clearTimeout(changeTimer), (isStopped = true));
   return { onFrame, stop };
 }
 
