@@ -51,24 +51,26 @@ export function moveUnsent(kind, thread) {
 export function useDrafts(thread, field, visit, awaited) {
   const filesByThread = useRef(new Map());
   const shown = useRef({ thread, visit });
-  const begun = useRef(null);
   const { attachments } = field;
   useLayoutEffect(() => field.setText(readUnsent("draft", thread) ?? ""), []);
   useLayoutEffect(() => {
     const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
-    if (left !== shown.current.thread) moveUnsent("draft", (begun.current = left)); // it was typed while that one began
+    if (left !== shown.current.thread) {
+      moveUnsent("draft", left); // it was typed while that one began
+      attachments.owner.current.thread = left;
+    }
     shown.current = { thread, visit };
     if (left === thread) return;
     storeUnsent("draft", left, field.getText());
     filesByThread.current.set(left, attachments.getFiles());
     field.setText(readUnsent("draft", thread) ?? "");
+    attachments.owner.current = { thread };
     attachments.replaceFiles(filesByThread.current.get(thread) ?? []);
   }, [thread, visit]);
-  const actions = useMemo(() => buildDraftActions(filesByThread), []);
+  const actions = useMemo(() => buildDraftActions(filesByThread, attachments.returnReadings), []);
   attachments.onStray.current = (files, from) => {
-    const owner = from === null ? begun.current : from;
-    if (owner === shown.current.thread) attachments.prependFiles(files);
-    else actions.putBack({ text: "", files, thread: owner });
+    if (from === shown.current.thread) attachments.prependFiles(files);
+    else actions.putBack({ text: "", files, thread: from });
   };
   return actions;
 }
@@ -88,12 +90,13 @@ export function findLeftThread(before, now, awaited) {
   return before.visit === now.visit || awaited.isLate ? null : awaited.thread;
 }
 
-function buildDraftActions(filesByThread) {
+function buildDraftActions(filesByThread, returnReadings) {
   const getFiles = (thread) => filesByThread.current.get(thread) ?? [];
   return {
-    putBack: ({ text, files, thread }) => {
+    putBack: ({ text, files, unread = [], thread }) => {
       storeUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
       filesByThread.current.set(thread, [...files, ...getFiles(thread)]);
+      returnReadings(unread);
     },
     removeMessage: ({ text, files, thread }) => {
       const draft = readUnsent("draft", thread) ?? "";
