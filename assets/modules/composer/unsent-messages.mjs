@@ -1,5 +1,6 @@
 /** Unsent messages of each conversation, kept in the tab's session storage across a reload. */
 import { _ } from "../lib/words.mjs";
+import { moveInputs } from "./graph-inputs.mjs";
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 export const FILES_NOT_KEPT = _("Your message is back in the field; its files were not kept.");
@@ -57,6 +58,7 @@ export function useDrafts(thread, field, visit, awaited) {
     const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
     if (left !== shown.current.thread) {
       moveUnsent("draft", left); // it was typed while that one began
+      moveInputs(left);
       attachments.owner.current.thread = left;
     }
     shown.current = { thread, visit };
