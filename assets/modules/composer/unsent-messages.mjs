@@ -9,10 +9,11 @@ export const FILES_NOT_KEPT = _("Your message is back in the field; its files we
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
 
 /**
- * Return the storage key of an unsent message: the draft, the queued message, or a sent message without a reply.
+ * Return the storage key of an unsent message: the draft, the queued message, a sent message without a reply, or a command
+ * that waits until its conversation is shown.
  * @typedef {{text: string, request_id: string, files: number}} UnsentMessage  its request id prevents a second send; `files`
  *   is their number
- * @param {"draft"|"queue"|"sent"} kind
+ * @param {"draft"|"queue"|"sent"|"command"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */
 const getStorageKey = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
@@ -53,7 +54,7 @@ export function useDrafts(thread, field, visit, awaited) {
   const filesByThread = useRef(new Map());
   const shown = useRef({ thread, visit });
   const { attachments } = field;
-  useLayoutEffect(() => field.setText(readUnsent("draft", thread) ?? ""), []);
+  useLayoutEffect(() => field.setText(recoverDraft(thread)), []);
   useLayoutEffect(() => {
     const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
     if (left !== shown.current.thread) {
@@ -65,7 +66,7 @@ export function useDrafts(thread, field, visit, awaited) {
     if (left === thread) return;
     storeUnsent("draft", left, field.getText());
     filesByThread.current.set(left, attachments.getFiles());
-    field.setText(readUnsent("draft", thread) ?? "");
+    field.setText(recoverDraft(thread));
     attachments.owner.current = { thread };
     attachments.replaceFiles(filesByThread.current.get(thread) ?? []);
   }, [thread, visit]);
@@ -75,6 +76,16 @@ export function useDrafts(thread, field, visit, awaited) {
     else actions.putBack({ text: "", files, thread: from });
   };
   return actions;
+}
+
+/** Return the draft of a thread, after a command that had not run when the page was left: it does not run unseen. */
+function recoverDraft(thread) {
+  const command = readUnsent("command", thread);
+  const draft = joinTexts(command, readUnsent("draft", thread));
+  if (command === null) return draft;
+  storeUnsent("draft", thread, draft);
+  storeUnsent("command", thread, null);
+  return draft;
 }
 
 /**
