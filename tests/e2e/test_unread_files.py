@@ -14,6 +14,13 @@ from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 READER = "**/composer/attachments.lazy.mjs"
+GONE = """() => {
+  const { slice } = Blob.prototype;
+  Blob.prototype.slice = function (...range) {
+    if (this.name === "gone.txt") throw new DOMException("It was deleted since it was chosen.", "NotFoundError");
+    return slice.apply(this, range);
+  };
+}"""
 WAITS = "Sent as soon as its files are read: What is this?"
 
 
@@ -101,6 +108,16 @@ def test_a_message_with_a_refused_file_comes_back_with_the_reason(page: Page) ->
     expect_in_field(page, files=2)
     page.composer.press("Enter")
     expect_sent_once(page)
+
+
+def test_a_message_with_a_file_that_is_gone_comes_back_with_the_others(page: Page) -> None:
+    page.tab.evaluate(GONE)
+    with reading_held_back(page):
+        attach(page, {**NOTES, "name": "gone.txt"}, NOTES)
+        write_and_send(page)
+        expect(page.queued).to_contain_text(f"{WAITS} · 2 files")
+    expect(page.tab.get_by_role("alert")).to_contain_text("gone.txt could not be read.")
+    expect_in_field(page, files=1)
 
 
 def test_a_message_whose_files_could_not_be_read_comes_back(page: Page) -> None:
