@@ -26,8 +26,9 @@ def select_in_batches(
         for batch in batches:
             wanted_ids = _write_ids(batch) if isinstance(key.type, sa.Text) else ""
             value = sa.bindparam("wanted_values", type_=sa.Text if wanted_ids else kind)
-            is_wanted = key == sa.any_(sa.cast(value, kind) if wanted_ids else value)
-            yield from connection.execute(query.where(is_wanted), {"wanted_values": wanted_ids or batch})
+            # Rows of their own: a table that is read as a whole would compare each of its rows with each value of `ANY`.
+            listed = sa.select(sa.func.unnest(sa.cast(value, kind) if wanted_ids else value))
+            yield from connection.execute(query.where(key.in_(listed)), {"wanted_values": wanted_ids or batch})
         return
     for batch in batches:
         yield from connection.execute(query.where(key.in_(batch)))

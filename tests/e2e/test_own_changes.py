@@ -17,7 +17,9 @@ UPDATE_TWICE = """() => {
   const { set_props } = dash_clientside;
   dash_clientside.set_props = (id, values) => {
     set_props(id, values);
-    if (id === "head") set_props(id, { data: { tick: values.data.tick + 1, ...(values.data.go && { go: values.data.go }) } });
+    if (id !== "head") return;
+    const { tick, go } = values.data;
+    set_props(id, { data: { tick: tick + 1, ...(go && { go }) } });
   };
 }"""
 CHANGES = ("/api/actions/", "/api/panels", "/_dash-update-component")

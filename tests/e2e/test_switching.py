@@ -116,6 +116,7 @@ def test_the_last_click_counts(page: Page) -> None:
     expect_asked(page, "Beta")
 
 
+@pytest.mark.slow
 def test_a_message_after_the_back_button_is_for_the_conversation_before(page: Page) -> None:
     open_thread(page, "Beta")
     page.composer.focus()
@@ -127,6 +128,7 @@ def test_a_message_after_the_back_button_is_for_the_conversation_before(page: Pa
     expect_asked(page, "Alpha", "More of Alpha")
 
 
+@pytest.mark.slow
 def test_a_conversation_is_begun_at_typing_speed(page: Page) -> None:
     page.composer.focus()
     with panels_held_back(page):
@@ -174,6 +176,7 @@ def test_keys_after_a_click_are_for_the_conversation_that_was_clicked(start: Sta
     page.expect_checkpoints()
 
 
+@pytest.mark.slow
 def test_a_command_that_waits_is_back_in_the_field_after_a_reload(page: Page) -> None:
     page.tab.evaluate(UNREAD)
     link(page, "Beta").click()
@@ -189,6 +192,7 @@ def test_a_command_that_waits_is_back_in_the_field_after_a_reload(page: Page) ->
     expect(page.composer).to_have_value("")
 
 
+@pytest.mark.slow
 def test_a_file_is_for_the_conversation_that_was_clicked(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -209,6 +213,7 @@ def test_a_file_is_for_the_conversation_that_was_clicked(
     assert "the plan" in str(fake_openai.requests[-1]["messages"][-1]["content"])
 
 
+@pytest.mark.slow
 def test_a_conversation_that_cannot_be_read_keeps_the_text(page: Page) -> None:
     page.expect_lost_server()
     problem = page.tab.locator(".composer-problem")
