@@ -43,7 +43,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
     else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
-    if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs());
+    if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs(sent.thread));
     accepted.current = (ok || waits) && sent.thread === thread ? sent : null;
     if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
   };
