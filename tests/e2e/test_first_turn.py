@@ -49,7 +49,9 @@ def expect_begun(page: Page) -> None:
     expect(page.tab.locator("html")).not_to_have_attribute("data-going", "")
 
 
-@pytest.mark.parametrize("is_told_first", [False, True], ids=["", "the socket tells first"])
+@pytest.mark.parametrize(
+    "is_told_first", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["", "the socket tells first"]
+)
 def test_a_conversation_that_begins_is_read_once_however_late_the_reading_comes(
     is_told_first: bool, shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -73,6 +75,7 @@ def test_a_conversation_that_begins_is_read_once_however_late_the_reading_comes(
     assert len(readings) == 1
 
 
+@pytest.mark.slow
 def test_a_title_that_comes_after_the_answer_is_shown_and_no_panel_is_read(
     start: Start, visit: Visit, openai_settings: dict[str, str], fake_openai: FakeOpenAI
 ) -> None:
