@@ -326,6 +326,7 @@ def test_what_cannot_be_done_is_refused_with_one_sentence(
     assert not nowhere.exists()
 
 
+@pytest.mark.slow
 def test_beside_a_running_server_what_reads_works_and_what_writes_is_refused(file_store: Store, folder: Path) -> None:
     thread_id = talked(file_store, "one", "two")
     file_store.database.close()

@@ -54,6 +54,7 @@ def choose(page: Page, title: str, action: str) -> None:
     page.tab.get_by_role("menuitem", name=action, exact=True).click()
 
 
+@pytest.mark.slow
 def test_a_new_conversation_opens_while_the_one_before_is_still_read(start: Start, visit: Visit) -> None:
     page = visit(start(demo_seconds_per_token="0.2"))
 

@@ -16,6 +16,12 @@ from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
 ACTIONS = re.compile("/api/actions/")
+# Some browsers tell a page that is left of its lost requests, and others do not.
+UNREAD = """() => {
+  const { fetch } = window;
+  const isReading = (address) => String(address).includes("/api/panels");
+  window.fetch = (address, ...rest) => isReading(address) ? new Promise(() => {}) : fetch(address, ...rest);
+}"""
 QUESTIONS = f'{SHOWN}[data-role="user"]'
 
 
@@ -110,6 +116,7 @@ def test_the_last_click_counts(page: Page) -> None:
     expect_asked(page, "Beta")
 
 
+@pytest.mark.slow
 def test_a_message_after_the_back_button_is_for_the_conversation_before(page: Page) -> None:
     open_thread(page, "Beta")
     page.composer.focus()
@@ -121,6 +128,7 @@ def test_a_message_after_the_back_button_is_for_the_conversation_before(page: Pa
     expect_asked(page, "Alpha", "More of Alpha")
 
 
+@pytest.mark.slow
 def test_a_conversation_is_begun_at_typing_speed(page: Page) -> None:
     page.composer.focus()
     with panels_held_back(page):
@@ -168,6 +176,23 @@ def test_keys_after_a_click_are_for_the_conversation_that_was_clicked(start: Sta
     page.expect_checkpoints()
 
 
+@pytest.mark.slow
+def test_a_command_that_waits_is_back_in_the_field_after_a_reload(page: Page) -> None:
+    page.tab.evaluate(UNREAD)
+    link(page, "Beta").click()
+    write(page, "/save Kept\n")
+    expect(page.composer).to_have_value("")
+    page.reload()
+    expect(page.message("Beta").first).to_be_visible()
+    expect(page.composer).to_have_value("/save Kept")
+    page.composer.press("Enter")
+    page.expect_checkpoints(("Kept", 2))
+    expect(page.composer).to_have_value("")
+    page.reload()
+    expect(page.composer).to_have_value("")
+
+
+@pytest.mark.slow
 def test_a_file_is_for_the_conversation_that_was_clicked(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
@@ -188,6 +213,7 @@ def test_a_file_is_for_the_conversation_that_was_clicked(
     assert "the plan" in str(fake_openai.requests[-1]["messages"][-1]["content"])
 
 
+@pytest.mark.slow
 def test_a_conversation_that_cannot_be_read_keeps_the_text(page: Page) -> None:
     page.expect_lost_server()
     problem = page.tab.locator(".composer-problem")

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import signal
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from checkpoints.rows.state_rows import StoredState
 from checkpoints.upkeep import verification
 from tests.checkpoints.graph_states.graphs import Graph, ask, make_config, read_channels, read_texts
 from tests.faults import killed_graphs
+from tests.postgres import Postgres
 from tests.rounds import Rounds
 
 SEEDS = 300
@@ -31,20 +33,22 @@ def test_a_killed_run_loses_nothing_that_was_acknowledged_and_can_go_on(
     writes = 0
     for seed in range(rounds(kills)):
         notes = tmp_path / f"{seed}.txt"
-        if database == "file":
-            file = tmp_path / f"{seed}.db"
-            file.write_bytes(empty_file.read_bytes())
-            address = f"sqlite:///{file}"
-        else:
-            address = request.getfixturevalue("postgres_url")  # one for all: each process has a conversation of its own
-        process = context.Process(target=killed_graphs.drive, args=(address, notes, seed))
-        process.start()
-        process.join(120)
-        assert process.exitcode == -signal.SIGKILL
-        acknowledged = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
-        writes += sum(len(each) > 2 for each in acknowledged)
-        with WaymarkSaver.open(address) as saver:
-            check_conversation(saver, f"t{seed}", killed_graphs.GRAPHS[seed % len(killed_graphs.GRAPHS)], acknowledged)
+        with ExitStack() as stack:
+            if database == "file":
+                file = tmp_path / f"{seed}.db"
+                file.write_bytes(empty_file.read_bytes())
+                address = f"sqlite:///{file}"
+            else:
+                postgres: Postgres = request.getfixturevalue("postgres")
+                address = stack.enter_context(postgres.lend_to_anybody())
+            process = context.Process(target=killed_graphs.drive, args=(address, notes, seed))
+            process.start()
+            process.join(120)
+            assert process.exitcode == -signal.SIGKILL
+            acknowledged = [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+            writes += sum(len(each) > 2 for each in acknowledged)
+            with WaymarkSaver.open(address) as saver:
+                check_conversation(saver, f"t{seed}", killed_graphs.GRAPHS[seed % len(killed_graphs.GRAPHS)], acknowledged)
     assert writes > 0
 
 
