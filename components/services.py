@@ -20,7 +20,7 @@ from agent.tracing.protocol import NO_TRACING, Tracer
 from checkpoints import Caller, Receipt, Runs, StateError, Store
 from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
 from checkpoints.values.model import ThreadProgress
-from checkpoints.values.yielding import Yielder, begin_step, yielding_to_loop
+from checkpoints.values.yielding import yielding_to_loop
 from components import page_state
 from components.broadcasts import Broadcasts
 from components.model_connector import ModelConnector
@@ -47,12 +47,11 @@ T = TypeVar("T")
 
 
 class _Lane:
-    """The readings of one conversation. Those that follow one another are one work, which gives way as a long one does."""
+    """The readings of one conversation."""
 
     def __init__(self) -> None:
         self.first = asyncio.Lock()
         self.has_second = False
-        self.yielders = Yielder(), Yielder()  # of the first, and of the second ones
 
 
 class Readers:
@@ -76,19 +75,14 @@ class Readers:
             async with second:
                 lane.has_second = True
                 try:
-                    return await self._read(read, lane.yielders[1])
+                    return await self._read(read)
                 finally:
                     lane.has_second = False
         async with lane.first:
-            return await self._read(read, lane.yielders[0])
+            return await self._read(read)
 
-    async def _read(self, read: Callable[[], T], yielder: Yielder) -> T:
-        def read_in_steps() -> T:
-            begin_step()
-            return read()
-
-        work = partial(copy_context().run, yielding_to_loop(yielder)(read_in_steps))
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+    async def _read(self, read: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, yielding_to_loop()(read))
 
     def close(self) -> None:
         self._pool.shutdown()

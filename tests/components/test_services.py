@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -82,32 +81,3 @@ def test_work_on_every_thread_beside_the_loop_gives_way_and_that_on_the_loop_doe
     asyncio.run(story())
     assert len(ended) == 4
     assert threading.get_ident() not in ended
-
-
-def test_readings_of_a_conversation_that_follow_one_another_are_one_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[Yielder] = []
-    steps: dict[int, list[str]] = defaultdict(list)  # by thread
-    begin = Yielder.begin_step
-
-    def begin_step(yielder: Yielder) -> None:
-        steps[threading.get_ident()].append("begun")
-        begin(yielder)
-
-    def end_step(yielder: Yielder) -> None:
-        steps[threading.get_ident()].append("ended")
-        ended.append(yielder)
-
-    monkeypatch.setattr(Yielder, "begin_step", begin_step)
-    monkeypatch.setattr(Yielder, "end_step", end_step)
-
-    async def story() -> None:
-        async with open_services() as services:
-            await asyncio.gather(*(services.read_snapshot(lambda _: yield_to_loop(), "one") for _ in range(8)))
-            await services.read_snapshot(lambda _: yield_to_loop(), "one")
-
-    asyncio.run(story())
-    *together, later = ended
-    assert len({id(each) for each in together}) <= 1 + SECOND_READINGS
-    assert all(each is not later for each in together)  # nothing was read before it, or waits beside it
-    of_readers = [kinds for thread, kinds in steps.items() if thread != threading.get_ident()]
-    assert all(kinds == ["begun", "ended"] * (len(kinds) // 2) for kinds in of_readers)  # the wait for a thread is no step
