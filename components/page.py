@@ -221,8 +221,8 @@ def read_panels(services: Services, location: page_state.PageLocation) -> Proper
     return shown
 
 
-def describe_turn(services: Services, thread_id: str, run_id: str) -> Frame | None:
-    """Describe the changes of all panels after a turn; None if the page has to read every panel."""
+def describe_turn(services: Services, thread_id: str, run_id: str | None) -> Frame | None:
+    """Describe the changes of all panels after a turn or a title; None if the page has to read every panel."""
     turn = turns.read_turn(services, thread_id, run_id)
     if turn is None:
         return None

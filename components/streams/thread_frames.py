@@ -11,6 +11,7 @@ from agent.events import (
     CandidateProgress,
     Event,
     GraphProgress,
+    HeadMoved,
     MessageAdded,
     ReasoningDelta,
     RunFinished,
@@ -39,11 +40,11 @@ MAX_EXPECTED_SECONDS = 10.0  # until an expected conversation begins
 
 CandidateTexts = tuple[CandidateProgress, ...]  # consecutive ones with text
 DescribeTurn = Callable[
-    [Services, str, str], Frame | None
-]  # (…, thread's id, run's id): the changes of the panels after a turn
+    [Services, str, str | None], Frame | None
+]  # (…, thread's id, run's id): the changes of the panels after a turn; without a run's id, after a title
 
 
-def describe_nothing(_: Services, __: str, ___: str) -> None:
+def describe_nothing(_: Services, __: str, ___: str | None) -> None:
     """Let the page read every panel after a turn."""
 
 
@@ -146,8 +147,9 @@ class ThreadFrames:
             case TextWithdrawn(reasoning):
                 return await self._start_over(reasoning)
         frame = await build_event_frame(self._services, self._thread_id, event)
-        if frame is not None and isinstance(event, RunFinished):
-            frame["turn"] = None if self._candidates else await self._load_turn(event.run_id)
+        if frame is not None and isinstance(event, RunFinished | HeadMoved):
+            run_id = event.run_id if isinstance(event, RunFinished) else None
+            frame["turn"] = None if self._candidates else await self._load_turn(run_id)
         # Nothing waits between here and the pages: a page that opens gets this frame, or the state after it.
         match event:
             case RunStarted(run_id):
@@ -169,14 +171,14 @@ class ThreadFrames:
                 self._candidates.end_run()
         return frame
 
-    async def _load_turn(self, run_id: str) -> Frame | None:
+    async def _load_turn(self, run_id: str | None) -> Frame | None:
         """Load the changes of the panels; None where the page has to read every panel, for example after an outage."""
         try:
             return await self._services.read_snapshot(self._describe_turn, self._services, self._thread_id, run_id)
         except StateError:
             return None
         except Exception:  # noqa: BLE001  the page must learn of the end whatever its panels show
-            _log.exception("the changes of run %s cannot be described", run_id)
+            _log.exception("the changes of run %s cannot be described", run_id or "(title)")
             return None
 
     async def _start_over(self, reasoning: str) -> Frame:

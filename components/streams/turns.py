@@ -1,4 +1,6 @@
-"""A turn that only added messages. The page applies its changes; after any other change it reads every panel."""
+"""A turn that only added messages, and may have got a title. The page applies its changes; after any other change it reads
+every panel.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,33 +44,48 @@ class Turn:
     run: Run | None
 
 
-def read_turn(services: Services, thread_id: str, run_id: str) -> Turn | None:
-    """Read the turn of the newest run; None if it did more than add messages, or several models answer."""
+def read_turn(services: Services, thread_id: str, run_id: str | None) -> Turn | None:
+    """Read the turn of the newest run; None if it did more than add messages, or several models answer.
+
+    Without a run's id, something else changed the conversation: None as well unless that was its title.
+    """
     store, run = services.store, services.runs.get_latest_run(thread_id)
     if run is not None and run.candidates:
         return None
-    operations = _list_operations(store, thread_id, run_id)
-    if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in operations):
+    group = run.id if run is not None and run_id is None else run_id
+    operations = _list_operations(store, thread_id, group)
+    own = operations[1:] if operations and _is_title(operations[0]) else operations
+    if len(operations) == MAX_TURN_OPERATIONS or any(each.kind is not OperationKind.APPEND for each in own):
+        return None
+    if run_id is None and own is operations:
         return None
     messages = load_last_turn(store, thread_id)
-    if messages and _closes_earlier_turn(store, messages, run_id):
+    if messages and _closes_earlier_turn(store, messages, group):
         return None
     thread = store.get_thread(thread_id)
     return Turn(thread, thread.version - len(operations), messages, operations, run)
 
 
-def _list_operations(store: Store, thread_id: str, run_id: str) -> list[Operation]:
-    """Return the changes of a run, which are the newest of its conversation, up to the limit. Most turns make few."""
+def _is_title(operation: Operation) -> bool:
+    """Return whether a model's title came with this change, which follows the run and is not of it."""
+    return operation.kind is OperationKind.RENAME and operation.actor == "system"
+
+
+def _list_operations(store: Store, thread_id: str, run_id: str | None) -> list[Operation]:
+    """Return the changes of a run, up to the limit, with a title that came after them. They are the newest of their
+    conversation. Most turns make few.
+    """
     operations: list[Operation] = []
     for count in (USUAL_OPERATIONS, MAX_TURN_OPERATIONS):
         newest = store.list_operations(thread_id, last=count, abridged=True)
-        operations = list(takewhile(lambda operation: operation.undo_group == run_id, newest))
+        title = [each for each in newest[:1] if _is_title(each)]
+        operations = title + list(takewhile(lambda operation: operation.undo_group == run_id, newest[len(title) :]))
         if len(operations) < count:
             break
     return operations
 
 
-def _closes_earlier_turn(store: Store, messages: Sequence[Message], run_id: str) -> bool:
+def _closes_earlier_turn(store: Store, messages: Sequence[Message], run_id: str | None) -> bool:
     """Return whether the run wrote before its question: results for the calls that waited in the turn before."""
     question = messages[0]
     before, *_ = store.list_messages(question.thread_id, last=len(messages) + 1)  # read already, if the turn is short

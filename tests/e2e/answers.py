@@ -111,7 +111,7 @@ def _answer_again(page: Page, fake_openai: FakeOpenAI) -> None:
 def _send_files(page: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("A chart."))
     _attach(page, {"chart.png": png(), "offer.pdf": PDF, "a name that is longer than its chip has room for.txt": b"Hi"})
-    expect(chips(page)).to_have_count(3)  # until they are read, nothing is sent
+    expect(chips(page)).to_have_count(3)
     page.say("What is this?")
     expect(page.tab.get_by_role("img", name="chart.png")).to_have_js_property("naturalWidth", 40)
 

@@ -16,6 +16,12 @@ from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
 ACTIONS = re.compile("/api/actions/")
+# Some browsers tell a page that is left of its lost requests, and others do not.
+UNREAD = """() => {
+  const { fetch } = window;
+  const isReading = (address) => String(address).includes("/api/panels");
+  window.fetch = (address, ...rest) => isReading(address) ? new Promise(() => {}) : fetch(address, ...rest);
+}"""
 QUESTIONS = f'{SHOWN}[data-role="user"]'
 
 
@@ -168,6 +174,22 @@ def test_keys_after_a_click_are_for_the_conversation_that_was_clicked(start: Sta
     link(page, "Alpha").click()
     expect(page.stop_button).to_be_visible()
     page.expect_checkpoints()
+
+
+@pytest.mark.slow
+def test_a_command_that_waits_is_back_in_the_field_after_a_reload(page: Page) -> None:
+    page.tab.evaluate(UNREAD)
+    link(page, "Beta").click()
+    write(page, "/save Kept\n")
+    expect(page.composer).to_have_value("")
+    page.reload()
+    expect(page.message("Beta").first).to_be_visible()
+    expect(page.composer).to_have_value("/save Kept")
+    page.composer.press("Enter")
+    page.expect_checkpoints(("Kept", 2))
+    expect(page.composer).to_have_value("")
+    page.reload()
+    expect(page.composer).to_have_value("")
 
 
 @pytest.mark.slow

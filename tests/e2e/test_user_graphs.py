@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, expect
 from tests.agent.user_graphs.running_graphs import AGENT, one_node
 from tests.agent.user_graphs.test_inputs import TALK, TRIP
 from tests.e2e.conftest import Start, Visit
+from tests.e2e.panel_requests import sends_unanswered
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.waymark import Page
 
@@ -160,6 +161,53 @@ def test_other_inputs_go_with_the_next_message(start: Start, visit: Visit, tmp_p
     expect(page.tab.locator(".graph-inputs summary")).not_to_contain_text("for the next message")
     page.say("on")
     assert page.answer() == "on 3 []"
+
+
+@pytest.mark.slow
+def test_inputs_of_the_start_page_stay_there_when_another_conversation_is_opened(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    days = page.tab.get_by_label("Days")
+    page.say("go")
+    page.tab.locator("summary", has_text="Inputs of the graph").click()
+    days.fill("5")
+    page.new_conversation()
+    expect(days).to_have_value("")
+    days.fill("3")
+    page.threads.click()
+    expect(page.message("go").first).to_be_visible()
+    expect(days).to_have_value("5")
+    page.say("on")
+    assert page.answer() == "on 5 []"
+    page.new_conversation()
+    expect(days).to_have_value("3")
+    page.say("begin")
+    assert page.answer() == "begin 3 []"
+
+
+@pytest.mark.slow
+def test_a_lost_message_brings_back_its_own_inputs_alone(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    page.expect_lost_server()
+    days, problem = page.tab.get_by_label("Days"), page.tab.locator(".composer-problem")
+    page.say("begin")
+    page.tab.locator("summary", has_text="Inputs of the graph").click()
+    days.fill("3")
+    with sends_unanswered(page):
+        page.composer.fill("go")
+        page.composer.press("Enter")
+        expect(days).to_have_value("")
+    expect(days).to_have_value("3")
+    problem.get_by_role("button", name="Try again").click()
+    expect(page.message("go 3 []")).to_have_count(1)
+    page.wait_for_answer()
+    with sends_unanswered(page):
+        page.composer.fill("on")
+        page.composer.press("Enter")
+        expect(page.composer).to_have_value("")
+    expect(problem).to_contain_text("Not sent yet")
+    expect(days).to_have_value("")
 
 
 @pytest.mark.slow

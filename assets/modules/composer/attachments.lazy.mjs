@@ -28,19 +28,24 @@ export async function readFiles(chosen, attached) {
   const files = [];
   let problem = null;
   for (const file of chosen) {
-    const all = [...attached, ...files];
-    const refusal = await checkFile(file, all);
-    if (refusal !== null) problem ??= refusal;
-    else
-      files.push({
-        name: file.name,
-        type: (await detectKind(file)).type,
-        size: file.size,
-        content: new Blob([await file.arrayBuffer()], { type: file.type }),
-      }); // a copy: the file itself may change until it is sent
+    try {
+      const refusal = await checkFile(file, [...attached, ...files]);
+      if (refusal !== null) problem ??= refusal;
+      else files.push(await copyFile(file));
+    } catch {
+      problem ??= _("{name} could not be read.", { name: file.name }); // a folder, or deleted since it was chosen
+    }
   }
   return { files, problem };
 }
+
+/** Copy a file, which may change until it is sent. */
+const copyFile = async (file) => ({
+  name: file.name,
+  type: (await detectKind(file)).type,
+  size: file.size,
+  content: new Blob([await file.arrayBuffer()], { type: file.type }),
+});
 
 async function checkFile(file, attached) {
   const detected = await detectKind(file);

@@ -2,7 +2,7 @@
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { useCallback, useEffect, useRef, useState } = window.React;
+const { useCallback, useEffect, useMemo, useRef, useState } = window.React;
 
 const UNREACHABLE_TEXT = _("The files could not be attached: the server does not answer.");
 
@@ -10,11 +10,16 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 
 /**
  * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
- * @param {string|null} thread of the field: files that were chosen before it came are given to `onStray`
- * @returns {{onStray: {current: (files: Files, thread: string|null) => void}, files: Files, problem: string|null,
- *   isReading: boolean, getFiles: () => Files,
- *   attach: (list: Iterable<File>) => Promise<Files>, replaceFiles: (files: Files) => void, prependFiles: (files: Files) =>
- *   void, removeFiles: (files: Files) => void}} the files of the unsent message
+ * @typedef {{owner: {thread: string|null}, count: number, isTaken: boolean, accepted: {files: Files, problem:
+ *   string|null}|null}} Reading  of `count` files that were chosen together, for the field of `owner`; `isTaken`: their
+ *   message has left the field; `accepted` is null until they are read
+ * @param {string|null} thread of the field at first
+ * @returns {{onStray: {current: (files: Files, thread: string|null) => void}, owner: {current: {thread: string|null}},
+ *   files: Files, problem: string|null, isReading: boolean, getFiles: () => Files, takeReadings: () => Reading[],
+ *   returnReadings: (readings: Reading[]) => void, attach: (list: Iterable<File>) => Promise<Files>,
+ *   replaceFiles: (files: Files) => void, prependFiles: (files: Files) => void, removeFiles: (files: Files) => void}} the
+ *   files of the unsent message. Each conversation that takes the field is another `owner`; files that were chosen for one
+ *   before it are given to `onStray`
  */
 export function useAttachments(thread) {
   const [files, setFiles] = useState([]);
@@ -32,40 +37,68 @@ export function useAttachments(thread) {
     (removed) => replaceFiles(latest.current.filter((file) => !removed.includes(file))),
     [replaceFiles],
   );
-  const { attach, isReading, onStray } = useReading(thread, latest, replaceFiles, setProblem);
-  useFileDrop(attach);
+  const reading = useReading(thread, latest, replaceFiles, setProblem);
+  useFileDrop(reading.attach);
   const getFiles = useCallback(() => latest.current, []);
-  return { onStray, files, problem, isReading, getFiles, attach, replaceFiles, prependFiles, removeFiles };
+  return { files, problem, getFiles, replaceFiles, prependFiles, removeFiles, ...reading };
 }
 
-/** Read chosen files, and add them to those of the field. Another conversation may have taken it meanwhile. */
+/** Read chosen files, and add them to those of the message that they were chosen for. */
 function useReading(thread, latest, replaceFiles, setProblem) {
-  const [reading, setReading] = useState(0);
-  const shownThread = useRef(thread);
+  const open = useRef([]);
+  const owner = useRef({ thread });
   const onStray = useRef(null);
-  shownThread.current = thread;
-  const attach = useCallback(
-    async (list) => {
-      const chosen = Array.from(list); // a copy: the input and the event clear their lists
-      const from = shownThread.current;
-      setReading((number) => number + 1);
-      try {
-        const read = await readFiles.load();
-        const accepted = await read(chosen, latest.current);
-        if (shownThread.current !== from) return onStray.current(accepted.files, from), [];
-        replaceFiles([...latest.current, ...accepted.files]);
-        setProblem(accepted.problem);
-        return accepted.files;
-      } catch {
-        setProblem(UNREACHABLE_TEXT);
-        return [];
-      } finally {
-        setReading((number) => number - 1);
-      }
-    },
-    [replaceFiles],
-  );
-  return { attach, isReading: reading > 0, onStray };
+  const [, render] = useState(0);
+  const { listOwn, ...actions } = useMemo(() => {
+    const give = (readings) => {
+      const files = readings.flatMap(({ accepted }) => accepted.files);
+      const { owner: receiver } = readings[0];
+      if (receiver !== owner.current) return onStray.current(files, receiver.thread);
+      replaceFiles([...latest.current, ...files]);
+      setProblem(findProblem(readings));
+    };
+    const getFiles = () => latest.current;
+    return buildReadingActions({ open, owner, give, getFiles, render: () => render((count) => count + 1) });
+  }, [replaceFiles]);
+  return { ...actions, isReading: listOwn().length > 0, owner, onStray };
+}
+
+function buildReadingActions({ open, owner, give, getFiles, render }) {
+  const listOwn = () => open.current.filter((reading) => !reading.isTaken && reading.owner === owner.current);
+  const attach = async (list) => {
+    const chosen = Array.from(list); // a copy: the input and the event clear their lists
+    const reading = { owner: owner.current, count: chosen.length, isTaken: false, accepted: null };
+    open.current = [...open.current, reading];
+    render();
+    reading.accepted = await readChosen(chosen, getFiles());
+    open.current = open.current.filter((other) => other !== reading);
+    if (!reading.isTaken) give([reading]);
+    render();
+    return reading.accepted.files;
+  };
+  const takeReadings = () => {
+    const taken = listOwn();
+    for (const reading of taken) reading.isTaken = true;
+    return taken;
+  };
+  const returnReadings = (readings) => {
+    for (const reading of readings) reading.isTaken = false;
+    const ended = readings.filter(({ accepted }) => accepted !== null);
+    if (ended.length > 0) give(ended);
+  };
+  return { attach, listOwn, takeReadings, returnReadings };
+}
+
+/** @param {Reading[]} readings @returns {string|null} why a file was not accepted */
+export const findProblem = (readings) => readings.map(({ accepted }) => accepted?.problem).find(Boolean) ?? null;
+
+async function readChosen(chosen, attached) {
+  try {
+    const read = await readFiles.load();
+    return await read(chosen, attached);
+  } catch {
+    return { files: [], problem: UNREACHABLE_TEXT };
+  }
 }
 
 /** Attach files that are dropped anywhere on the conversation. */

@@ -18,6 +18,7 @@ import { MessageField, useMessageField } from "./message-field.mjs";
 import { useMessages } from "./messages.mjs";
 import { Meter, WindowNotice } from "./meter.mjs";
 import { PasteNotice } from "./pasting.mjs";
+import { countFiles } from "./queue.mjs";
 import { useSlash } from "./slash.mjs";
 import { useFilledText } from "./unsent-messages.mjs";
 
@@ -41,7 +42,7 @@ export function Composer(props) {
   const thread = serverData.thread ?? null;
   const field = useMessageField(thread);
   const messages = useMessages(props, serverData, coming, field);
-  const { sending, isSending, isRunning, queue, submit } = messages;
+  const { sending, isSending, isRunning, isUnread, queue, submit } = messages;
   const slash = useSlash(field, sending.refuse, isComing);
   const onEnter = useEnter(thread, coming, { field, slash, ...messages });
   useCommands("composer", () => [
@@ -49,15 +50,15 @@ export function Composer(props) {
   useFilledText(data.fill, field);
   useFocusAtStart(field, thread);
   const [{ pending }, { attachments }] = [sending, field];
-  useEscapeToStop(isComing, isRunning && pending?.type !== "stop", sending.stop);
+  const isStoppable = isRunning && pending?.type !== "stop";
+  useEscapeToStop(isComing, isStoppable || isUnread, isUnread ? queue.editQueued : sending.stop);
   return h(
     "section",
     { id: props.id, className: "composer", "aria-label": _("Write a message") },
     h("div", { className: "composer-column" },
       h(SendProblem, { problem: coming.isLost ? NOT_SHOWN : (sending.problem ?? toProblem(attachments.problem)),
         onRetry: () => (pending?.type === "stop" && !isComing ? sending.stop() : onEnter()) }),
-      queue.queued !== null && h(QueuedMessage, { queued: queue.queued, isAway: messages.isAway, onEdit: queue.editQueued,
-        onSendNow: isRunning && pending === null ? () => (queue.sendAfterStop(), sending.stop()) : null }),
+      queue.queued !== null && h(QueuedMessage, messages),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
       h(Tip, { name: "field" }),
@@ -95,8 +96,8 @@ function useFocusAtStart({ textarea }, thread) {
 }
 
 /**
- * Stop the answer on Escape, unless that closes something or is pressed in another field. A conversation that is not shown
- * yet may have one.
+ * Stop the answer on Escape, or call off the message that waits for its files, unless Escape closes something or is pressed
+ * in another field. A conversation that is not shown yet may have an answer.
  */
 function useEscapeToStop(isComing, isStoppable, stop) {
   const latest = useRef(null);
@@ -136,7 +137,9 @@ function SendProblem({ problem, onRetry }) {
   );
 }
 
-function QueuedMessage({ queued: { text, files }, isAway, onEdit, onSendNow }) {
+function QueuedMessage({ queue: { queued, editQueued, sendAfterStop }, sending, isAway, isRunning, isUnread }) {
+  const files = countFiles(queued);
+  const onSendNow = () => (sendAfterStop(), sending.stop());
   return h(
     "div",
     { className: "composer-queued", role: "status" },
@@ -144,17 +147,22 @@ function QueuedMessage({ queued: { text, files }, isAway, onEdit, onSendNow }) {
     h(
       "p",
       null,
-      h("span", { className: "quiet" }, isAway ? _("Sent as soon as this is shown: ") : _("Sent after this answer: ")),
-      [text, files.length > 0 && formatCount(files.length, "file")].filter(Boolean).join(" · "),
+      h("span", { className: "quiet" }, describeWait(isAway, isUnread)),
+      [queued.text, files > 0 && formatCount(files, "file")].filter(Boolean).join(" · "),
     ),
-    onSendNow &&
+    isRunning && sending.pending === null &&
       h(
         "button",
         { type: "button", className: "quiet-button", title: _("Stop the answer, and send this"), onClick: onSendNow },
         _("Send now"),
       ),
-    h("button", { type: "button", className: "quiet-button", onClick: onEdit }, _("Edit")),
+    h("button", { type: "button", className: "quiet-button", onClick: editQueued }, _("Edit")),
   );
+}
+
+function describeWait(isAway, isUnread) {
+  if (isAway) return _("Sent as soon as this is shown: ");
+  return isUnread ? _("Sent as soon as its files are read: ") : _("Sent after this answer: ");
 }
 
 /** What belongs to the next message: its model, and how full the model's context is. */

@@ -2,18 +2,19 @@
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useEffect, useSyncExternalStore } = window.React;
+const { createElement: h, useSyncExternalStore } = window.React;
 
 const NOTHING = {};
-const NO_INPUTS = { thread: null, fields: [], texts: NOTHING };
+const NO_INPUTS = { fields: [], texts: NOTHING };
 const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", _("The form could not be loaded. Please try again."));
 
 /**
- * @type {{thread: string|null, fields: InputField[], texts: Record<string, string|boolean>}} as typed, for the conversation
- *   that has them
+ * @typedef {{fields: InputField[], texts: Record<string, string|boolean>}} TypedInputs
+ * @type {Map<string|null, TypedInputs>} by conversation, while the page is open
  */
-let typed = NO_INPUTS;
-let sent = NO_INPUTS;
+const typed = new Map();
+/** @type {Map<string|null, TypedInputs>} those of the last message of each conversation */
+const sent = new Map();
 const listeners = new Set();
 
 const subscribe = (listener) => {
@@ -21,8 +22,11 @@ const subscribe = (listener) => {
   return () => listeners.delete(listener);
 };
 
-function keepInputs(next) {
-  typed = next;
+const getInputs = (thread) => typed.get(thread) ?? NO_INPUTS;
+
+function keepInputs(thread, inputs) {
+  if (inputs === NO_INPUTS) typed.delete(thread);
+  else typed.set(thread, inputs);
   for (const listener of listeners) listener();
 }
 
@@ -40,7 +44,8 @@ const READERS = {
 
 /** @returns {string|null} why the inputs cannot be sent */
 export function findInputProblem(thread) {
-  const unreadable = typed.thread !== thread ? undefined : typed.fields.find((field) => isUnreadable(field, typed.texts));
+  const { fields, texts } = getInputs(thread);
+  const unreadable = fields.find((field) => isUnreadable(field, texts));
   return unreadable ? _("The input {input} is not JSON.", { input: unreadable.label }) : null;
 }
 
@@ -55,22 +60,32 @@ function isUnreadable(field, texts) {
 
 /** @returns {{inputs?: object}} fields to send with a message; the form is empty afterwards */
 export function takeInputs(thread) {
-  if (typed.thread !== thread || findInputProblem(thread) !== null) return {};
-  const inputs = readInputs(typed);
+  sent.delete(thread);
+  if (findInputProblem(thread) !== null) return {};
+  const inputs = readInputs(getInputs(thread));
   if (Object.keys(inputs).length === 0) return {};
-  sent = typed;
-  keepInputs(NO_INPUTS);
+  sent.set(thread, getInputs(thread));
+  keepInputs(thread, NO_INPUTS);
   return { inputs };
 }
 
 /** Return the inputs of a message that was refused, or is late, to the form. */
 export function returnInputs(thread) {
-  if (sent.thread === thread && sent !== NO_INPUTS) keepInputs(sent);
+  if (sent.has(thread)) keepInputs(thread, sent.get(thread));
 }
 
 /** Empty the form of the inputs of a late message that has arrived. */
-export function dropReturnedInputs() {
-  if (typed !== NO_INPUTS && typed.texts === sent.texts) keepInputs(NO_INPUTS);
+export function dropReturnedInputs(thread) {
+  const returned = sent.get(thread);
+  for (const [owner, inputs] of typed) if (inputs === returned) keepInputs(owner, NO_INPUTS); // it may have begun meanwhile
+}
+
+/** Give the inputs that were typed on the start page to the conversation that has begun there. */
+export function moveInputs(thread) {
+  const inputs = getInputs(null);
+  if (inputs === NO_INPUTS) return;
+  keepInputs(null, NO_INPUTS);
+  keepInputs(thread, inputs);
 }
 
 /**
@@ -81,15 +96,11 @@ export function GraphInputs({ data, onRun }) {
   const thread = data.thread ?? null;
   const graph = data.choice?.graph ?? data.graph;
   const form = data.forms?.[graph];
-  const texts = useSyncExternalStore(subscribe, () => (typed.thread === thread ? typed.texts : NOTHING));
-  useEffect(() => {
-    // its first message has begun it
-    if (thread !== null && typed.thread === null && typed !== NO_INPUTS) keepInputs({ ...typed, thread });
-  }, [thread]);
+  const texts = useSyncExternalStore(subscribe, () => getInputs(thread).texts);
   if (!form) return null;
   const { fields, has_messages: hasMessages } = form;
   const onChange = (name, value) =>
-    keepInputs({ thread, fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
+    keepInputs(thread, { fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
   // The key is not the conversation: where its first message begins it, the focus stays in the form.
   return h(Form, { key: graph, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs({ fields, texts }))) });
 }

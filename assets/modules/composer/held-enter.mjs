@@ -3,7 +3,7 @@ import { buildPath } from "../lib/addresses.mjs";
 import { whenShown } from "../lib/chosen-thread.mjs";
 import { goTo } from "../lib/panels.mjs";
 import { isSlashText } from "./slash.mjs";
-import { readUnsent } from "./unsent-messages.mjs";
+import { joinTexts, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useRef } = window.React;
 
@@ -22,11 +22,17 @@ export function useEnter(thread, { isComing, isLost }, parts) {
   const holdCommand = () => {
     const command = { text: field.getText(), files: [], thread };
     field.changeText("");
+    storeUnsent("command", thread, joinTexts(readUnsent("command", thread), command.text)); // it is a draft after a reload
+    const run = () => {
+      storeUnsent("command", thread, null);
+      latest.current.slash.runHeld(command.text, latest.current.submit);
+    };
     const returnCommand = () => {
+      storeUnsent("command", thread, null);
       const { drafts, ...now } = latest.current;
       (now.thread === thread ? now.field : drafts).putBack(command);
     };
-    whenShown(() => latest.current.slash.runHeld(command.text, latest.current.submit), returnCommand);
+    whenShown(run, returnCommand);
   };
   return () => {
     if (!isComing) return void (slash.runText() || send());

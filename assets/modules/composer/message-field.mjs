@@ -19,7 +19,8 @@ const MAX_FIELD_HEIGHT_PX = 240;
 const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
 
 /**
- * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[]}} Message
+ * @typedef {{text: string, files: import("../lib/types.mjs").ChosenFile[], unread?: import("./attachments.mjs").Reading[]}}
+ *   Message  `unread`: files of it that were still being read when it left the field
  * @typedef {{textarea: {current: HTMLTextAreaElement}, attachments: ReturnType<useAttachments>,
  *   pasting: ReturnType<usePasting>, isEmpty: boolean, tokens: number, slashText: string|null, isFocused: boolean,
  *   onInput: () => void, setFocused: (isFocused: boolean) => void, getText: () => string, setText: (text: string) => void,
@@ -49,12 +50,12 @@ export function useMessageField(thread) {
     window.addEventListener("resize", measure);
     return () => window.removeEventListener("resize", measure);
   }, [measure]);
-  const { files, isReading, getFiles, prependFiles, removeFiles } = attachments;
+  const { files, isReading, prependFiles } = attachments;
   const actions = useMemo(
     () => buildFieldActions(textarea, shownThread, measure, attachments),
-    [measure, getFiles, prependFiles, removeFiles],
+    [measure, prependFiles],
   );
-  const isEmpty = (isBlank && files.length === 0) || isReading;
+  const isEmpty = isBlank && files.length === 0 && !isReading;
   const pasting = usePasting(textarea, attachments, actions.onInput);
   const insertText = (text) => {
     const { current: area } = textarea;
@@ -66,7 +67,8 @@ export function useMessageField(thread) {
 }
 
 /** Build the functions that move text and files into and out of the field. They store the remaining text as the draft. */
-function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFiles, removeFiles }) {
+function buildFieldActions(textarea, shownThread, measure, attachments) {
+  const { getFiles, prependFiles, removeFiles, takeReadings, returnReadings } = attachments;
   const storeDraft = () => storeUnsent("draft", shownThread.current, textarea.current.value);
   const setText = (text) => {
     textarea.current.value = text;
@@ -85,7 +87,7 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
       storeDraft();
     },
     takeMessage: () => {
-      const message = { text: textarea.current.value, files: getFiles() };
+      const message = { text: textarea.current.value, files: getFiles(), unread: takeReadings() };
       changeText("");
       removeFiles(message.files);
       return message;
@@ -98,9 +100,10 @@ function buildFieldActions(textarea, shownThread, measure, { getFiles, prependFi
       removeFiles(files);
       return true;
     },
-    putBack: ({ text, files }) => {
+    putBack: ({ text, files, unread = [] }) => {
       changeText(joinTexts(text, textarea.current.value));
       prependFiles(files);
+      returnReadings(unread);
     },
   };
 }

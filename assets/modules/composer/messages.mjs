@@ -47,22 +47,24 @@ export function useMessages(props, data, coming, field) {
   }, [thread, isLoaded]);
   useLayoutEffect(() => void (awaited.current = null), [thread, coming.visit]); // after its draft and its queue are kept
   const ways = { data, field, sending, queue, coming, isBusy, isRunning };
-  return { sending, isSending, isRunning, isAway, queue, drafts, send: buildSend(ways), submit: useSubmitting(ways) };
+  const isUnread = queue.isUnread && !isRunning; // then nothing but its files keeps the queued message
+  const actions = { send: buildSend(ways), submit: useSubmitting(ways) };
+  return { sending, isSending, isRunning, isAway, isUnread, queue, drafts, ...actions };
 }
 
 /** Return a function that sends the message in the field. */
 function buildSend({ data, field, sending, queue, coming, isBusy, isRunning }) {
   return () => {
-    if (field.attachments.isReading) return;
     if (isBusy() && isOutageShown()) return; // the state of the run is unknown: the text stays in the field
     const problem = findExcess(field.getText(), data.max_chars) ?? findInputProblem(data.thread ?? null);
     if (problem !== null) return sending.refuse(problem);
     const isRepeated = !coming.isComing && sending.repeat();
     // Empty the field at once, not with the reply: a second press would send the same text as a second message.
     const message = field.takeMessage();
-    if (message.text.trim() === "" && message.files.length === 0) return;
+    if (message.text.trim() === "" && message.files.length + message.unread.length === 0) return;
+    const isWaiting = message.unread.length > 0 || queue.queued !== null;
     if (isRepeated) queue.addToQueue(message, false);
-    else if (isBusy()) addToQueue(message, { sending, queue, coming, isRunning });
+    else if (isBusy() || isWaiting) addToQueue(message, { sending, queue, coming, isRunning });
     else sending.send(message);
   };
 }

@@ -1,9 +1,11 @@
 /**
- * Queue messages that are sent during an answer. They are sent after a complete answer, and return to the field otherwise.
+ * Queue messages that are sent during an answer, or before their files are read. They are sent after a complete answer, and
+ * return to the field otherwise, or where a file was refused.
  */
 import { createRequestId } from "../lib/actions.mjs";
 import { readThread } from "../lib/addresses.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { findProblem } from "./attachments.mjs";
 import { FILES_NOT_KEPT, findLeftThread, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
@@ -20,6 +22,7 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
   const [queued, setQueued] = useState(null);
   const thread = data.thread ?? null;
   const { visit, moves } = coming;
+  const { isUnread, isFileRefused } = checkReadings(queued?.unread ?? []);
   const shown = useRef({ thread, visit });
   const clearQueued = useCallback((from) => {
     setQueued(null);
@@ -32,13 +35,13 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
     if (queued === null) return;
     if (hasBegun) moveUnsent("queue", left);
     if (left !== thread) return clearQueued(left), drafts.putBack({ ...queued, thread: left });
-    const isRefused = isReturned(queued, sending, coming);
+    const isRefused = isFileRefused || isReturned(queued, sending, coming);
     const isAtWork = isPendingFor(thread, sending) || isBusy() || awaited.current !== null; // else it could begin another
-    if (isAtWork && !isRefused) return void (isRunning && noteAnswer(queued, setQueued));
+    if ((isAtWork || isUnread) && !isRefused) return void (isRunning && noteAnswer(queued, setQueued));
     clearQueued(thread);
     if (isRefused || (rest !== "done" && queued.isAfterEnd === false)) field.putBack(queued);
-    else sending.send(queued);
-  }, [data, sending.pending, sending.problem, queued, visit, coming.isLost, moves]);
+    else sending.send({ ...queued, files: listFiles(queued) });
+  }, [data, sending.pending, sending.problem, queued, isUnread, isFileRefused, visit, coming.isLost, moves]);
 
   const addToQueue = (added, isAfterEnd) => {
     const before = queued ?? (coming.isComing ? readUnsent("queue", thread) : null); // that of before a reload, not read yet
@@ -53,12 +56,27 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
   };
   const sendAfterStop = () => setQueued({ ...queued, isAfterEnd: true }); // also after an answer that was stopped
   const recover = () => queued === null && setQueued(recoverQueued(thread, field, isBusy));
-  return { queued, addToQueue, editQueued, sendAfterStop, recover };
+  return { queued, isUnread, addToQueue, editQueued, sendAfterStop, recover };
 }
 
 /** Store a message with the conversation that it is for, which may not have its address yet. */
 const storeQueued = (message, thread, awaited) =>
-  storeUnsent("queue", thread, { ...message, files: message.files.length, thread: thread ?? awaited?.thread ?? null });
+  storeUnsent("queue", thread, {
+    ...message,
+    files: countFiles(message),
+    unread: [],
+    thread: thread ?? awaited?.thread ?? null,
+  });
+
+const checkReadings = (readings) => ({
+  isUnread: readings.some(({ accepted }) => accepted === null),
+  isFileRefused: findProblem(readings) !== null,
+});
+
+const listFiles = ({ files, unread }) => [...files, ...unread.flatMap(({ accepted }) => accepted.files)];
+
+/** @param {import("./message-field.mjs").Message} message @returns {number} those that are being read as well */
+export const countFiles = ({ files, unread }) => unread.reduce((sum, { count }) => sum + count, files.length);
 
 /** Let a message that was sent before its conversation was shown follow the answer in progress there. */
 const noteAnswer = (queued, setQueued) =>
@@ -75,10 +93,11 @@ const isPendingFor = (thread, { pending, isLate }) => pending !== null && !(isLa
  * Join a message to the one that waits. `isAfterEnd`: the stream has shown the end of the answer, and only the panels are
  * behind; undefined where the conversation is not shown yet.
  */
-function joinMessages(before, { text, files }, isAfterEnd) {
+function joinMessages(before, { text, files, unread = [] }, isAfterEnd) {
   const { request_id = createRequestId(), isAfterEnd: isLast = isAfterEnd } = before ?? {};
   const kept = Array.isArray(before?.files) ? before.files : []; // of one that was stored there is a number
-  return { text: joinTexts(before?.text, text), files: [...kept, ...files], request_id, isAfterEnd: isLast };
+  const joined = { files: [...kept, ...files], unread: [...(before?.unread ?? []), ...unread] };
+  return { text: joinTexts(before?.text, text), ...joined, request_id, isAfterEnd: isLast };
 }
 
 /**
@@ -91,7 +110,7 @@ function recoverQueued(thread, field, isBusy) {
   else if (readUnsent("queue", null)?.thread === thread) moveUnsent("queue", thread);
   const stored = readUnsent("queue", thread);
   if (stored === null) return null;
-  if (stored.files === 0) return { ...stored, files: [], isAfterEnd: stored.isAfterEnd ?? !isBusy() };
+  if (stored.files === 0) return { ...stored, files: [], unread: [], isAfterEnd: stored.isAfterEnd ?? !isBusy() };
   storeUnsent("queue", thread, null);
   field.putBack({ text: stored.text, files: [] });
   showToast(FILES_NOT_KEPT);

@@ -1,5 +1,6 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
 import { expectThread } from "../lib/expected-thread.mjs";
+import { isRunTold } from "../lib/live-run.mjs";
 import { refreshPanels } from "../lib/panels.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
@@ -33,7 +34,7 @@ const NO_REPLY_TEXT = {
  */
 export function useSending(data, { reply, act }, field, drafts, awaited, onWait) {
   const [problem, setProblem] = useState(null);
-  const acceptedWith = useRef(null); // the data at a message that was accepted: until newer data comes, its run is unknown
+  const accepted = useRef(null); // the message that was accepted last: until newer data comes, its run is unknown
   const thread = data.thread ?? null;
   const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
   const onReply = (sent, { ok, text, waits = false }, wasLate) => {
@@ -42,8 +43,8 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
     else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
-    if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs());
-    acceptedWith.current = (ok || waits) && sent.thread === thread ? sent.data : null;
+    if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs(sent.thread));
+    accepted.current = (ok || waits) && sent.thread === thread ? sent : null;
     if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
   };
   const onLate = (sent) => {
@@ -65,7 +66,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     startRequest({ type: "send", text, files, request_id }, { text, ...takeChoices(thread) });
   const stop = () => startRequest(buildStop(request.pending), {});
   const refuse = (text) => setProblem({ text, canRetry: false });
-  const isRunExpected = useRunExpectation(acceptedWith.current === data);
+  const isRunExpected = useRunExpectation(accepted.current, data);
   const repeat = () => repeatSent(request, thread, field, send);
   const forgetProblem = () => setProblem(null);
   const finishStop = () => (forgetProblem(), request.end());
@@ -89,10 +90,12 @@ function followBegun(awaited, { request_id, thread }, { isRefused = false, isLat
 }
 
 /** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */
-function useRunExpectation(isRunExpected) {
+function useRunExpectation(accepted, data) {
+  const isRunExpected = accepted?.data === data;
   useEffect(() => {
     if (!isRunExpected) return undefined;
-    const timer = setTimeout(() => refreshPanels(), MAX_UNSEEN_RUN_MS);
+    const isTold = () => isRunTold(accepted.thread ?? accepted.request_id, data.version);
+    const timer = setTimeout(() => isTold() || refreshPanels(), MAX_UNSEEN_RUN_MS);
     return () => clearTimeout(timer);
   }, [isRunExpected]);
   return isRunExpected;

@@ -1,5 +1,6 @@
 /** Unsent messages of each conversation, kept in the tab's session storage across a reload. */
 import { _ } from "../lib/words.mjs";
+import { moveInputs } from "./graph-inputs.mjs";
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 export const FILES_NOT_KEPT = _("Your message is back in the field; its files were not kept.");
@@ -8,10 +9,11 @@ export const FILES_NOT_KEPT = _("Your message is back in the field; its files we
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
 
 /**
- * Return the storage key of an unsent message: the draft, the queued message, or a sent message without a reply.
+ * Return the storage key of an unsent message: the draft, the queued message, a sent message without a reply, or a command
+ * that waits until its conversation is shown.
  * @typedef {{text: string, request_id: string, files: number}} UnsentMessage  its request id prevents a second send; `files`
  *   is their number
- * @param {"draft"|"queue"|"sent"} kind
+ * @param {"draft"|"queue"|"sent"|"command"} kind
  * @param {string|null} thread null for a conversation that has not begun
  */
 const getStorageKey = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
@@ -51,26 +53,39 @@ export function moveUnsent(kind, thread) {
 export function useDrafts(thread, field, visit, awaited) {
   const filesByThread = useRef(new Map());
   const shown = useRef({ thread, visit });
-  const begun = useRef(null);
   const { attachments } = field;
-  useLayoutEffect(() => field.setText(readUnsent("draft", thread) ?? ""), []);
+  useLayoutEffect(() => field.setText(recoverDraft(thread)), []);
   useLayoutEffect(() => {
     const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
-    if (left !== shown.current.thread) moveUnsent("draft", (begun.current = left)); // it was typed while that one began
+    if (left !== shown.current.thread) {
+      moveUnsent("draft", left); // it was typed while that one began
+      moveInputs(left);
+      attachments.owner.current.thread = left;
+    }
     shown.current = { thread, visit };
     if (left === thread) return;
     storeUnsent("draft", left, field.getText());
     filesByThread.current.set(left, attachments.getFiles());
-    field.setText(readUnsent("draft", thread) ?? "");
+    field.setText(recoverDraft(thread));
+    attachments.owner.current = { thread };
     attachments.replaceFiles(filesByThread.current.get(thread) ?? []);
   }, [thread, visit]);
-  const actions = useMemo(() => buildDraftActions(filesByThread), []);
+  const actions = useMemo(() => buildDraftActions(filesByThread, attachments.returnReadings), []);
   attachments.onStray.current = (files, from) => {
-    const owner = from === null ? begun.current : from;
-    if (owner === shown.current.thread) attachments.prependFiles(files);
-    else actions.putBack({ text: "", files, thread: owner });
+    if (from === shown.current.thread) attachments.prependFiles(files);
+    else actions.putBack({ text: "", files, thread: from });
   };
   return actions;
+}
+
+/** Return the draft of a thread, after a command that had not run when the page was left: it does not run unseen. */
+function recoverDraft(thread) {
+  const command = readUnsent("command", thread);
+  const draft = joinTexts(command, readUnsent("draft", thread));
+  if (command === null) return draft;
+  storeUnsent("draft", thread, draft);
+  storeUnsent("command", thread, null);
+  return draft;
 }
 
 /**
@@ -88,12 +103,13 @@ export function findLeftThread(before, now, awaited) {
   return before.visit === now.visit || awaited.isLate ? null : awaited.thread;
 }
 
-function buildDraftActions(filesByThread) {
+function buildDraftActions(filesByThread, returnReadings) {
   const getFiles = (thread) => filesByThread.current.get(thread) ?? [];
   return {
-    putBack: ({ text, files, thread }) => {
+    putBack: ({ text, files, unread = [], thread }) => {
       storeUnsent("draft", thread, joinTexts(text, readUnsent("draft", thread)));
       filesByThread.current.set(thread, [...files, ...getFiles(thread)]);
+      returnReadings(unread);
     },
     removeMessage: ({ text, files, thread }) => {
       const draft = readUnsent("draft", thread) ?? "";

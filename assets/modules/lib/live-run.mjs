@@ -28,6 +28,10 @@ export function forgetRun() {
   if (liveRun.state === "running") set({ ...liveRun, state: null });
 }
 
+/** Return whether the stream has told of a conversation's run since a version. */
+export const isRunTold = (thread, version) =>
+  liveRun.thread === thread && liveRun.state !== null && liveRun.version > version;
+
 const subscribe = (listener) => {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -28,7 +28,7 @@ const page = {
 };
 let newestRead = 0;
 let shownRead = 0;
-let openReads = 0;
+const openReads = new Set();
 let listWishes = 0; // how often the list alone was wanted
 let isReadingList = false;
 let begunRead = null; // that of the newest `refreshPanels`, until Dash calls for it
@@ -84,7 +84,8 @@ function applyReply({ head, panels, ...others }, action, sent) {
   if (isBeginning || getData("transcript")?.thread === null) page.begun = go;
   else chooseThread(go);
   if (!isBeginning) return setHead(head.data);
-  afterFirstWord(() => page.begun === go && setHead(head.data)); // unless the user went elsewhere
+  const thread = readThread(go);
+  afterFirstWord(() => page.begun === go && !isReading(thread) && goToBegun(thread, sent.visit)); // else they went on
 }
 
 /** Set the update of the page, which does not call off an address that Dash has not gone to yet. */
@@ -168,9 +169,10 @@ function followAddress(pathname) {
 
 function beginRead(pathname, update) {
   newestRead += 1;
-  openReads += 1;
-  const reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => (openReads -= 1));
-  return { pathname, update, window: page.window, number: newestRead, shown: countShown(), reply };
+  const read = { pathname, update, window: page.window, number: newestRead, shown: countShown() };
+  openReads.add(read);
+  read.reply = request("/api/panels", { ...describePage(update), pathname }).finally(() => openReads.delete(read));
+  return read;
 }
 
 /** Go to an address that the user has chosen. @param {string} address */
@@ -179,6 +181,12 @@ export function goTo(address) {
   chooseThread(address);
   refreshPanels();
 }
+
+/**
+ * Return whether a conversation is being read: the reply to its first message and the socket both tell that it has begun.
+ * @param {string} thread
+ */
+export const isReading = (thread) => [...openReads].some(({ pathname }) => pathname === buildPath(thread));
 
 /**
  * Go to the address of a conversation that has begun, unless the user has gone elsewhere.
@@ -235,7 +243,7 @@ const describeReads = () => `${listWishes} ${countShown()} ${newestRead}`;
 export function applyListChange({ fields, threads }) {
   const data = getData("threads");
   if (!data) return;
-  if (openReads > 0) return void refreshThreads();
+  if (openReads.size > 0) return void refreshThreads();
   const addFirst = (list, row) => changeData(list, { first: { threads: row } });
   showData({ threads: { data: threads.reduce(addFirst, changeData(data, { fields })) } });
 }
@@ -251,8 +259,8 @@ export function applyTurn({ properties, data }) {
   showWaiting(); // it is older than the turn
   const changed = Object.entries(data).map(([id, change]) => [id, { data: changeData(getData(id), change) }]);
   showData({ ...properties, ...Object.fromEntries(changed) });
-  if (openReads > 0) shownRead = newestRead + 1; // drops what is being read
-  return openReads === 0;
+  if (openReads.size > 0) shownRead = newestRead + 1; // drops what is being read
+  return openReads.size === 0;
 }
 
 /**

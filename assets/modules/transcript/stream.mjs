@@ -2,7 +2,7 @@
 import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { applyListChange, applyTurn, goToBegun, readTurn, refreshPanels } from "../lib/panels.mjs";
+import { applyListChange, applyTurn, goToBegun, isReading, readTurn, refreshPanels } from "../lib/panels.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
@@ -163,28 +163,27 @@ function createRefresher(thread, latest) {
     return isKnown && !later && messages.length < MAX_ADDED_TO && applyTurn(turn);
   };
   const showStart = async (run, version) => {
-    if (!isBehind(version)) return;
+    if (!isBehind(version) || (latest.current.thread === null && isReading(thread))) return;
     const turn = latest.current.thread === thread ? await readTurn(thread, run) : null;
     const isOutdated = turn !== null && turn.version <= latest.current.version; // the end came first
     if (!isStopped && !isOutdated && !showTurn(turn)) refreshIfBehind(version);
   };
-  const onFrame = ({ kind, version, run, turn }) => {
+  const onFrame = ({ kind, version, run, turn = null }) => {
     if (kind === "hello") requestedVersion = -1; // a request before the connection was lost may be lost as well
-    if (kind === "start" || kind === "head") {
-      const showChange = () => (kind === "start" ? showStart(run, version) : refreshIfBehind(version));
+    const isBegun = kind === "hello" && Boolean(run) && latest.current.thread === null; // its start is told as well
+    const isTurn = kind === "end" || turn !== null; // the turn of a title's change is the one before it
+    if (kind === "start" || (kind === "head" && !isTurn) || isBegun) {
+      const showChange = () => (kind === "head" ? refreshIfBehind(version) : showStart(run, version));
       clearTimeout(changeTimer);
       changeTimer = setTimeout(showChange, FOREIGN_CHANGE_MS);
     }
     if (kind === "rerun" || kind === "members") refresh(latest.current.version);
-    const isShown = kind === "end" && version >= latest.current.version && showTurn(turn);
-    if (kind === "end" && !isShown) refresh(version); // always: the composer's Stop must turn back into Send
+    const isShown = isTurn && version >= latest.current.version && showTurn(turn);
+    if (isTurn && !isShown) refresh(version); // always: the composer's Stop must turn back into Send
     else if (kind === "hello" && !run && latest.current.run?.state === "running") refresh(version);
-    else if (kind === "hello") refreshIfBehind(version);
+    else if (kind === "hello" && !isBegun) refreshIfBehind(version);
   };
-  const stop = () => {
-    isStopped = true;
-    clearTimeout(changeTimer);
-  };
+  const stop = () => (clearTimeout(changeTimer), (isStopped = true));
   return { onFrame, stop };
 }
 

@@ -186,7 +186,7 @@ def test_a_change_from_elsewhere_is_told() -> None:
             telling = stream_frames(parts, thread_id)
             assert (await anext(telling))["kind"] == "hello"
             receipt = await parts.apply_change(parts.store.rename_thread, thread_id, "Another title")
-            assert await asyncio.wait_for(anext(telling), 60) == {"kind": "head", "version": receipt.version}
+            assert await asyncio.wait_for(anext(telling), 60) == {"kind": "head", "version": receipt.version, "turn": None}
             await telling.aclose()  # type: ignore[attr-defined]
 
     asyncio.run(story())

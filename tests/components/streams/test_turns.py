@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent.events import RunFinished, RunStarted
+from agent.events import HeadMoved, RunFinished, RunStarted
 from checkpoints import Caller, RunState
 from components.page import describe_turn, read_panels
 from components.page_state import PageLocation
@@ -187,5 +187,57 @@ def test_a_turn_that_closes_the_calls_of_the_one_before_is_read_anew() -> None:
             run = parts.runs.begin_run(thread_id, question, closing_messages=[closing])
             parts.runs.end_run(run, RunState.DONE)
             assert describe_turn(parts, thread_id, run.id) is None
+
+    asyncio.run(play())
+
+
+def give_title(parts: Services, thread_id: str) -> int:
+    run = parts.runs.get_latest_run(thread_id)
+    assert run is not None
+    receipt = parts.runs.give_title(run, "A word of greeting", model="demo", usage={})
+    assert receipt is not None
+    return receipt.version
+
+
+def test_a_title_applied_is_what_a_new_reading_shows() -> None:
+    async def play() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id, _ = await say(parts, None, "Hello")
+            frames = stream_frames(parts, thread_id, describe_turn=describe_turn)
+            assert (await anext(frames))["run"] is None
+            before = look(parts, thread_id)
+            version = give_title(parts, thread_id)
+            parts.hub.publish(thread_id, HeadMoved(version))
+            frame = await anext(frames)
+            assert (frame["kind"], frame["version"]) == ("head", version)
+            assert apply(before, frame["turn"]) == look(parts, thread_id)
+            await frames.aclose()
+
+    asyncio.run(play())
+
+
+def test_a_turn_whose_title_came_first_is_what_a_new_reading_shows() -> None:
+    async def play() -> None:
+        async with open_services() as parts:
+            thread_id, run_id = await say(parts, None, "Hello")
+            before = look(parts, thread_id)
+            give_title(parts, thread_id)
+            turn = describe_turn(parts, thread_id, run_id)
+            assert turn is not None
+            assert turn["base"] == 0
+            assert apply(before, turn) == look(parts, thread_id)
+
+    asyncio.run(play())
+
+
+def test_another_change_than_a_title_is_read_anew() -> None:
+    async def play() -> None:
+        async with open_services() as parts:
+            thread_id, _ = await say(parts, None, "Hello")
+            give_title(parts, thread_id)
+            parts.store.rename_thread(thread_id, "Another title")
+            assert describe_turn(parts, thread_id, None) is None
+            parts.store.save(thread_id, name="Here")
+            assert describe_turn(parts, thread_id, None) is None
 
     asyncio.run(play())
