@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Scope
 
 from checkpoints.values.limits import MAX_MESSAGE_CHARS
-from checkpoints.values.serde import replace_lone_surrogates
+from checkpoints.values.surrogates import replace_lone_surrogates
 from components import action_routes, page
 from components.auditing import ClientLayer
 from components.first_layout import LAYOUT_PATH

@@ -13,7 +13,7 @@ from jiter import from_json
 from agent.models.errors import ModelConfigurationError
 from agent.models.refusal_body import ReportedFailure
 from checkpoints.values.sentence import sentence
-from checkpoints.values.serde import replace_lone_surrogates
+from checkpoints.values.surrogates import replace_lone_surrogates
 from checkpoints.values.text import shorten_line
 
 MAX_WHOLE_BYTES = 32_000_000  # of a whole answer, and of one event

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic_core import from_json, to_json
 
 from checkpoints.values.limits import has_more_values, has_too_many_separators, to_label
-from checkpoints.values.serde import replace_lone_surrogates
+from checkpoints.values.surrogates import replace_lone_surrogates
 from checkpoints.values.text import note_cut
 
 MAX_MESSAGE_BYTES = 500_000  # kept of a message; 40,000 characters need at most 480,000 bytes of JSON

@@ -95,6 +95,8 @@ class WaymarkSaver(BaseCheckpointSaver[int]):
 
         Raises `StaleWriterError` when another run or a change in time has moved the conversation meanwhile.
         """
+        if config["configurable"]["thread_id"] == "":
+            raise ValueError("The thread_id must not be empty.")
         new = StatePut.parse(config, checkpoint, metadata, new_versions)
         self._writer.write_put(self.serde, new)
         at = {"thread_id": new.key.thread_id, "checkpoint_ns": new.key.namespace, "checkpoint_id": checkpoint["id"]}

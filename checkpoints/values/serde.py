@@ -8,7 +8,6 @@ histories.
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
@@ -43,11 +42,7 @@ _MESSAGE_CLASSES: dict[str, type[BaseMessage]] = {
     "chat": ChatMessage,
 }
 _CONSTRUCTOR_ONLY = frozenset({"self", "content_blocks"})  # names that the constructor takes and validation does not
-_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_LONE_SURROGATE = re.compile(rb"%b(?!%b)|(?<!%b)%b" % (_HIGH, _LOW, _HIGH, _LOW))
-_REPLACEMENT = rb"\\ufffd"
 _CANONICAL_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-_BACKSLASH = b"\0"  # for an escaped one; no JSON that is taken has another NUL
 
 
 class UnreadableMessageError(ValueError):
@@ -256,13 +251,6 @@ def _default_fields(kind: type[BaseMessage]) -> dict[str, Any]:
 
 def _equals_default(value: Any, default: Any) -> bool:
     return type(value) is type(default) and bool(value == default)
-
-
-def replace_lone_surrogates(raw: bytes) -> bytes:
-    """Return JSON whose escapes are text: half of a surrogate pair could be neither kept nor sent back."""
-    if b"\\ud" not in raw and b"\\uD" not in raw:
-        return raw
-    return _LONE_SURROGATE.sub(_REPLACEMENT, raw.replace(b"\\\\", _BACKSLASH)).replace(_BACKSLASH, b"\\\\")
 
 
 def sanitize_text(text: str) -> str:
