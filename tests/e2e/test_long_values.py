@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Start, Visit
 from tests.e2e.keyboard import Keyboard
+from tests.e2e.test_accessibility import READ_COLOUR
 from tests.e2e.test_keyboard_graphs import go_to_place
 from tests.e2e.test_long_lists import look_at_whole
 from tests.e2e.test_user_graphs import write_graph
@@ -67,6 +68,8 @@ def test_long_values_are_unfolded_and_compared(start: Start, visit: Visit, tmp_p
         channel = channels.filter(has=page.tab.get_by_text(name, exact=True))
         keys.press(channel.locator("summary").first)
         expect(channel.get_by_role("region", name=f"Value of {name}")).to_be_visible()
+    accent = page.tab.evaluate(READ_COLOUR, "var(--accent)")
+    expect(page.dialog.get_by_test_id("show-all").first).to_have_css("color", accent)
     look_at_whole(page, "long values of a graph, with differences")
     keys.go(page.dialog.get_by_label("Difference to"))
     keys.key("Home")
