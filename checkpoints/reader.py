@@ -1,8 +1,7 @@
 """The reads of the store. Each method sees one snapshot; a block of `Database.begin_read` joins several in one snapshot."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import chain
 
 import sqlalchemy as sa
 
@@ -13,7 +12,7 @@ from .rows import checkpoint_rows, file_rows, message_rows, thread_rows
 from .search_reader import SearchReader
 from .thread_reader import ThreadReader
 from .values import history
-from .values.history import Path, Place
+from .values.history import Path
 from .values.limits import count_values
 from .values.model import Branch, Checkpoint, CheckpointPortion, Difference, Message, MessageSize, Node, Removal, Thread
 from .values.operation import USER
@@ -84,35 +83,6 @@ class Reader(ThreadReader, OperationReader, PathReader, SearchReader):
             return message_rows.select_messages(
                 connection, thread_rows.load_path(connection, thread_id, message_id), last=last
             )
-
-    def find_branches_after(
-        self, thread_id: str, after: Collection[str | None], is_wanted: Callable[[Message], bool], *, most: int = 20
-    ) -> list[tuple[Branch, Message, Message]]:
-        """Return the branches that continue one of these messages (None: the beginning) with a wanted message.
-
-        Each branch comes with that wanted message and with its last message. One wanted message has at most `most` branches.
-        Call it once for a whole view: each call reads all branches.
-        """
-        with self.database.begin_read() as connection:
-            forks = thread_rows.select_segment_parents(connection, thread_id)
-            branches_with_heads = [
-                (branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head is not None
-            ]
-            heads = [head for _, head in branches_with_heads]
-            places: set[Place | None] = {
-                node.place for node in thread_rows.select_nodes(connection, [m for m in after if m]).values()
-            }
-            following = history.find_followers(
-                places | ({None} & set(after)), forks, history.find_reachable_depths(heads, forks)
-            )
-            first = message_rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
-            wanted = [place for place, message in first.items() if is_wanted(message)]
-            beyond = history.find_heads_beyond(wanted, heads, forks, most)
-            last = message_rows.select_messages_at(
-                connection, {heads[number].place for numbers in beyond.values() for number in numbers}
-            )
-        pairs = sorted((number, place) for place, numbers in beyond.items() for number in numbers)
-        return [(branches_with_heads[number][0], first[place], last[heads[number].place]) for number, place in pairs]
 
     def count_messages(self, thread_id: str) -> int:
         """Count the messages of the current path."""

@@ -1,17 +1,20 @@
 """The tree of a conversation as the page draws it: the forks between its branches and checkpoints, without messages."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import sqlalchemy as sa
 
 from .changes import branches
 from .reader import Reader
-from .rows import thread_rows, tree_rows
+from .rows import message_rows, thread_rows, tree_rows
 from .storage import schema
 from .values import history
 from .values.errors import MessageNotFoundError
-from .values.model import Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
+from .values.history import Place
+from .values.model import Branch, Checkpoint, CheckpointMark, LeftBehind, Message, Node, RemovedPart
 from .values.operation import Move, OperationKind
 
 MAX_TREE_ALTERNATIVES = 50  # of a tree, the newest
@@ -24,6 +27,14 @@ class Fork:
     segment: int
     length: int
     message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRank:
+    """The place of a branch among others: in a group, by a number."""
+
+    group: Hashable
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +113,48 @@ def read_marks(reader: Reader, messages: Sequence[Message]) -> list[CheckpointMa
     with reader.database.begin_read() as connection:
         thread, path = thread_rows.load_current_path(connection, messages[0].thread_id)
         return tree_rows.select_marks(connection, thread, path, messages[0].depth, messages[-1].depth)
+
+
+def find_branches_after(
+    reader: Reader,
+    thread_id: str,
+    after: Collection[str | None],
+    rank: Callable[[Message], BranchRank | None],
+    *,
+    most: int = 20,
+) -> dict[Hashable, list[tuple[Branch, Message]]]:
+    """Return the branches that continue one of these messages (None: the beginning) with a message that has a rank.
+
+    They come by the groups of these ranks, in the order of the numbers, each with its last message: of a group the first
+    `most`. The last messages of the others are not read. Call it once for a whole view: each call reads all branches.
+    """
+    with reader.database.begin_read() as connection:
+        forks = thread_rows.select_segment_parents(connection, thread_id)
+        branches_with_heads = [
+            (branch, head) for branch, head in thread_rows.select_branch_heads(connection, thread_id) if head is not None
+        ]
+        heads = [head for _, head in branches_with_heads]
+        places: set[Place | None] = {
+            node.place for node in thread_rows.select_nodes(connection, [m for m in after if m]).values()
+        }
+        reached = history.find_reachable_depths(heads, forks)
+        following = history.find_followers(places | ({None} & set(after)), forks, reached)
+        first = message_rows.select_messages_at(connection, set(chain.from_iterable(following.values())))
+        ranks = {place: found for place, message in first.items() if (found := rank(message)) is not None}
+        beyond = history.find_heads_beyond(ranks, heads, forks, most)
+        groups = _group_branches(beyond, ranks, most)
+        last = message_rows.select_messages_at(connection, {heads[n].place for n in chain.from_iterable(groups.values())})
+    return {group: [(branches_with_heads[n][0], last[heads[n].place]) for n in numbers] for group, numbers in groups.items()}
+
+
+def _group_branches(
+    beyond: Mapping[Place, Sequence[int]], ranks: Mapping[Place, BranchRank], most: int
+) -> dict[Hashable, list[int]]:
+    """Return the branches beyond these places by the groups of their ranks, as indexes: of each the first `most`."""
+    groups: dict[Hashable, list[int]] = defaultdict(list)
+    for _, n, place in sorted((ranks[place].number, n, place) for place, numbers in beyond.items() for n in numbers):
+        groups[ranks[place].group].append(n)
+    return {group: numbers[:most] for group, numbers in groups.items()}
 
 
 def count_stored_chars(reader: Reader, thread_id: str) -> int:

@@ -41,7 +41,8 @@ def select_alternatives(connection: sa.Connection, thread: Thread, messages: Seq
         there = there if own in there else sorted([*there[1:], own])
         if len(there) > 1:
             shown[message.id] = there
-    found = message_rows.select_ids_at(connection, {place for there in shown.values() for place in there})
+    found = {head.place: head.id for head in heads}
+    found |= message_rows.select_ids_at(connection, {place for there in shown.values() for place in there} - found.keys())
     return {message_id: [found[place] for place in there if place in found] for message_id, there in shown.items()}
 
 

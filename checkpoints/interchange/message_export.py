@@ -30,13 +30,13 @@ def export_messages(rows: Sequence[TreeRow], reached: Collection[str], report: R
 
     A stored body is canonical JSON, as its hash says: it is passed on as it is.
     """
-    made = MessageExport()
-    hashes = {row.id: row.hash for row in rows}
+    made, hashes = MessageExport(), dict[str | None, str]()
     for row in count_steps(rows, report, sentence("Reading"), "messages"):
-        if row.id not in reached:
-            continue
         # Unpacked: by name, each column would be looked up anew.
         identifier, thread_id, parent_id, _segment, depth, agent, status, body, hash_, _run_id, created_at, *_ = tuple(row)
+        if identifier not in reached:
+            continue
+        hashes[identifier] = hash_
         if serde.hash_canonical_body(body, agent, status, hashes.get(parent_id)) != hash_:
             raise DamagedMessageError(thread_id, identifier, depth)
         time = thread_rows.to_time(created_at).isoformat()

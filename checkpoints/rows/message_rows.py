@@ -33,6 +33,7 @@ _parent = schema.message.alias("parent")
 _with_parent = sa.select(schema.message, _parent.c.hash.label("parent_hash")).outerjoin(
     _parent, _parent.c.id == schema.message.c.parent_id
 )
+_ids_query = sa.select(schema.message.c.id, schema.message.c.segment, schema.message.c.depth)
 _path_query = _with_parent.order_by(schema.message.c.depth)
 _message_query = _with_parent.where(
     schema.message.c.id == sa.bindparam("message_id"), schema.message.c.thread_id == sa.bindparam("of_thread")
@@ -263,9 +264,7 @@ def select_messages_at(connection: sa.Connection, places: Collection[Place]) -> 
 
 def select_ids_at(connection: sa.Connection, places: Collection[Place]) -> dict[Place, str]:
     """The ids of the messages at these places."""
-    table = schema.message.c
-    query = sa.select(table.id, table.segment, table.depth)
-    return {(row.segment, row.depth): row.id for row in _select_at(connection, query, places)}
+    return {(row.segment, row.depth): row.id for row in _select_at(connection, _ids_query, places)}
 
 
 def _select_at(connection: sa.Connection, query: sa.Select[Any], places: Collection[Place]) -> Iterator[sa.Row[Any]]:

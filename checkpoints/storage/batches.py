@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -54,4 +55,10 @@ def select_at_places(
     """Return the rows of a query at one of these places."""
     ranges = [(place[0], place[1], place[1]) for place in places]
     for is_there, values in iterate_conditions(connection, segment, depth, ranges):
-        yield from connection.execute(query.where(is_there), values)
+        yield from connection.execute(_limit_query(query, is_there), values)
+
+
+@lru_cache(256)
+def _limit_query(query: sa.Select[Any], is_there: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    """Limit a query to a condition of `iterate_conditions`. SQLAlchemy looks through every part of a new one."""
+    return query.where(is_there)

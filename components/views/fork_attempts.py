@@ -1,7 +1,6 @@
 """The attempts of a fork, for the card of its call."""
 
 import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
@@ -10,6 +9,7 @@ from agent.subagents.forking import is_final_answer
 from agent.time_travel.dependence import list_call_ids
 from agent.tools.names import FORK
 from checkpoints import Branch, Message, Store
+from checkpoints.tree_reader import BranchRank, find_branches_after
 from checkpoints.values.limits import MAX_CALLS
 from components.views.shown_text import MAX_SHOWN_DETAIL_CHARS
 
@@ -25,7 +25,6 @@ class AttemptView(TypedDict):
 MAX_SHOWN_ATTEMPTS = 20  # branches on one card: the agent's own have half as many
 AttemptsByCall = Mapping[tuple[str, str], list[AttemptView]]  # by the ids of the calling answer and of its call
 _RESULT_FIELDS = ("branch", "answer", "failed", "details")
-_Call = tuple[str | None, str]  # the id of the message before the answer that makes it, and its own
 
 
 def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> AttemptsByCall:
@@ -33,24 +32,21 @@ def read_attempts(store: Store, thread_id: str, messages: Sequence[Message]) -> 
     there is such a call, and once for all calls.
     """
     asking = {(message.parent_id, call_id): message.id for message in messages for call_id in _find_fork_calls(message)}
-    begun: dict[_Call, list[tuple[int, Branch, Message]]] = defaultdict(list)
-    if asking:
-        after = {parent_id for parent_id, _ in asking}
-        for branch, first, last in store.find_branches_after(thread_id, after, lambda first: _call(first) in asking):
-            if (mark := AttemptMark.of(first)) is not None:
-                begun[first.parent_id, mark.call_id].append((mark.number, branch, last))
-    return {(message_id, call[1]): _views(begun[call]) for call, message_id in asking.items()}
+
+    def rank(first: Message) -> BranchRank | None:
+        """Return the call whose attempt begins with this message, and the attempt's number."""
+        mark = AttemptMark.of(first)
+        call = None if mark is None else (first.parent_id, mark.call_id)
+        return BranchRank(call, mark.number) if mark and call in asking else None
+
+    after = {parent_id for parent_id, _ in asking}
+    begun = find_branches_after(store, thread_id, after, rank, most=MAX_SHOWN_ATTEMPTS) if asking else {}
+    return {(message_id, call[1]): list(map(_view, begun.get(call, ()))) for call, message_id in asking.items()}
 
 
-def _call(first: Message) -> _Call | None:
-    """Return the call whose attempt begins with this message."""
-    mark = AttemptMark.of(first)
-    return None if mark is None else (first.parent_id, mark.call_id)
-
-
-def _views(begun: list[tuple[int, Branch, Message]]) -> list[AttemptView]:
-    in_order = sorted(begun, key=lambda each: each[0])[:MAX_SHOWN_ATTEMPTS]
-    return [AttemptView(branch=branch.id, name=branch.name, done=is_final_answer(last)) for _, branch, last in in_order]
+def _view(attempt: tuple[Branch, Message]) -> AttemptView:
+    branch, last = attempt
+    return AttemptView(branch=branch.id, name=branch.name, done=is_final_answer(last))
 
 
 def _find_fork_calls(message: Message) -> list[str]:

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from checkpoints import InvalidDocumentError, NewMessage, Runs, RunState, Store
 from checkpoints.interchange import reading, transfer
 from checkpoints.rows import checkpoint_rows
+from checkpoints.tree_reader import BranchRank, find_branches_after
 from checkpoints.values import limits
 from components.views.change_log import build_log
 from tests.checkpoints import shapes
@@ -40,7 +41,7 @@ def look(store: Store, thread_id: str) -> None:
     with store.database.begin_read():
         held = store.list_messages(thread_id, last=110)
         store.find_alternatives(thread_id, held)
-        store.find_branches_after(thread_id, {message.parent_id for message in held}, lambda _: True)
+        find_branches_after(store, thread_id, {message.parent_id for message in held}, lambda _: BranchRank("", 0))
         store.list_checkpoints(thread_id)
         store.list_branches(thread_id)
         store.count_shared_messages(thread_id)

@@ -12,6 +12,7 @@ from checkpoints import (
     ConflictError,
     Database,
     Draft,
+    Message,
     MessageNotFoundError,
     MessageStatus,
     OperationDetail,
@@ -26,6 +27,7 @@ from checkpoints import (
 )
 from checkpoints.changes.branches import copy_message
 from checkpoints.storage import schema
+from checkpoints.tree_reader import BranchRank, find_branches_after
 from checkpoints.values.reasoning import Reasoning
 from checkpoints.values.sentence import encode_sentence, sentence
 from tests.checkpoints.conversations import count, dump, names, new, picture, talked, texts
@@ -352,9 +354,14 @@ def test_a_run_writes_on_branches_that_the_conversation_does_not_stand_on(runs: 
     runs.commit_message(run, new("", "x is done")[1], branch_id=made[0][0])
     runs.commit_message(run, new("", "d")[1])
     assert texts(store, thread_id) == ["a", "b", "c", "d"]
-    gone = store.find_branches_after(thread_id, {path[1].id}, lambda first: first.body["data"]["content"] != "y")
-    ends = [(branch.name, first.body["data"]["content"], last.body["data"]["content"]) for branch, first, last in gone]
-    assert ends == [("main", "c", "d"), ("One", "x", "x is done")]
+
+    def rank(first: Message) -> BranchRank | None:
+        text = first.body["data"]["content"]
+        return None if text == "y" else BranchRank(text, 1)
+
+    gone = find_branches_after(store, thread_id, {path[1].id}, rank)
+    ends = {text: [(branch.name, last.body["data"]["content"]) for branch, last in each] for text, each in gone.items()}
+    assert ends == {"c": [("main", "d")], "x": [("One", "x is done")]}
     runs.end_run(run, RunState.DONE)
     after = picture(store, thread_id)
     store.undo(thread_id)

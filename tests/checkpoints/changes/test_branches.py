@@ -17,8 +17,10 @@ from checkpoints import (
     OperationKind,
     Store,
 )
+from checkpoints.rows import message_rows
 from checkpoints.upkeep import verification
 from checkpoints.values import serde
+from checkpoints.values.history import Place
 from tests.checkpoints.conversations import names, new, picture, talked, texts
 
 
@@ -60,6 +62,19 @@ def test_another_answer_is_an_alternative_of_the_first_one(store: Store) -> None
     thread_id = talked(store, "a", "b")
     store.append(thread_id, new("", "B")[1:], after=ids(store, thread_id)[0])
     assert alternatives(store, thread_id) == {1: ["b", "B"]}
+
+
+def test_only_alternatives_that_no_branch_and_no_change_ends_with_are_looked_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread_id = talked(store, "a", "b")
+    store.append(thread_id, new("", "B")[1:], after=ids(store, thread_id)[0])
+    store.append(thread_id, new("", "B again", "c")[1:], after=ids(store, thread_id)[0])
+    looked_up, select = list[Place](), message_rows.select_ids_at
+    monkeypatch.setattr(message_rows, "select_ids_at", lambda of, places: (looked_up.extend(places), select(of, places))[1])
+    assert alternatives(store, thread_id) == {1: ["b", "B", "B again"]}
+    again = store.list_messages(thread_id)[1]
+    assert looked_up == [(again.segment, again.depth)]
 
 
 def test_what_a_restore_took_out_is_no_alternative_and_neither_is_what_was_undone(store: Store) -> None:

@@ -8,9 +8,11 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.marks import AttemptMark
 from checkpoints import NewMessage, Runs, RunState, Store
+from checkpoints.rows import message_rows
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_CALLS
 from components.views import fork_attempts
+from components.views.fork_attempts import MAX_SHOWN_ATTEMPTS
 from tests.checkpoints.conversations import new
 
 
@@ -64,6 +66,21 @@ def test_a_thousand_calls_of_one_answer_are_looked_at_once_and_most_of_them_not_
     shown = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id))
     assert len(shown) == MAX_CALLS
     assert len(statements) < 20
+
+
+def test_no_more_is_read_of_the_branches_of_a_call_than_a_card_shows(
+    memory_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread_id, count = memory_store.create_thread().id, 3 * MAX_SHOWN_ATTEMPTS
+    fork(Runs(memory_store), memory_store, thread_id, 0, *(f"tea {number}" for number in range(count)))
+    select, read = message_rows.select_messages_at, list[int]()
+    monkeypatch.setattr(
+        message_rows, "select_messages_at", lambda of, places: (read.append(len(places)), select(of, places))[1]
+    )
+    [shown] = fork_attempts.read_attempts(memory_store, thread_id, memory_store.list_messages(thread_id)).values()
+    assert [each["name"] for each in shown] == [f"tea {number}" for number in range(MAX_SHOWN_ATTEMPTS)]
+    assert [each["done"] for each in shown] == [False, *[True] * (MAX_SHOWN_ATTEMPTS - 1)]
+    assert sum(read) <= count + 1 + MAX_SHOWN_ATTEMPTS  # the first messages, and the result of the call
 
 
 def test_what_a_card_is_told_takes_as_many_statements_however_many_forks_there_are(memory_store: Store) -> None:
