@@ -1,11 +1,13 @@
 """Importing the Python file of a user graph, as `python FILE` would find its neighbours."""
 
+import ast
 import asyncio
 import hashlib
 import importlib
 import importlib.util
 import linecache
 import logging
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -25,6 +27,7 @@ from checkpoints.values.sentence import sentence
 LATE_SECONDS = 10.0  # until the log says that an import takes long
 MAX_IMPORT_SECONDS = 120.0
 _log = logging.getLogger(__name__)
+_TASK_NOTE = re.compile(r"During task with name '(.*)' and id '")  # of LangGraph, on the errors of nodes
 _WAYMARK = Path(__file__).resolve().parents[2]
 
 
@@ -33,28 +36,54 @@ def import_variable(definition: GraphDefinition) -> object:
     path = definition.path
     if definition.problem:
         raise GraphLoadError(definition.problem)
-    if not path.is_file():
-        raise GraphLoadError(f"There is no file {path}.")
+    _require_file(path)
     module = _ImportThread(path, definition.folders).wait_for_module()
     try:
         return getattr(module, definition.variable)
     except AttributeError:
         raise GraphLoadError(f"{path} has no variable {definition.variable!r}.{_suggest_names(module)}") from None
+    except Exception as error:  # a module may make its variables when they are read
+        raise GraphLoadError(describe_error(error, path)) from error
 
 
-def describe_error(error: BaseException, path: Path) -> str:
-    """Describe an error of a user graph's code in one sentence, with the last line of its own files on the way."""
+def _require_file(path: Path) -> None:
+    try:
+        is_file = path.is_file()
+    except OSError as error:  # such as a folder that is not open to Waymark
+        raise GraphLoadError(f"{path} cannot be read ({error.strerror}).") from None
+    if not is_file:
+        raise GraphLoadError(f"There is no file {path}.")
+
+
+def describe_error(error: BaseException, path: Path, variable: str = "") -> str:
+    """Describe an error of a user graph's code in one sentence, with the last line of its own files on the way.
+
+    Where there is none, the node or the line of the variable takes its place. Of errors of several tasks, the first is
+    described.
+    """
+    found = _find_own_line(traceback.extract_tb(error.__traceback__), path)
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+        found = _find_own_line(traceback.extract_tb(error.__traceback__), path) or found
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration):
         error = error.__cause__  # no coroutine raises it as it is, and Python's words name no line
+        found = _find_own_line(traceback.extract_tb(error.__traceback__), path)
     words = error.msg if isinstance(error, SyntaxError) else _read_words(error)
     kind, lines = type(error).__name__, words.strip().splitlines()
     text = f"{kind}: {lines[0][:300].rstrip('.')}" if lines else kind
     if isinstance(error, SyntaxError) and error.filename:
         return sentence("{file}, line {line}: {reason}.", file=error.filename, line=error.lineno, reason=text)
-    found = _find_own_line(traceback.extract_tb(error.__traceback__), path)
+    if found is None and (node := _find_node(error)):
+        return sentence("{file}, node {node}: {reason}.", file=path, node=node, reason=text)
     if found is None:
-        return f"{path}: {text}."
+        return f"{path}{find_line(path, variable)}: {text}."
     return sentence("{file}, line {line}: {reason}.", file=found.filename, line=found.lineno, reason=text)
+
+
+def _find_node(error: BaseException) -> str | None:
+    """Return the name of the innermost node that raised an error."""
+    notes = (_TASK_NOTE.match(note) for note in getattr(error, "__notes__", ()))
+    return next((note[1] for note in notes if note), None)
 
 
 def _find_own_line(frames: Sequence[traceback.FrameSummary], path: Path) -> traceback.FrameSummary | None:
@@ -75,10 +104,20 @@ def _read_words(error: BaseException) -> str:
 
 def find_line(path: Path, variable: str) -> str:
     """Return the words that name the first line of a file that defines a variable; empty if none can be found."""
-    starts = (f"{variable} =", f"{variable}:", f"def {variable}(", f"async def {variable}(", f"class {variable}")
-    numbers = (n for n, line in enumerate(linecache.getlines(str(path)), 1) if line.startswith(starts))
-    number = next(numbers, None)
+    try:
+        nodes = list(ast.walk(ast.parse("".join(linecache.getlines(str(path))))))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: nested too deeply
+        return ""
+    number = next((node.lineno for node in nodes if _read_defined_name(node) == variable), None)  # type: ignore[attr-defined]
     return f", line {number}" if number else ""
+
+
+def _read_defined_name(node: ast.AST) -> str | None:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.alias):
+        return node.asname or node.name
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
 
 
 class _ImportThread(Thread):

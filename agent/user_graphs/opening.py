@@ -39,13 +39,19 @@ class UserGraph:
     @asynccontextmanager
     async def open_graph(self, config: RunnableConfig) -> AsyncIterator[AnyGraph]:
         """Make the graph of one run, and release it afterwards. Raises `GraphLoadError`."""
+        failure: BaseException | None = None
         async with AsyncExitStack() as stack:
             made = self.entry if _is_graph(self.entry) else await self._make(config, stack)
-            if isinstance(made, StateGraph):
-                made = made.compile()
+            made = _compile(made, self.definition)
             if not isinstance(made, Pregel):
                 raise GraphLoadError(self._describe_wrong_type(made, "made"))
-            yield made
+            try:
+                yield made
+            except BaseException as error:
+                failure = error
+                raise
+        if failure is not None:
+            raise failure  # the author's context manager has swallowed it
 
     @property
     def channels(self) -> Collection[str] | None:
@@ -64,7 +70,7 @@ class UserGraph:
                 return await stack.enter_async_context(made)
             return stack.enter_context(made) if hasattr(made, "__enter__") else made
         except Exception as error:  # foreign code
-            raise GraphLoadError(describe_error(error, self.definition.path)) from error
+            raise GraphLoadError(describe_error(error, self.definition.path, self.definition.variable)) from error
 
     def _describe_wrong_type(self, value: object, verb: str) -> str:
         path, variable = self.definition.path, self.definition.variable
@@ -74,7 +80,7 @@ class UserGraph:
 
 def load_user_graph(definition: GraphDefinition, store: BaseStore | None = None) -> UserGraph:
     """Import the file of a graph, and check its type. Raises `GraphLoadError`."""
-    entry = import_variable(definition)
+    entry = _compile(import_variable(definition), definition)
     form = _read_form(entry, definition) if _is_graph(entry) else None
     user_graph = UserGraph(definition, entry, GraphLoop(definition.name), form, store)
     if not _is_graph(user_graph.entry) and not callable(user_graph.entry):
@@ -89,6 +95,16 @@ def _read_form(entry: Any, definition: GraphDefinition) -> InputForm | None:
         raise GraphLoadError(f"{definition.path}{find_line(definition.path, definition.variable)}: {error}") from error
 
 
+def _compile(value: Any, definition: GraphDefinition) -> Any:
+    """Compile what is not compiled yet, and return any other value as it is. Raises `GraphLoadError`."""
+    if not isinstance(value, StateGraph):
+        return value
+    try:
+        return value.compile()
+    except Exception as error:  # such as a graph without an edge from its start
+        raise GraphLoadError(describe_error(error, definition.path, definition.variable)) from error
+
+
 def _is_graph(value: object) -> bool:
     return isinstance(value, Pregel | StateGraph)
 
@@ -100,7 +116,7 @@ def _describe_type(value: object) -> str:
 def _choose_arguments(factory: Callable[..., Any], config: RunnableConfig, store: BaseStore | None) -> dict[str, Any]:
     """Return the arguments that a factory takes: a config, a runtime, both, or none."""
     function = inspect.unwrap(factory)
-    hints = get_type_hints(function) if inspect.isroutine(function) else {}
+    hints = _read_hints(function) if inspect.isroutine(function) else {}
     needed = [each for each in inspect.signature(factory).parameters.values() if each.default is each.empty]
     chosen: dict[str, Any] = {}
     for each in needed:
@@ -109,6 +125,14 @@ def _choose_arguments(factory: Callable[..., Any], config: RunnableConfig, store
         is_runtime = each.name == "runtime" or "Runtime" in str(hints.get(each.name, ""))
         chosen[each.name] = _make_runtime(store) if is_runtime else config
     return chosen
+
+
+def _read_hints(function: Any) -> dict[str, Any]:
+    """Return the types of a function's parameters; as text where a name was imported for type checkers alone."""
+    try:
+        return get_type_hints(function)
+    except Exception:  # noqa: BLE001  (the author's annotations)
+        return dict(function.__annotations__)
 
 
 def _make_runtime(store: BaseStore | None) -> Any:

@@ -131,6 +131,8 @@ def place_messages(
         if excess := next(filter(None, (describe_excess(each.body) for each in new)), None):
             raise UnfitMessageError(excess)
         nodes = change.add_messages(parent, new, run_id=run_id)
+    except serde.UnreadableMessageError as error:
+        raise UnfitMessageError(sentence("has fields that LangChain cannot read")) from error
     except (TypeError, ValueError) as error:
         raise UnfitMessageError from error
     except TooManyAlternativesError as error:

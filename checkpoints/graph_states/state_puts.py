@@ -54,6 +54,8 @@ class StatePut:
         cls, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> "StatePut":
         at = config["configurable"]
+        if at["thread_id"] == "":
+            raise ValueError("The thread_id must not be empty.")
         key = StateKey(str(at["thread_id"]), at.get("checkpoint_ns", ""), checkpoint["id"])
         merged = dict(get_checkpoint_metadata(config, metadata))
         is_resumed = bool(key.namespace and at.get(_RESUMING))

@@ -50,14 +50,23 @@ _CANONICAL_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ens
 _BACKSLASH = b"\0"  # for an escaped one; no JSON that is taken has another NUL
 
 
+class UnreadableMessageError(ValueError):
+    """A message has fields of which no message can be built again: code can set any value after the constructor."""
+
+
 def to_body(message: BaseMessage) -> dict[str, Any]:
     """Convert a message to plain JSON. Raises `TypeError` or `ValueError` for values that JSON cannot carry exactly.
 
-    A message chunk is converted to a complete message first.
+    A message chunk is converted to a complete message first. Raises `UnreadableMessageError`.
     """
     if isinstance(message, BaseMessageChunk):
         message = message_chunk_to_message(message)
-    return require_exact(strip_defaults(message))
+    body = require_exact(strip_defaults(message))
+    try:
+        to_message(body)
+    except ValueError as error:
+        raise UnreadableMessageError from error
+    return body
 
 
 def strip_defaults(message: BaseMessage) -> dict[str, Any]:

@@ -52,6 +52,10 @@ FAILING = {
         "return {'messages': [AIMessage('x', additional_kwargs={'a': float('nan')})]}",
         "The graph wrote a message that has values that JSON cannot carry, so the conversation cannot show it.",
     ),
+    "says_nothing_readable": _node(
+        "said = AIMessage('x'); said.content = None; return {'messages': [said]}",
+        "The graph wrote a message that has fields that LangChain cannot read, so the conversation cannot show it.",
+    ),
     "says_too_much": _node(
         "return {'messages': [AIMessage('x' * 2_000_000)]}",
         "The graph wrote a message that has more than 2,000,000 characters",

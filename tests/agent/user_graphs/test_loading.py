@@ -1,6 +1,7 @@
 """Loading a user graph: everything that LangGraph's own server takes, and one sentence for what cannot be used."""
 
 import asyncio
+import errno
 import inspect
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ builder.add_node("add", lambda state: {"n": state["n"] + 1})
 builder.add_edge(START, "add")
 builder.add_edge("add", END)
 """
+NO_ENTRY = "theirs.py, line 2: ValueError: Graph must have an entrypoint: add at least one edge from START to another node."
 CONFIG: RunnableConfig = {"configurable": {"user": "Ada"}}
 
 
@@ -57,6 +59,10 @@ def run(definition: GraphDefinition) -> int:
         "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def graph(): yield builder.compile()",
         "from contextlib import asynccontextmanager\n@asynccontextmanager\nasync def graph(config): yield builder",
         "from contextlib import contextmanager\n@contextmanager\ndef graph(): yield builder",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING: from nothing_of_theirs import Config\n"
+        "def graph(config: 'Config'): return builder if config['configurable'] else None",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING: from langgraph_sdk.runtime import ServerRuntime\n"
+        "def graph(r: 'ServerRuntime'): return builder if r.execution_runtime else None",
     ],
 )
 def test_a_graph_or_whatever_makes_one_is_taken(definition: str, tmp_path: Path) -> None:
@@ -103,6 +109,20 @@ def test_a_file_finds_its_neighbours_and_a_file_of_a_package_its_package(tmp_pat
         ("x = 1", "theirs.py has no variable 'graph'."),
         (f"{BUILDER}", "theirs.py has no variable 'graph'. It has builder."),
         ("\ngraph = {}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
+        ("\ngraph={}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
+        ("if True:\n  graph = {}", "theirs.py, line 2: graph is an object of the type dict, and not a graph of LangGraph."),
+        (
+            "from string import digits as graph",
+            "theirs.py, line 1: graph is an object of the type str, and not a graph of LangGraph.",
+        ),
+        (
+            "def __getattr__(name):\n    if name == 'graph': raise OSError(name)\n    raise AttributeError",
+            "theirs.py, line 2: OSError: graph.",
+        ),
+        (
+            "from langgraph.graph import MessagesState, StateGraph\ngraph = StateGraph(MessagesState)\n",
+            NO_ENTRY,
+        ),
     ],
 )
 def test_what_cannot_be_loaded_is_one_sentence_with_the_file_and_the_line(text: str, sentence: str, tmp_path: Path) -> None:
@@ -117,6 +137,20 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         load_user_graph(GraphDefinition("graph", tmp_path / "none.py", "graph"))
 
 
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(GraphLoadError, match=r"^/.*/none\.py cannot be read \(Permission denied\)\.$"):
+        load_user_graph(GraphDefinition("graph", tmp_path / "none.py", "graph"))
+
+
+def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GraphLoadError, match=r"theirs\.py: (MemoryError|RecursionError)|theirs\.py, line 1: SyntaxError"):
+        load_user_graph(define(tmp_path, f"x = {'-' * 100_000}1"))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -125,6 +159,10 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
             "theirs.py, line 1: graph made an object of the type dict, and not a graph of LangGraph.",
         ),
         ("async def graph():\n    pass", "theirs.py, line 1: graph made None, and not a graph of LangGraph."),
+        (
+            "from langgraph.graph import MessagesState, StateGraph\ndef graph():\n    return StateGraph(MessagesState)",
+            NO_ENTRY,
+        ),
         ("def graph():\n    return 1 / 0", "theirs.py, line 2: ZeroDivisionError: division by zero."),
         ("def graph(*, config): raise OSError", "theirs.py, line 1: OSError."),
     ],

@@ -40,7 +40,17 @@ LATE = "    return {'messages': [AIMessage('late')]}"
             "theirs.py, line 21: Unprintable.",
         ),
         ("class Base(BaseException): pass\ndef node(state):\n    raise Base('boom')", "theirs.py, line 20: Base: boom."),
-        ("def node(state):\n    return 5", "InvalidUpdateError: Expected dict, got 5."),
+        (
+            "async def fail(): raise ValueError('boom')\nasync def node(state):\n"
+            "    async with asyncio.TaskGroup() as tasks: tasks.create_task(fail())",
+            "theirs.py, line 18: ValueError: boom.",
+        ),
+        ("def node(state):\n    raise ExceptionGroup('two', [OSError('boom')])", "theirs.py, line 19: OSError: boom."),
+        (
+            "def node():\n    return {}",
+            "theirs.py, node node: TypeError: node() takes 0 positional arguments but 1 was given.",
+        ),
+        ("def node(state):\n    return 5", "theirs.py, node node: InvalidUpdateError: Expected dict, got 5."),
         ("def node(state):\n    return {'thing': Odd()}", "TypeError: Type is not msgpack serializable: Odd."),
         (
             "def node(state):\n    return {'thing': threading.Lock()}",
@@ -49,6 +59,10 @@ LATE = "    return {'messages': [AIMessage('late')]}"
         (
             "def node(state):\n    return {'messages': [AIMessage('x', additional_kwargs={'a': float('nan')})]}",
             "The graph wrote a message that has values that JSON cannot carry, so the conversation cannot show it.",
+        ),
+        (
+            "def node(state):\n    answer = AIMessage('x')\n    answer.content = None\n    return {'messages': [answer]}",
+            "The graph wrote a message that has fields that LangChain cannot read, so the conversation cannot show it.",
         ),
         (
             "def node(state):\n    return {'messages': [AIMessage('x' * 2_000_000)]}",
@@ -163,6 +177,24 @@ async def node(state):
         assert chat.said() == [("human", "done", "hello")]
 
     play(tmp_path, story, one_node(body))
+
+
+def test_an_error_that_a_context_manager_of_the_author_swallows_is_told(tmp_path: Path) -> None:
+    text = """
+from contextlib import asynccontextmanager, suppress
+from langgraph.graph import START, MessagesState, StateGraph
+
+@asynccontextmanager
+async def graph():
+    with suppress(Exception):
+        yield StateGraph(MessagesState).add_node("node", lambda state: 1 / 0).add_edge(START, "node")
+"""
+
+    async def story(chat: Running) -> None:
+        run = await chat.say("hello")
+        assert "theirs.py, line 8: ZeroDivisionError: division by zero." in str(run.error)
+
+    play(tmp_path, story, text)
 
 
 def find_user_graph(chat: Running) -> Any:

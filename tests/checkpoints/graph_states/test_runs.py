@@ -188,6 +188,27 @@ def test_what_a_node_changes_in_place_is_stored(saver: WaymarkSaver) -> None:
     assert read_channels(graph, "t")["messages"][0].additional_kwargs == {}
 
 
+def test_a_message_that_could_not_be_read_again_is_a_value_of_its_state_and_locks_nothing(saver: WaymarkSaver) -> None:
+    def answer_without_content(state: Channels) -> Channels:
+        said = AIMessage("x", id="x")
+        said.content = None  # type: ignore[assignment]
+        return {"messages": [said]}
+
+    ask(make_graph(saver, answer_without_content), "t", "one")
+    other = WaymarkSaver(saver.store)  # which has to read what was written
+    assert [each.content for each in read_channels(make_graph(other), "t")["messages"]] == ["one", None]
+    assert is_whole(saver.store)
+    ask(make_graph(other), "t", "two")
+    saver.store.undo("t")
+    saver.store.undo("t")
+    assert read_texts(saver, "t") == []
+
+
+def test_an_empty_thread_id_is_refused_in_words(saver: WaymarkSaver) -> None:
+    with pytest.raises(ValueError, match="The thread_id must not be empty"):
+        ask(make_graph(saver), "", "hello")
+
+
 def test_a_state_that_is_changed_by_its_reader_changes_nothing(saver: WaymarkSaver) -> None:
     graph = make_graph(saver)
     ask(graph, "t", "one")

@@ -35,6 +35,16 @@ def test_a_message_comes_back_as_it_was(message: BaseMessage) -> None:
     assert back.model_dump() == message.model_dump()
 
 
+@pytest.mark.parametrize("fields", [{"content": None}, {"content": [5]}, {"tool_calls": ["book"]}, {"tool_calls": "book"}])
+@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_a_message_that_could_not_be_read_again_is_not_written(fields: dict[str, Any]) -> None:
+    message = AIMessage("x")
+    for name, value in fields.items():
+        setattr(message, name, value)
+    with pytest.raises(serde.UnreadableMessageError):
+        serde.to_body(message)
+
+
 @settings(max_examples=50, deadline=None, database=None)
 @given(strategies.json_objects)
 def test_canonical_is_one_text_for_one_value(value: dict[str, Any]) -> None:
