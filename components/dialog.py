@@ -30,6 +30,11 @@ def build_modal(identifier: str, title: str, parts: Sequence[Component], *, scro
     return Modal([header, *parts], id=identifier, is_open=False, fade=False, **placed)
 
 
+def build_long_body(*children: Component, **properties: Any) -> html.Div:
+    """Build the body of a scrollable dialog, which the keyboard scrolls, too."""
+    return html.Div(children, className="modal-body", tabIndex=0, **properties)
+
+
 def build_confirmation(identifier: str, title: str, confirm: str, *options: Component, color: str = "danger") -> Modal:
     """Build a dialog with ids `X`, `X-body`, `X-cancel`, `X-confirm` and `X-subject`.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, ModalBody, ModalFooter
+from dash_bootstrap_components import Button, ModalFooter
 
 from checkpoints import Receipt, StateError
 from checkpoints.interchange import reading, transfer
@@ -39,7 +39,7 @@ class Ids(StrEnum):
     FILE = "import-file"  # the chosen file: {id, name}, with the id of its upload (see assets/modules/page/upload.mjs)
     DIALOG = "import-dialog"
     BODY = "import-body"
-    CANCEL = "import-cancel"
+    CANCEL = "import-dialog-cancel"
     MERGE = "import-merge"
     CONFIRM = "import-confirm"
 
@@ -54,7 +54,8 @@ def dialogs() -> list[Component]:
         Button(_("Merge into this conversation"), id=Ids.MERGE, color="secondary", outline=True),
         Button(_(NEW_TEXT), id=Ids.CONFIRM, color="primary"),
     ]
-    modal = dialog.build_modal(Ids.DIALOG, _("Import"), [ModalBody(id=Ids.BODY), ModalFooter(footer)], scrollable=True)
+    parts = [dialog.build_long_body(id=Ids.BODY), ModalFooter(footer)]
+    modal = dialog.build_modal(Ids.DIALOG, _("Import"), parts, scrollable=True)
     return [modal, dcc.Store(id=Ids.FILE)]
 
 
@@ -164,7 +165,7 @@ async def _find_merge_thread(services: Services, docs: Sequence[Document], threa
 
 
 def _register_closing(app: Dash, services: Services) -> None:
-    dialog.close_on(app, Ids.DIALOG, Input(Ids.CANCEL, "n_clicks"))
+    dialog.register_dialog(app, Ids.DIALOG)
 
     @app.callback(Output(Ids.FILE, "data"), Input(Ids.DIALOG, "is_open"), State(Ids.FILE, "data"), prevent_initial_call=True)
     async def forget_file(is_open: bool, file: NamedUpload | None) -> Any:

@@ -26,11 +26,11 @@ _SPEAKERS = {"human": N_("You"), "ai": N_("Agent"), "tool": N_("Tool result"), "
 def build_import_preview(
     name: str, docs: Sequence[Document], previews: Sequence[ImportPreview], open_here: bool
 ) -> list[Component]:
-    """Show the content of the file, as plain text. Of an archive there are previews alone."""
+    """Show the content of the file, as plain text, below what its import changes. Of an archive there are previews alone."""
     source = html.P(_("From {name}. Importing changes nothing that is already here.", name=name), className="quiet")
     warnings = [html.P(say(text)) for text in dict.fromkeys(text for preview in previews for text in preview.warnings)]
     if len(docs) == len(previews) == 1:
-        return [*_build_single_preview(docs[0], previews[0], open_here), *warnings, source]
+        return [*_build_single_preview(docs[0], previews[0], open_here, warnings), source]
     titles = [
         html.Li([html.Strong(preview.title), f" · {_describe_contents(preview)}"])
         for preview in previews[:MAX_LISTED_THREADS]
@@ -38,17 +38,34 @@ def build_import_preview(
     others = len(previews) - MAX_LISTED_THREADS
     more = [html.Li(_("and {others:,} more", others=others), className="quiet")] if others > 0 else []
     return [
+        *warnings,
         html.P(ngettext("{count:,} conversation:", "{count:,} conversations:", len(previews))),
         html.Ul([*titles, *more], className="preview"),
-        *warnings,
         source,
     ]
 
 
-def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool) -> list[Component]:
+def _build_single_preview(
+    doc: Document, preview: ImportPreview, open_here: bool, warnings: Sequence[Component]
+) -> list[Component]:
     path = list(enumerate(doc.current_messages(), 1))
     cut = len(path) > 2 * MAX_END_MESSAGES
     shown = [*path[:MAX_END_MESSAGES], None, *path[-MAX_END_MESSAGES:]] if cut else path
+    return [
+        html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
+        *(html.P(note) for note in _describe_known_parts(preview, open_here)),
+        *warnings,
+        html.Ol(
+            [_build_message_item(entry) for entry in shown],
+            className="preview",
+            style={"--digits": len(str(len(path)))},
+        ),
+        *_build_checkpoints(doc),
+    ]
+
+
+def _describe_known_parts(preview: ImportPreview, open_here: bool) -> list[str]:
+    """Describe what of the file is here already."""
     notes = []
     if preview.existing_thread:
         notes.append(
@@ -74,16 +91,7 @@ def _build_single_preview(doc: Document, preview: ImportPreview, open_here: bool
                 known=known,
             )
         )
-    return [
-        html.P([html.Strong(preview.title), f" · {_describe_contents(preview)}"]),
-        html.Ol(
-            [_build_message_item(entry) for entry in shown],
-            className="preview",
-            style={"--digits": len(str(len(path)))},
-        ),
-        *_build_checkpoints(doc),
-        *(html.P(note) for note in notes),
-    ]
+    return notes
 
 
 def _build_checkpoints(doc: Document) -> list[Component]:

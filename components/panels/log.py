@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, no_update
 from dash.development.base_component import Component
-from dash_bootstrap_components import Button, ModalBody, ModalFooter
+from dash_bootstrap_components import Button, ModalFooter
 from typing_extensions import TypedDict
 
 from checkpoints import NotFoundError, Operation, OperationKind, Receipt, Store
@@ -44,7 +44,7 @@ def buttons() -> list[Component]:
 
 def dialogs() -> list[Component]:
     close = Button(_("Close"), id=f"{Ids.DIALOG}-cancel", color="secondary", outline=True)
-    parts = [ModalBody(Log(id=Ids.LOG)), ModalFooter(close)]
+    parts = [dialog.build_long_body(Log(id=Ids.LOG)), ModalFooter(close)]
     return [dcc.Store(id=Ids.REQUEST), dialog.build_modal(Ids.DIALOG, _(DIALOG_TITLE), parts, scrollable=True)]
 
 

@@ -64,7 +64,7 @@ def test_a_translation_has_the_values_of_its_text(language: str) -> None:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_translation_begins_and_ends_with_a_space_where_its_text_does(language: str) -> None:
-    pairs = [(text, form) for text, form in list_all_pairs(language) if text != "k"]  # “3.4k” is “3,4 Tsd.”
+    pairs = [(text, form) for text, form in list_all_pairs(language) if text not in ("k", "M")]  # “3.4k” is “3,4 Tsd.”
     assert [text for text, form in pairs if (text[0] == " ", text[-1] == " ") != (form[0] == " ", form[-1] == " ")] == []
 
 

@@ -96,7 +96,7 @@ function EntryLine({ entry }) {
   return h(
     "li",
     { "data-testid": "audit-entry" },
-    h("p", { dir: "auto" }, who && h("strong", null, who, " · "), text),
+    h("p", null, who && [h("strong", { key: "who" }, who), " · "], text),
     h("p", { className: "quiet" }, h("time", { dateTime: time }, formatDateTime(time)), address && ` · ${address}`),
   );
 }

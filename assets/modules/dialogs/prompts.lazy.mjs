@@ -44,7 +44,7 @@ export function PromptsDialog({ text, onInsert, onClose }) {
         }),
     !edited &&
       deleted &&
-      h("p", { className: "prompts-deleted", role: "status" },
+      h("p", { className: "last-change", role: "status" },
         h("span", null, _("“{name}” was deleted.", { name: deleted.name })),
         h("button", { type: "button", className: "quiet-button", onClick: restore },
           icon("arrow-counterclockwise"),

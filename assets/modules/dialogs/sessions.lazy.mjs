@@ -30,7 +30,7 @@ export function SessionsDialog({ onClose }) {
   return h(
     ReadingDialog,
     { title: _("Sessions"), className: "sessions", buttons, onClose },
-    problem && h("p", { role: "alert" }, problem),
+    problem && h("p", { className: "text-danger", role: "alert" }, problem),
     sessions?.length === 0 && h("p", null, _("Waymark keeps no sessions here: it signs nobody in itself.")),
     h(
       "ul",

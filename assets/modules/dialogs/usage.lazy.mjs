@@ -46,8 +46,8 @@ function OwnUsage({ person }) {
     h("tr", { key: period.days }, h("th", { scope: "row" }, NAMES[period.days]), h(Figures, { period }));
   return h(
     "div",
-    { className: "usage-table", tabIndex: 0 },
-    h("table", { className: "table" }, h(Head, { first: _("Time") }), h("tbody", null, person.periods.map(row))),
+    null,
+    h(UsageTable, { head: h(Head, { first: _("Time") }), rows: person.periods.map(row) }),
     h("p", null, _("Storage: {storage}", { storage: formatStorage(person.storage) })),
   );
 }
@@ -78,18 +78,19 @@ function EverybodysUsage({ people }) {
     "div",
     null,
     h("div", { className: "usage-periods", role: "group", "aria-label": _("Time") }, people[0].periods.map(choice)),
-    h(
-      "div",
-      { className: "usage-table", tabIndex: 0 },
-      h(
-        "table",
-        { className: "table" },
-        h(Head, { first: _("Person"), more: [_("Conversations"), _("Storage")] }),
-        h("tbody", null, people.map(row)),
-      ),
-    ),
+    h(UsageTable, {
+      head: h(Head, { first: _("Person"), more: [_("Conversations"), _("Storage")] }), rows: people.map(row),
+    }),
   );
 }
+
+/** The table, which scrolls sideways by itself. @param {{head: any, rows: any[]}} props */
+const UsageTable = ({ head, rows }) =>
+  h(
+    "div",
+    { className: "usage-table", tabIndex: 0, role: "region", "aria-label": _("Usage") },
+    h("table", { className: "table" }, head, h("tbody", null, rows)),
+  );
 
 /** @param {{first: string, more?: string[]}} props */
 function Head({ first, more = [] }) {

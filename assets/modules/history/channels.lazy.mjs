@@ -83,12 +83,12 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
         { className: "quiet" },
         _("The graph has no value of this name any more. A run that goes on from here leaves it out."),
       ),
-    isOpen && h(ChannelBody, { one, other, isCompared }),
+    isOpen && h(ChannelBody, { name, one, other, isCompared }),
   );
 }
 
-/** @param {{one: ChannelSide|null, other: ChannelSide|null, isCompared: boolean}} props */
-function ChannelBody({ one, other, isCompared }) {
+/** @param {{name: string, one: ChannelSide|null, other: ChannelSide|null, isCompared: boolean}} props */
+function ChannelBody({ name, one, other, isCompared }) {
   const isTree = (one ?? other).tree !== null && (!isCompared || !one || !other || other.tree !== null);
   const link = (side, text) =>
     side?.address &&
@@ -99,7 +99,7 @@ function ChannelBody({ one, other, isCompared }) {
     );
   return h(
     "div",
-    { className: "channel-body", tabIndex: 0, role: "region", "aria-label": _("Value") },
+    { className: "channel-body", tabIndex: 0, role: "region", "aria-label": _("Value of {name}", { name }) },
     isTree &&
       h(
         "ul",

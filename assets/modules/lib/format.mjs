@@ -90,9 +90,12 @@ export function formatDuration(milliseconds) {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** @returns {string} "12", "3.4k" */
-export const formatNumber = (number) =>
-  number < 1000 ? String(number) : `${formatDecimal(number / 1000, number < 9950 ? 1 : 0)}${_("k")}`;
+/** @returns {string} "12", "3.4k", "61M" */
+export function formatNumber(number) {
+  if (number < 1000) return String(number);
+  const [size, unit] = number < 999_500 ? [number / 1000, _("k")] : [number / 1_000_000, _("M")];
+  return `${formatDecimal(size, size < 9.95 ? 1 : 0)}${unit}`;
+}
 
 /** @returns {string} "1 message", "12 messages", "3.4k tokens" */
 export const formatCount = (number, noun) => COUNTED[noun](number, { count: formatNumber(number) });

@@ -15,7 +15,7 @@ const MAX_IMPORT_BYTES = 10_000_000;
 const MAX_ARCHIVE_BYTES = 50_000_000;
 
 /** @type {import("./long-request.mjs").Subject} every step of an import */
-export const IMPORT = { title: _("Import"), dialog: "#import-dialog", cancel: "#import-cancel" };
+export const IMPORT = { title: _("Import"), dialog: "#import-dialog", cancel: "#import-dialog-cancel" };
 
 async function importFile(file) {
   setProperties({ toast: { is_open: false } }); // about the previous file

@@ -7,8 +7,9 @@ import { refreshPanels } from "../lib/panels.mjs";
 import { useServerList } from "../lib/server-list.lazy.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { useRenamed } from "./renaming.mjs";
 
-const { createElement: h, useState } = window.React;
+const { createElement: h, useRef, useState } = window.React;
 
 const ADDRESS = "/api/tags";
 const FAILURE_TEXT = _("The tags could not be read or changed. Please try again.");
@@ -33,7 +34,7 @@ export function TagsDialog({ onShow, onClose }) {
     done &&
       h(
         "p",
-        { className: "tags-done", role: "status" },
+        { className: "last-change", role: "status" },
         h("span", null, done.text),
         h(
           "button",
@@ -81,10 +82,12 @@ function useTags() {
 }
 
 function TagList({ tags, onShow, onRename, onRemove }) {
-  const [renamedId, setRenamedId] = useState(null);
+  const buttons = useRef(new Map()); // those that rename, by tag
+  const [renamedId, setRenamedId] = useRenamed((id) => buttons.current.get(id));
   if (tags.length === 0) return h("p", { className: "quiet" }, _("No conversation has a tag. “Tags” in its menu adds one."));
-  const button = (label, name, onClick) =>
-    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick }, label);
+  const button = (label, name, onClick, ref) =>
+    h("button", { type: "button", className: "btn btn-outline-secondary", "aria-label": name, onClick, ref }, label);
+  const keep = (tag) => (element) => void buttons.current.set(tag.id, element);
   const field = (tag) => {
     const onDone = (name) => {
       setRenamedId(null);
@@ -106,7 +109,7 @@ function TagList({ tags, onShow, onRename, onRemove }) {
         "div",
         { className: "tags-buttons" },
         button(_("Show"), _("Show {name}", tag), () => onShow(tag)),
-        button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id)),
+        button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id), keep(tag)),
         button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
     );
   return h("ul", null, tags.map(line));

@@ -13,11 +13,11 @@ import { goTo } from "../lib/panels.mjs";
 import { showMessage } from "../lib/show-message.mjs";
 import { useFirstRun } from "../lib/tips.mjs";
 import { _ } from "../lib/words.mjs";
-import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 import { PaneHead } from "../page/pane-head.mjs";
 import { closeSheets } from "../page/panes.mjs";
 import { useOtherRuns } from "./other-runs.mjs";
 import { useFilteredThreads, useListedThreads } from "./portions.mjs";
+import { useRenamed } from "./renaming.mjs";
 import { Row } from "./row.mjs";
 import { SelectionBar, useSelection } from "./selection.mjs";
 import { TagFilter, listTagCommands, openTagPicker, openTags, useTagNames, writeFilter } from "./tags.mjs";
@@ -178,9 +178,11 @@ function listThreadCommands(threads, current, now, open) {
   return [begin, ...others.map(line)];
 }
 
+const findRow = (id) => document.querySelector(`.threads [data-thread-id="${CSS.escape(id)}"]`);
+
 /** The scrolling part. */
 function ThreadsView({ shown, view, text, now, data, reply, act, open, selection, names }) {
-  const [renamedId, setRenamedId] = useRenamed();
+  const [renamedId, setRenamedId] = useRenamed(findRow);
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
   const actions = useRowActions({ act, open, selection, setRenamedId, names });
   const { running = [], waiting = [] } = data ?? {};
@@ -212,18 +214,6 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
     isSearching && view === "listed" && h(Found, { attempt: text, text: shown.query.text, now }),
   );
-}
-
-/** The conversation whose title is in a field. Afterwards its row gets the focus back, unless that is elsewhere. */
-function useRenamed() {
-  const [id, setId] = useState(null);
-  const last = useRef(null);
-  useEffect(() => {
-    if (id === null && last.current !== null && isFocusUnclaimed())
-      document.querySelector(`.threads [data-thread-id="${CSS.escape(last.current)}"]`)?.focus();
-    last.current = id;
-  }, [id]);
-  return [id, setId];
 }
 
 /** Group threads under headings, without changing their order: the pinned ones, then by age. */
