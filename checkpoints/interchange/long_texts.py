@@ -22,8 +22,8 @@ _WINDOW_BYTES = MIN_LONG_BYTES // 2
 _MAX_BEGINNING_BYTES = 100
 _PIECE_BYTES = 65_536
 _CONTINUATION_BYTES = range(0x80, 0xC0)
-_WHOLE_LETTERS = re.compile(  # neither an escape nor a pair of surrogates is cut
-    rb"(?:[^\\]++|\\[^u]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*+"
+_WHOLE_LETTERS = re.compile(  # neither an escape nor a pair of surrogates is cut; `*+` would cut some before Python 3.11.5
+    rb"(?:[^\\]++|\\[^u]|\\u(?![dD][89abAB])[0-9a-fA-F]{4}|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4})*"
 )
 
 

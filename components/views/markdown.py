@@ -41,7 +41,7 @@ _DEFINITION_CHARS = 50  # of one as JSON, beside its label, address and title
 _FORMATTER = HtmlFormatter(nowrap=True)
 _LONE_MARK = re.compile(r"\n {0,3}[-=] *\Z")
 # A line in which nothing can mean anything to Markdown; a dot within a word may make it an address.
-_PROSE = re.compile(r"(?!\d+[.)]|-|\s)(?:[^\W_]|[ ,;!?'\"()%…–—-]|\.(?![^\W_]))++")
+_PROSE = re.compile(r"(?!\d+[.)]|-|\s)(?:[^\W_]|[ ,;!?'\"()%…–—-]|(?!\.[^\W_])\.)++")
 _MARKS = "[]!*_`<>&\\\n#+-~="
 _DEAR = ("```", "~~~", "|")  # code, and tables: 2,000 characters can ask for 65,536 cells, which take two seconds
 _FORMULA = re.compile(r"\$[^$]*\$|\\(?:[(\[]|begin)")
