@@ -6,7 +6,8 @@ import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -66,6 +67,14 @@ class ThreadedServer(uvicorn.Server):
         client = tuple(scope["client"])
         connections = self.server_state.connections
         return next((each.transport for each in connections if getattr(each, "client", None) == client), None)
+
+
+@contextmanager
+def silent_port() -> Iterator[int]:
+    """Yield a port at which nobody listens, and which no server of another test gets meanwhile."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        yield int(silent.getsockname()[1])
 
 
 class FakeServer:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from agent.tracing.langfuse import LangfuseTracer
 from checkpoints import RunState
 from tests.agent.running import running
 from tests.fakes.langfuse import FakeLangfuse, Fault
+from tests.fakes.server import silent_port
 from tests.faults.page import PageClient
 from tests.servers import Server
 
@@ -78,11 +78,10 @@ def test_a_turn_and_the_exit_go_on_whatever_langfuse_does(
 
 
 def test_langfuse_that_is_not_there_is_said_once_and_without_keys(caplog: pytest.LogCaptureFixture) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    tracer = tracer_at(f"http://127.0.0.1:{port}")
-    assert asyncio.run(turn(tracer)) is RunState.DONE
-    assert closing(tracer) < GIVEN_UP
+    with silent_port() as port:
+        tracer = tracer_at(f"http://127.0.0.1:{port}")
+        assert asyncio.run(turn(tracer)) is RunState.DONE
+        assert closing(tracer) < GIVEN_UP
     said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(said) == 1
     assert said[0].startswith("Langfuse does not take or give what it should")

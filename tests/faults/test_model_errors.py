@@ -1,13 +1,14 @@
 """A model that refuses, breaks off or hangs, behind the real server: a sentence, the text, Retry, and never the key."""
 
-import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+from tests.fakes.server import silent_port
 from tests.faults.page import JSON, PageClient
 from tests.servers import Server
 
@@ -151,10 +152,10 @@ def test_a_model_that_hangs_can_be_stopped_at_once(page: PageClient, fake: FakeO
 
 
 def test_a_server_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    model = {"MODEL": "openai:fake-model", "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": KEY}
-    with Server(tmp_path / "data", **model) as server:
+    with ExitStack() as stack:
+        port = stack.enter_context(silent_port())
+        model = {"MODEL": "openai:fake-model", "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1", "OPENAI_API_KEY": KEY}
+        server = stack.enter_context(Server(tmp_path / "data", **model))
         page = PageClient(server.link)
         shown = page.say("hello")
         assert "Nothing answers at the model provider's address" in shown["run"]["error"]

@@ -1,7 +1,6 @@
 """Every way in which a provider can fail: a sentence soon, the text kept, tries to count, and the next turn works."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from agent.models.keys import ProviderKeys
 from checkpoints import Run, RunState
 from tests.agent.running import KEY, Running, running
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
+from tests.fakes.server import silent_port
 from tests.rounds import sample
 
 IDLE_SECONDS = 1.5  # where a silence is the fault
@@ -171,10 +171,9 @@ def test_a_stop_ends_the_pause_before_the_next_try(fake: FakeOpenAI) -> None:
 
 
 def test_a_provider_that_cannot_be_reached_is_said_to_be_so(fake: FakeOpenAI) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        nobody = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     without_tls = fake.base_url.replace("http", "https")
-    for address, sentence in ((nobody, "Nothing answers"), (without_tls, "secure connection")):
-        run, _ = asyncio.run(tell(address))
-        assert run.state is RunState.FAILED
-        assert sentence in str(run.error)
+    with silent_port() as port:
+        for address, sentence in ((f"http://127.0.0.1:{port}/v1", "Nothing answers"), (without_tls, "secure connection")):
+            run, _ = asyncio.run(tell(address))
+            assert run.state is RunState.FAILED
+            assert sentence in str(run.error)
