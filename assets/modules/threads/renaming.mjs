@@ -4,8 +4,9 @@ import { isFocusUnclaimed } from "../page/lost-focus.mjs";
 const { useEffect, useRef, useState } = window.React;
 
 /**
- * The thing whose name is in a field. Afterwards its element gets the focus back, unless that is elsewhere.
- * @param {(id: string) => HTMLElement|null|undefined} find
+ * Hold the id of the item whose name is being edited. Afterwards its element gets the focus, unless that is elsewhere.
+ * @param {(id: string) => HTMLElement|null|undefined} find the element of an item
+ * @returns {[string|null, (id: string|null) => void]}
  */
 export function useRenamed(find) {
   const [id, setId] = useState(null);

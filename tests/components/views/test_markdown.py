@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from components.views.markdown import format_prose, format_tail, format_text, render_markdown
+from components.views.markdown import format_prose, format_tail, format_text, is_prose, render_markdown
 from components.views.markdown_parser import MAX_TEXT_CELLS
 from tests.hostile_texts import HOSTILE_TEXTS, Elements, check_harmless
 
@@ -30,6 +30,12 @@ HOSTILE = [
     "```python\n</code></pre><script>alert(1)</script>\n```",
     "<svg/onload=alert(1)><iframe src=//x></iframe><style>*{}</style>",
 ]
+
+
+def test_a_word_with_a_dot_is_no_prose() -> None:
+    """It may be an address. Before 3.11.5, Python kept a part of a possessive group that had failed."""
+    assert is_prose("See it. Then go on.")
+    assert not is_prose("See www.example.com for more.")
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *HOSTILE_TEXTS])
