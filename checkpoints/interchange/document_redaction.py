@@ -127,7 +127,7 @@ class DocumentRedaction:
         if self._redaction.patterns:
             data = {**data, "content": self._redact_split_words(data["content"])}
             data = {key: self._redact_message_field(body["type"], key, value) for key, value in data.items()}
-        return serde.to_body(serde.to_message({"type": body["type"], "data": data}))
+        return serde.normalize_body({"type": body["type"], "data": data})
 
     def _redact_reasoning(self, data: Json) -> Json:
         """Leave out the parts that cannot be searched: a provider's items, and reasoning about results that are left out."""

@@ -105,6 +105,6 @@ def _convert_body(raw: bytes, field: str) -> Json:
     require_field(message, "content", (str, list), field)
     body = {"type": _TYPE_NAMES.get(kind, kind), "data": {key: value for key, value in message.items() if key != "type"}}
     try:
-        return serde.to_body(serde.to_message(body))
+        return serde.normalize_body(body)
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidDocumentError(sentence("is not a message"), field) from error

@@ -64,6 +64,11 @@ def to_body(message: BaseMessage) -> dict[str, Any]:
     return body
 
 
+def normalize_body(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a body as `to_body` writes it. Raises `TypeError` or `ValueError` for one that is not a message's."""
+    return require_exact(strip_defaults(to_message(body)))
+
+
 def strip_defaults(message: BaseMessage) -> dict[str, Any]:
     """Convert a message as `to_body` does, unchecked: for a caller that compares the result with JSON."""
     full = message_to_dict(message)
@@ -192,9 +197,7 @@ def _surround_body(agent: str, status: str, parent_hash: str | None) -> tuple[st
     return f'{{"agent":{_quote(agent)},"body":', f',"parent":{parent},"status":{_quote(status)}}}'
 
 
-@lru_cache(256)
-def _quote(text: str) -> str:
-    return to_canonical(text)
+_quote = lru_cache(256)(to_canonical)
 
 
 def read_type(text: str) -> str:
