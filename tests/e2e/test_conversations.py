@@ -72,6 +72,22 @@ def test_a_new_conversation_opens_while_the_one_before_is_still_read(start: Star
     expect(page.threads).to_have_count(2)
 
 
+@pytest.mark.slow
+def test_a_message_begins_a_new_conversation_before_that_is_read(start: Start, visit: Visit) -> None:
+    page = visit(start(demo_seconds_per_token="0.2"))
+    page.tab.route("**/api/panels", lambda _: None)
+    page.send("a long answer, please")
+    expect(page.live).to_be_visible()
+    page.new_conversation()
+    page.composer.fill("And the weather?")
+    page.composer.press("Enter")
+    expect(page.queued).to_have_count(0)
+    expect(page.composer).to_have_value("")
+    page.tab.unroute("**/api/panels")  # what is held goes on
+    page.wait_for_answer()
+    expect(page.threads).to_have_count(2)
+
+
 WATCH_ADDRESSES = """() => {
   window.addresses = [];
   const push = history.pushState;

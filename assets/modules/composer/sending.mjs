@@ -1,4 +1,5 @@
 /** Send messages and stop runs. A message is in one place at a time: in the field, in the queue, or in a request. */
+import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
 import { isRunTold } from "../lib/live-run.mjs";
 import { refreshPanels } from "../lib/panels.mjs";
@@ -23,8 +24,8 @@ const NO_REPLY_TEXT = {
 /**
  * A message that the server refuses, or does not answer in time, returns to the field. Sent again unchanged, it keeps its
  * request id and therefore has no second effect.
- * @typedef {{type: "send"|"stop", text: string, files: object[], request_id: string, thread: string|null, data: object}}
- *   Sent
+ * @typedef {{type: "send"|"stop", text: string, files: object[], request_id: string, thread: string|null, data: object,
+ *   visit: number}} Sent
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{reply?: import("../lib/types.mjs").Reply, act: import("../lib/types.mjs").Act}} server
  * @param {import("./message-field.mjs").MessageFieldState} field
@@ -60,7 +61,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     setProblem(null);
     const request_id = actWithFiles(sent, fields);
     if (sent.type === "send") rememberSent(sent, thread, request_id, awaited);
-    request.start({ ...sent, request_id, thread, data });
+    request.start({ ...sent, request_id, thread, data, visit: getChosenThread().visit });
   };
   const send = ({ text, files, request_id }) =>
     startRequest({ type: "send", text, files, request_id }, { text, ...takeChoices(thread) });
@@ -89,9 +90,12 @@ function followBegun(awaited, { request_id, thread }, { isRefused = false, isLat
   if (awaited.current?.thread === request_id) awaited.current = isRefused ? null : { thread: request_id, isLate };
 }
 
-/** Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. */
+/**
+ * Read the panels if the run of an accepted message is not seen soon: the socket, which shows it, may be closed. Whoever has
+ * left its conversation for a new one expects no run there, also before new data has come.
+ */
 function useRunExpectation(accepted, data) {
-  const isRunExpected = accepted?.data === data;
+  const isRunExpected = accepted?.data === data && accepted.visit === getChosenThread().visit;
   useEffect(() => {
     if (!isRunExpected) return undefined;
     const isTold = () => isRunTold(accepted.thread ?? accepted.request_id, data.version);
