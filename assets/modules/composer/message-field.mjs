@@ -11,7 +11,8 @@ import { AttachButton, CommandsButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
 import { isSlashText } from "./slash.mjs";
-import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
+import { joinTexts } from "./unsent-messages.mjs";
+import { storeUnsent } from "./unsent-storage.mjs";
 
 const { createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
 

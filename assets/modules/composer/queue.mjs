@@ -6,7 +6,8 @@ import { createRequestId } from "../lib/actions.mjs";
 import { readThread } from "../lib/addresses.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { findProblem } from "./attachments.mjs";
-import { FILES_NOT_KEPT, findLeftThread, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
+import { FILES_NOT_KEPT, findLeftThread, joinTexts } from "./unsent-messages.mjs";
+import { moveUnsent, readUnsent, storeUnsent } from "./unsent-storage.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 

@@ -8,9 +8,10 @@ import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
-import { dropReturnedInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
+import { dropReturnedInputs, getSentInputs, recoverInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
 import { useFileSending } from "./sending-files.mjs";
-import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
+import { FILES_NOT_KEPT } from "./unsent-messages.mjs";
+import { readUnsent, storeUnsent } from "./unsent-storage.mjs";
 
 const { useEffect, useRef, useState } = window.React;
 
@@ -106,7 +107,7 @@ function useRunExpectation(accepted, data) {
 }
 
 function rememberSent({ text, files }, thread, request_id, awaited) {
-  storeUnsent("sent", thread, { text, request_id, files: files.length });
+  storeUnsent("sent", thread, { text, request_id, files: files.length, inputs: getSentInputs(thread) });
   if (thread !== null) return;
   awaited.current = { thread: request_id, isLate: false };
   expectThread(request_id);
@@ -130,7 +131,10 @@ function repeatSent({ pending, isLate }, thread, field, send) {
 export function recoverSent(thread, request_id, field) {
   const stored = readUnsent("sent", thread);
   if (stored === null || stored.request_id === request_id) return;
-  if (!field.getText().startsWith(stored.text)) field.putBack({ text: stored.text, files: [] });
+  if (!field.getText().startsWith(stored.text)) {
+    field.putBack({ text: stored.text, files: [] });
+    recoverInputs(thread, stored.inputs);
+  }
   if (stored.files === 0) return;
   storeUnsent("sent", thread, null);
   showToast(FILES_NOT_KEPT);

@@ -1,47 +1,14 @@
-/** Unsent messages of each conversation, kept in the tab's session storage across a reload. */
+/** Unsent messages of each conversation: their texts outlive a reload, their files do not. */
 import { _ } from "../lib/words.mjs";
 import { moveInputs } from "./graph-inputs.mjs";
+import { moveUnsent, readUnsent, storeUnsent } from "./unsent-storage.mjs";
+
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 export const FILES_NOT_KEPT = _("Your message is back in the field; its files were not kept.");
 
 /** @returns {string} the texts joined, each in its own paragraph */
 export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
-
-/**
- * Return the storage key of an unsent message: the draft, the queued message, a sent message without a reply, or a command
- * that waits until its conversation is shown.
- * @typedef {{text: string, request_id: string, files: number}} UnsentMessage  its request id prevents a second send; `files`
- *   is their number
- * @param {"draft"|"queue"|"sent"|"command"} kind
- * @param {string|null} thread null for a conversation that has not begun
- */
-const getStorageKey = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
-
-/** @param {string|UnsentMessage|null} value an empty one removes the entry */
-export function storeUnsent(kind, thread, value) {
-  try {
-    if (value) sessionStorage.setItem(getStorageKey(kind, thread), JSON.stringify(value));
-    else sessionStorage.removeItem(getStorageKey(kind, thread));
-  } catch {
-    // The storage is full or blocked: typed text stays in the field while the page is open.
-  }
-}
-
-/** @returns {string|UnsentMessage|null} */
-export function readUnsent(kind, thread) {
-  try {
-    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, thread)));
-  } catch {
-    return null;
-  }
-}
-
-/** Move the entry of a new conversation to the id that the conversation received. */
-export function moveUnsent(kind, thread) {
-  storeUnsent(kind, thread, readUnsent(kind, null));
-  storeUnsent(kind, null, null);
-}
 
 /**
  * Keep the draft of each thread: its text while the tab is open, its files while the page is open.
