@@ -11,7 +11,7 @@ import { send } from "./send.mjs";
 import { countShown, getData, isShowingAll, showData, showInOrder, showWaiting } from "./shown-panels.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToast, showUpdateToast } from "./toast.mjs";
-import { reportLostRequest } from "./tracked-request.mjs";
+import { keepReply, reportLostRequest } from "./tracked-request.mjs";
 import { _ } from "./words.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
@@ -73,6 +73,7 @@ function showToastOf(reply) {
 }
 
 function applyReply({ head, panels, ...others }, action, sent) {
+  for (const { reply } of Object.values(others)) if (reply?.request_id) keepReply(reply);
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
   if (panels && isAhead(panels, sent)) showInOrder(panels, others);
   else setProperties(others);
