@@ -4,7 +4,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.panel_requests import panels_held_back
@@ -70,6 +70,21 @@ def test_a_restore_is_sent_once_and_shows_the_conversation_first(page: Page) -> 
     expect(page.notice).to_contain_text("Restored to First")
     page.undo()
     page.expect_messages(4)
+
+
+def test_the_reply_to_a_restore_fills_the_field_though_its_change_is_shown_already(page: Page) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+    page.tab.route(ACTIONS, lambda route: held.append((route, route.fetch())))
+    page.ask_to_restore("First").get_by_role("button", name="Restore", exact=True).click()
+    page.expect_messages(2)  # as other pages: by the broadcast
+    page.tab.route("**/api/panels", lambda _: None)
+    route, reply = held.pop()
+    route.fulfill(response=reply)
+    expect(page.dialog).to_have_count(0)
+    expect(page.composer).to_have_value("Thank you")
+    page.tab.unroute("**/api/panels")  # and what was held goes on
+    page.undo()
+    expect(page.composer).to_have_value("")
 
 
 def test_another_conversation_is_shown_before_the_lists(page: Page) -> None:

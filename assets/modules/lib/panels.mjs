@@ -10,9 +10,11 @@ import { setProperties } from "./properties.mjs";
 import { countShown, getData, isShowingAll, showData, showInOrder, showWaiting } from "./shown-panels.mjs";
 import { getListSeen } from "./thread-list.mjs";
 import { showToastOf } from "./toast.mjs";
+import { keepReply } from "./tracked-request.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
+const FIELD = "composer-panel";
 const MAX_LEAD_MS = 300; // of a reading that is shown before Dash has followed to its address
 
 /**
@@ -62,9 +64,10 @@ async function sendAndApply(list, action, { thread = null, retry = null }) {
 }
 
 function applyReply({ head, panels, ...others }, action, sent) {
+  for (const { reply } of Object.values(others)) if (reply?.request_id) keepReply(reply);
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
   if (panels && isAhead(panels, sent)) showInOrder(panels, others);
-  else setProperties(others);
+  else setProperties({ ...others, ...(panels && isHere(panels, sent) && fillField(head.data)) });
   if (!head) return;
   const { go, ...staying } = head.data;
   const isElsewhere = getChosenThread().visit !== sent.visit || ![sent.pathname, go].includes(location.pathname);
@@ -76,6 +79,9 @@ function applyReply({ head, panels, ...others }, action, sent) {
   const thread = readThread(go);
   afterFirstWord(() => page.begun === go && !isReading(thread) && goToBegun(thread, sent.visit)); // else they went on
 }
+
+/** Return the field's data with the text that an update fills in: a person may write before the panels are read for it. */
+const fillField = ({ fill }) => fill && { [FIELD]: { data: { ...getData(FIELD), fill } } };
 
 /** Set the update of the page, which does not call off an address that Dash has not gone to yet. */
 const setHead = (update) => setProperties({ head: { data: { ...(page.going && { go: page.going }), ...update } } });
