@@ -1,7 +1,7 @@
 /** Read and check files before they are sent, and show them above the field. */
+import { formatSize } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
-import { formatSize } from "../message/attachments.lazy.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 

@@ -2,7 +2,7 @@
 import { buildPath } from "../lib/addresses.mjs";
 import { whenShown } from "../lib/chosen-thread.mjs";
 import { goTo } from "../lib/panels.mjs";
-import { joinTexts, readUnsent, storeUnsent } from "../lib/unsent-texts.mjs";
+import { joinTexts, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { isSlashText } from "./slash.mjs";
 
 const { useRef } = window.React;

@@ -5,7 +5,7 @@
 import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 import { getTipId, useTip } from "../lib/tips.mjs";
-import { joinTexts, storeUnsent } from "../lib/unsent-texts.mjs";
+import { joinTexts, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { useAttachments } from "./attachments.mjs";
 import { AttachButton, CommandsButton } from "./buttons.mjs";

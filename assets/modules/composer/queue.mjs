@@ -5,7 +5,7 @@
 import { createRequestId } from "../lib/actions.mjs";
 import { readThread } from "../lib/addresses.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-texts.mjs";
+import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { findProblem } from "./attachments.mjs";
 import { FILES_NOT_KEPT, findLeftThread, reportLeftMessage } from "./unsent-messages.mjs";
 

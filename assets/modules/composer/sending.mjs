@@ -5,11 +5,11 @@ import { isRunTold } from "../lib/live-run.mjs";
 import { refreshPanels } from "../lib/panels.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
-import { readUnsent, storeUnsent } from "../lib/unsent-texts.mjs";
+import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
-import { dropReturnedInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
+import { dropReturnedInputs, getSentInputs, recoverInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
 import { useFileSending } from "./sending-files.mjs";
 import { FILES_NOT_KEPT, reportLeftMessage } from "./unsent-messages.mjs";
 
@@ -113,7 +113,7 @@ function useRunExpectation(accepted, data) {
 }
 
 function rememberSent({ text, files }, thread, request_id, awaited) {
-  storeUnsent("sent", thread, { text, request_id, files: files.length });
+  storeUnsent("sent", thread, { text, request_id, files: files.length, inputs: getSentInputs(thread) });
   if (thread !== null) return;
   awaited.current = { thread: request_id, isLate: false };
   expectThread(request_id);
@@ -137,7 +137,10 @@ function repeatSent({ pending, isLate }, thread, field, send) {
 export function recoverSent(thread, request_id, field) {
   const stored = readUnsent("sent", thread);
   if (stored === null || stored.request_id === request_id) return;
-  if (!field.getText().startsWith(stored.text)) field.putBack({ text: stored.text, files: [] });
+  if (!field.getText().startsWith(stored.text)) {
+    field.putBack({ text: stored.text, files: [] });
+    recoverInputs(thread, stored.inputs);
+  }
   if (stored.files === 0) return;
   storeUnsent("sent", thread, null);
   showToast(FILES_NOT_KEPT);

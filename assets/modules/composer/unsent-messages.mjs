@@ -1,12 +1,13 @@
-/** Unsent messages of each conversation: drafts, and what returns to them. */
+/** Unsent messages of each conversation: their texts outlive a reload, their files do not. */
 import { buildPath } from "../lib/addresses.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
 import { goTo } from "../lib/panels.mjs";
 import { findTitle } from "../lib/shown-panels.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-texts.mjs";
+import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { moveInputs } from "./graph-inputs.mjs";
+
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 export const FILES_NOT_KEPT = _("Your message is back in the field; its files were not kept.");

@@ -31,6 +31,14 @@ export function showUpdateToast(update, retry = null, label = "") {
   });
 }
 
+/** Show the toast of a reply at once: where the page is updated again within a moment, Dash sees the later update alone. */
+export function showToastOf(reply) {
+  if (!reply.head?.data.toast) return reply;
+  const { toast, ...update } = reply.head.data;
+  showUpdateToast({ toast });
+  return { ...reply, head: { data: update } };
+}
+
 /** Clientside callback: tell style sheets that a toast is shown. With `:has()` they would look again at each change. */
 export function markToast(isShown) {
   document.documentElement.toggleAttribute("data-toast", Boolean(isShown));

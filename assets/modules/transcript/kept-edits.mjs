@@ -5,7 +5,7 @@
 import { isGoing } from "../lib/chosen-thread.mjs";
 import { isMoving } from "../lib/moves.mjs";
 import { showToast } from "../lib/toast.mjs";
-import { putIntoField, readUnsent, storeUnsent } from "../lib/unsent-texts.mjs";
+import { putIntoField, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { useLayoutEffect } = window.React;
