@@ -95,8 +95,9 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
   return { attach, listOwn, takeReadings, returnReadings };
 }
 
-/** @param {Reading[]} readings @returns {string|null} why a file was not accepted */
-export const findProblem = (readings) => readings.map(({ accepted }) => accepted?.problem).find(Boolean) ?? null;
+/** @param {Reading[]} readings @returns {string|null} why files were not accepted */
+export const findProblem = (readings) =>
+  readings.map(({ accepted }) => accepted?.problem).filter(Boolean).join("\n") || null;
 
 async function readChosen(chosen, attached) {
   try {

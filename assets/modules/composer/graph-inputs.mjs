@@ -1,11 +1,11 @@
 /** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
 import { lazy } from "../lib/lazy.mjs";
+import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
-import { readUnsent, storeUnsent } from "./unsent-storage.mjs";
 
 const { createElement: h, useLayoutEffect, useSyncExternalStore } = window.React;
 
-/** @typedef {import("./unsent-storage.mjs").InputTexts} InputTexts */
+/** @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts */
 
 /** @type {InputTexts} */
 const NOTHING = {};

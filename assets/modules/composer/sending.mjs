@@ -5,13 +5,13 @@ import { isRunTold } from "../lib/live-run.mjs";
 import { refreshPanels } from "../lib/panels.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
+import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
 import { dropReturnedInputs, getSentInputs, recoverInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
 import { useFileSending } from "./sending-files.mjs";
-import { FILES_NOT_KEPT } from "./unsent-messages.mjs";
-import { readUnsent, storeUnsent } from "./unsent-storage.mjs";
+import { FILES_NOT_KEPT, reportLeftMessage } from "./unsent-messages.mjs";
 
 const { useEffect, useRef, useState } = window.React;
 
@@ -44,7 +44,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     if (sent.type === "stop") return;
     followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
-    else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
+    else if (!ok && !wasLate) giveBack(sent, pickTarget(sent), waits);
     if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs(sent.thread));
     accepted.current = (ok || waits) && sent.thread === thread ? sent : null;
     if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
@@ -53,8 +53,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
     if (sent.type !== "send") return;
     followBegun(awaited, sent, { isLate: true });
-    pickTarget(sent).putBack(sent);
-    returnInputs(sent.thread);
+    giveBack(sent, pickTarget(sent));
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
@@ -73,6 +72,13 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
   const forgetProblem = () => setProblem(null);
   const finishStop = () => (forgetProblem(), request.end());
   return { ...request, problem, isRunExpected, send, stop, refuse, finishStop, repeat, forgetProblem };
+}
+
+/** Give a message back to its field or draft. @param {boolean} [isLeft] whether the person must be told where it is */
+function giveBack(sent, target, isLeft = false) {
+  target.putBack(sent);
+  returnInputs(sent.thread);
+  if (isLeft) reportLeftMessage(sent);
 }
 
 const takeChoices = (thread) => ({ ...takeChoice(thread), ...takeModels(thread), ...takeInputs(thread) });
