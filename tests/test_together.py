@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import uuid
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from checkpoints import EVERYBODY, Caller, RunState, ThreadNotFoundError, act_for
+from checkpoints import EVERYBODY, Caller, NewMessage, RunState, ThreadNotFoundError, act_for
+from checkpoints.interchange.text_exports import export_markdown
 from checkpoints.people.members import Members
+from checkpoints.people.shares import NewShare, Shares
 from checkpoints.values.model import ThreadRole
 from components.broadcasts import Frame
 from components.routes.members import MemberRequests
@@ -18,6 +21,7 @@ from components.services import Services
 from components.streams.thread_frames import stream_frames
 from tests import test_people, walk
 from tests.agent.run.wires import until
+from tests.checkpoints.conversations import new
 from tests.components.streams.test_thread_frames import Screen
 from tests.people import NOTHING, Things
 from tests.postgres import Postgres
@@ -102,6 +106,38 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
             await office.rest()
             with act_for("ann"):
                 assert store.list_messages(thread)[-1].person == "ann"
+
+    asyncio.run(story())
+
+
+def read_headings(text: str) -> list[str]:
+    """The words in a document for those who asked, in HTML or in Markdown."""
+    found = re.findall(r'<article class="message message-user"[^>]*><header><span>([^<]*)<|^## (.*)$', text, re.MULTILINE)
+    return [html or markdown for html, markdown in found]
+
+
+def test_no_document_puts_words_under_anothers_name(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office, office.browser(None, ("192.0.2.7", 1)) as stranger:
+            store = office.app.services.store
+            with act_for("ann"):
+                thread = store.create_thread(title="heron").id
+                store.append(thread, [*new("of ann"), NewMessage(new("of a file")[0].body, created_at=1)])
+                Members(store).add_member(thread, "bob", ThreadRole.EDITOR)
+                for token, shows_name in (("named", True), ("quiet", False)):
+                    Shares(store).make_link(token, NewShare(thread, shows_name=shows_name))
+            with act_for("bob"):
+                store.append(thread, new("of bob"))
+            pages = {token: (await stranger.get(f"/shared?token={token}")).text for token in ("named", "quiet")}
+            assert read_headings(pages["named"]) == ["ann", "Person", "Another person"]
+            assert read_headings(pages["quiet"]) == ["Person", "Person", "Another person"]
+            for person, headings in (("ann", ["You", "You", "Another person"]), ("bob", ["Another person", "You", "You"])):
+                async with office.browser(person) as browser:
+                    for kind in ("html", "markdown"):
+                        made = await browser.get(f"/api/threads/{thread}/export?format={kind}&redact=elsewhere")
+                        assert read_headings(made.text) == headings, (person, kind)
+            with act_for(EVERYBODY):
+                assert read_headings(export_markdown(store, thread)) == ["You", "You", "Another person"]
 
     asyncio.run(story())
 

@@ -105,6 +105,8 @@ def _name_speaker(part: Json, message: BaseMessage) -> str:
     names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
     if part["agent"] != MAIN:
         names["human"] = "Question"
+    elif part["is_by_other"]:
+        names["human"] = "Another person"
     name = names.get(message.type, "Note")
     return name if part["agent"] == MAIN else f"{name} · {part['agent']}"
 

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ..rows import message_rows, tag_rows
+from ..storage.ownership import get_acting_owner
 from ..storage.postgresql import allow_long_pauses
 from ..store import Store
 from ..values import files, limits
@@ -165,13 +166,17 @@ def _export_files(store: Store, messages: list[Json]) -> list[Json]:
 
 
 def export_current_path(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> Json:
-    """Export the current path only, in the document's form: damage elsewhere in the tree does not matter."""
+    """Export the current path only, in the document's form: damage elsewhere in the tree does not matter.
+
+    Each message tells, as `is_by_other`, whether another person than the reader asked for it. Nobody is named.
+    """
     with store.database.begin_read() as connection:
         allow_long_pauses(connection)
         thread, messages = store.get_thread(thread_id), store.list_messages(thread_id, report=options.report)
+    reader = get_acting_owner() or thread.owner
     made: Json = {
         "thread": {"title": thread.title, "settings": {}},
-        "messages": [export_message(message) for message in messages],
+        "messages": [{**export_message(each), "is_by_other": (each.person or reader) != reader} for each in messages],
         "branches": [],
         "checkpoints": [],
     }

@@ -19,6 +19,7 @@ from checkpoints.people.shares import SharedThing, Shares
 from components.routes.export_download import check_stored_size
 from components.services import Services
 from components.transfers.html_export import Heading, write_html, write_notice
+from components.views.names import DocumentNames
 from words import _, get_language, ngettext
 
 SHARED_PATH = "/shared"
@@ -68,7 +69,8 @@ def _build_heading(services: Services, thing: SharedThing, count: int) -> Headin
         else _("Shared with Waymark, as of {value} UTC.", value=as_of),
         _("Parts of it may be left out.") if thing.share.redaction else "",
     ]
-    return Heading(" ".join(filter(None, parts)), name or _("Person"))
+    names = DocumentNames(owner, own=name or _("Person"), unknown=_("Person"))
+    return Heading(" ".join(filter(None, parts)), names)
 
 
 def _build_key(thing: SharedThing) -> str:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from html import escape
 from pathlib import Path
 
-from checkpoints import MAIN, Message, Store
+from checkpoints import MAIN, Message, Store, get_acting_owner
 from checkpoints.interchange.export_options import WHOLE_EXPORT, ExportOptions
 from checkpoints.interchange.readable import ReadableCheckpoint, ReadableConversation, read_conversation
 from checkpoints.values.errors import ExportTooLargeError
@@ -19,6 +19,7 @@ from components.transfers.embedded_images import EmbeddedImages
 from components.views import history_svg
 from components.views.message_html import write_message
 from components.views.message_view import MessageExtras, MessageView, describe_messages
+from components.views.names import DocumentNames
 from components.views.shown_text import UncutBudget
 from components.views.subagent_work import WorkView
 from components.workers.rendering import Renderer
@@ -36,10 +37,10 @@ _DARK = re.compile(r'\[data-bs-theme="dark"\] (\{.*?\})', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The line under the title, and the name of who asks; without one, it is “You”."""
+    """The line under the title, and the words for the people who asked."""
 
     line: str
-    person: str = ""
+    names: DocumentNames
 
 
 def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXPORT) -> str:
@@ -48,7 +49,8 @@ def export_html(store: Store, thread_id: str, options: ExportOptions = WHOLE_EXP
     count, time = len(conversation.messages), store.now().isoformat()
     exported = _("Exported from Waymark at {value} UTC.", value=time[:16].replace("T", " "))
     counted = ngettext("{count:,} message of the current branch.", "{count:,} messages of the current branch.", count)
-    return write_html(store, conversation, Heading(f"{counted} {exported}"), options.report)
+    names = DocumentNames(get_acting_owner() or store.get_thread(thread_id).owner, own=_("You"), unknown=_("You"))
+    return write_html(store, conversation, Heading(f"{counted} {exported}", names), options.report)
 
 
 def write_html(
@@ -63,7 +65,8 @@ def write_html(
     renderer = Renderer()  # the page's own must not wait for these texts
     images = EmbeddedImages(store, MAX_IMAGES_CHARS)
     try:
-        extras = MessageExtras(budget=UncutBudget(renderer.document(max_seconds)), has_names=False)  # it goes to others
+        budget = UncutBudget(renderer.document(max_seconds))
+        extras = MessageExtras(budget=budget, name_asker=heading.names.name_asker)
         pieces, chars = [], 0
         for piece in _write_document(conversation, extras, images, heading, report):
             chars += len(piece)
@@ -101,7 +104,7 @@ def _write_document(
     marks = sorted(((conversation.checkpoints[number], anchor) for number, anchor in anchors.items()), key=_get_depth)
     counter = StepCounter(report, N_("Writing"), count, "messages")
     for portion in _split_turns(conversation.messages):
-        yield from _write_portion(portion, extras, images, marks, heading.person)
+        yield from _write_portion(portion, extras, images, marks)
         counter.add(len(portion))
     yield "</main></body></html>\n"
 
@@ -155,11 +158,7 @@ def _split_turns(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
 
 
 def _write_portion(
-    messages: Sequence[Message],
-    extras: MessageExtras,
-    images: EmbeddedImages,
-    marks: list[tuple[ReadableCheckpoint, str]],
-    person: str,
+    messages: Sequence[Message], extras: MessageExtras, images: EmbeddedImages, marks: list[tuple[ReadableCheckpoint, str]]
 ) -> Iterator[str]:
     """Write messages, and after each the checkpoints on it or on the results in its cards. Takes these marks."""
     depths = {message.id: message.depth for message in messages}
@@ -169,7 +168,7 @@ def _write_portion(
     for view, end in zip(views, ends, strict=False):
         attached = images.write_files(contents[view["id"]]) if view["files"] else ""
         anchor = _name_anchor(depths[view["id"]])
-        yield write_message(view, partial(_describe_work, messages, extras), anchor, attached, person=person)
+        yield write_message(view, partial(_describe_work, messages, extras), anchor, attached)
         while marks and marks[0][0].node.depth < end:
             yield _write_checkpoint(*marks.pop(0))
 

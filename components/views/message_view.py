@@ -68,7 +68,8 @@ class MessageView(TypedDict):
     html: str
     text: str
     more: MoreView | None  # of a long text, of which the page holds the beginning
-    label: str | None  # above a note, a question of another person or to an agent, or an answer that the agent replaced
+    person: str  # the name of another person who asked; in a document, the word for whoever asked
+    label: str | None  # above a note, a question to an agent, or an answer that the agent replaced
     time: str
     tools: list[ToolView]
     more_tools: MoreCallsView | None  # calls without a card
@@ -96,7 +97,7 @@ class MessageExtras:
     attempts: AttemptsByCall = field(default_factory=dict)
     to_html: Callable[[str], str] = to_html_if_cheap  # formats Markdown, within a budget (`Renderer.page`)
     portions: int = 1  # of messages that the user asked for
-    has_names: bool = True  # of the people who asked, where others have
+    name_asker: Callable[[str | None], str] = name_other
     budget: ViewBudget | None = None  # another than that of a view
 
 
@@ -128,7 +129,7 @@ def describe_messages(path: Sequence[Message], extras: MessageExtras = NO_EXTRAS
     newest_first = [
         _describe_message(stored, message, extras, calls, budget)
         if message is not None
-        else _describe_damaged_message(stored, extras.siblings.get(stored.id, []))
+        else _describe_damaged_message(stored, extras)
         for stored, message in reversed(shown)
     ]
     return newest_first[::-1]
@@ -211,9 +212,8 @@ def _describe_message(
 ) -> MessageView:
     summary, excerpt = summaries.describe_summary(stored), summaries.describe_excerpt(stored, str(message.text))
     role, text = _read_role(stored, message, is_summary=summary is not None, excerpt=excerpt)
-    is_ours = stored.run_id is not None
     is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)  # an agent asks sub-agents
-    is_formatted = is_by_model or excerpt or (summary and is_ours)
+    is_formatted = is_by_model or excerpt or (summary and stored.run_id is not None)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
     tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
     return {
@@ -223,7 +223,8 @@ def _describe_message(
         "html": html,
         "text": shown.text,
         "more": shown.more,
-        "label": _build_label(stored, role if extras.has_names else "", is_note=role == "note" and not (summary or excerpt)),
+        "person": _name_asker(stored, role, extras),
+        "label": build_label(stored, is_note=role == "note" and not (summary or excerpt)),
         "time": stored.created_at.isoformat(),
         "tools": tools,
         "more_tools": more_tools,
@@ -239,10 +240,9 @@ def _describe_message(
     }
 
 
-def _build_label(stored: Message, role: str, *, is_note: bool) -> str | None:
-    """Return the label of a message; of a question that another person has asked, first their name."""
-    name = name_other(stored.person) if role == "user" and stored.agent == MAIN else ""
-    return " · ".join(filter(None, (name, build_label(stored, is_note=is_note)))) or None
+def _name_asker(stored: Message, role: str, extras: MessageExtras) -> str:
+    """Return the word for the person who asked; empty where nobody did: agents ask sub-agents."""
+    return extras.name_asker(stored.person) if role == "user" and stored.agent == MAIN else ""
 
 
 def _read_role(
@@ -273,7 +273,7 @@ def _describe_reasoning(stored: Message, message: BaseMessage, budget: ViewBudge
     return {"text": shown.text, "more": shown.more, "duration_ms": reasoning.duration_ms}
 
 
-def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageView:
+def _describe_damaged_message(stored: Message, extras: MessageExtras) -> MessageView:
     """Describe a damaged message. It keeps its role, so that it can be edited or answered again."""
     roles: dict[str, Literal["user", "assistant"]] = {"human": "user", "ai": "assistant"}
     return {
@@ -283,11 +283,12 @@ def _describe_damaged_message(stored: Message, siblings: list[str]) -> MessageVi
         "html": escape_text(_(DAMAGED_TEXT)),
         "text": "",
         "more": None,
+        "person": _name_asker(stored, roles.get(stored.type, ""), extras),
         "label": None,
         "time": stored.created_at.isoformat(),
         "tools": [],
         "more_tools": None,
-        "siblings": siblings,
+        "siblings": extras.siblings.get(stored.id, []),
         "files": [],
         "trace": None,
         "usage": None,

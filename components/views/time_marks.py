@@ -10,6 +10,7 @@ from checkpoints import MAIN, Message
 from checkpoints.values.model import CheckpointMark, RemovedPart
 from checkpoints.values.text import find_plain_line, shorten, shorten_line
 from components.views.message_view import MessageView
+from components.views.names import name_other
 
 READ_REMOVED_MESSAGES = 12  # of which the first that have a text are shown
 MAX_REMOVED_MESSAGES = 3  # shown
@@ -33,6 +34,7 @@ class MessageMarksView(TypedDict):
 class RemovedMessageView(TypedDict):
     id: str
     role: Literal["user", "assistant"]
+    person: str  # the name of another person who asked
     text: str  # plain
 
 
@@ -87,8 +89,9 @@ def _describe_removed_message(message: Message) -> RemovedMessageView | None:
         return None
     text = str(message.langchain.text)[:_MAX_READ_CHARS] if message.type in ("human", "ai") else ""
     if is_user_question(message) and (line := shorten_line(text, MAX_REMOVED_CHARS)):
-        return {"id": message.id, "role": "user", "text": line}
+        return {"id": message.id, "role": "user", "person": name_other(message.person), "text": line}
     if message.type == "ai" and (line := find_plain_line(text)):
         is_whole = len(text.split()) == len(line.split())
-        return {"id": message.id, "role": "assistant", "text": shorten(line if is_whole else f"{line} …", MAX_REMOVED_CHARS)}
+        text = shorten(line if is_whole else f"{line} …", MAX_REMOVED_CHARS)
+        return {"id": message.id, "role": "assistant", "person": "", "text": text}
     return None

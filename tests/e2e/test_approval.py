@@ -46,6 +46,21 @@ def test_it_waits_over_a_reload_and_runs_when_it_is_allowed(asked: Page) -> None
     assert result(asked).endswith("→ 42")
 
 
+def test_a_screen_reader_is_told_that_an_answer_waits(
+    start: Start, visit: Visit, fake_openai: FakeOpenAI, openai_settings: dict[str, str]
+) -> None:
+    page = visit(start(tools_approval="calculator", **openai_settings))
+    fake_openai.script(SUM, Say("Here you are."))
+    fake_openai.hold(after_tokens=1)
+    page.send("What is six times seven?")
+    expect(page.spoken).to_have_text("Answering…")
+    fake_openai.release()
+    expect(page.approval).to_be_visible()
+    expect(page.spoken).to_have_text("The answer waits for your approval or reply")
+    decide(page, "Allow")
+    expect(page.spoken).to_have_text("Answer finished")
+
+
 @pytest.mark.slow
 def test_it_is_denied(asked: Page) -> None:
     decide(asked, "Deny")

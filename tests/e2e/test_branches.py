@@ -206,6 +206,26 @@ def test_a_message_can_be_changed_by_keyboard_alone(talked: Page, fake_openai: F
 
 
 @pytest.mark.slow
+def test_a_screen_reader_is_told_of_an_alternative_once_it_is_shown(talked: Page, fake_openai: FakeOpenAI) -> None:
+    _edited(talked, fake_openai)
+    talked.alternatives("2 of 2").get_by_role("button", name="Previous alternative").click()
+    talked.expect_messages(6)
+    expect(talked.spoken).to_have_text("Alternative 1 of 2")
+    talked.alternatives("1 of 2").get_by_role("button", name="Next alternative").click()
+    talked.expect_messages(4)
+    expect(talked.spoken).to_have_text("Alternative 2 of 2")
+    fake_openai.script(Say("one two three"))
+    fake_openai.hold(after_tokens=1)
+    talked.send("Count, please")
+    expect(talked.live).to_contain_text("one")
+    talked.alternatives("2 of 2").get_by_role("button", name="Previous alternative").click()
+    expect(talked.tab.get_by_text("An answer is being written in this conversation.").first).to_be_visible()
+    expect(talked.spoken).to_have_text("Answering…")
+    fake_openai.release()
+    talked.wait_for_answer()
+
+
+@pytest.mark.slow
 def test_what_is_read_stays_where_it_is_when_another_alternative_is_chosen(talked: Page, fake_openai: FakeOpenAI) -> None:
     fake_openai.script(Say("\n\n".join(f"Line {number}" for number in range(60))))
     talked.edit("Green", "Long")

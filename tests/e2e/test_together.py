@@ -52,12 +52,15 @@ def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page
     ann, bob = pages
     start_together(ann, bob, fake_openai)
     expect(bob.message("Where do the herons nest?").locator(".note-label")).to_have_text("ann")
+    expect(bob.message("Where do the herons nest?")).to_have_attribute("aria-label", "ann said")
+    expect(ann.message("Where do the herons nest?")).to_have_attribute("aria-label", "You said")
     fake_openai.hold(after_tokens=6)
     fake_openai.script(Say(LONG))
     bob.send("And the egrets?")
     expect(ann.live).to_contain_text("egret1")  # while it is being written
     expect(ann.stop_button).to_be_visible()
     expect(ann.message("And the egrets?").locator(".note-label")).to_have_text("bob")
+    expect(ann.message("And the egrets?")).to_have_attribute("aria-label", "bob said")
     fake_openai.release()
     ann.wait_for_answer()
     expect(ann.log).to_contain_text("egret59")

@@ -90,6 +90,11 @@ class Page:
         """The answer that is being written."""
         return self.tab.locator("article.live")
 
+    @property
+    def spoken(self) -> Locator:
+        """What a screen reader was told last about the conversation."""
+        return self.tab.locator("#transcript > .visually-hidden[role=status]")
+
     def send(self, text: str) -> None:
         """Send a message and see it in the conversation; the answer may still be on its way."""
         asked = self.tab.locator(f'{SHOWN}[data-role="user"]')

@@ -30,10 +30,10 @@
  * @typedef {{kind: "image"|"file", name: string, size: number, address: string}} FileView
  * @typedef {{text: string, more: MoreView|null, duration_ms: number|null}} ReasoningView
  * @typedef {{id: string, role: "user"|"assistant"|"note", state: "done"|"partial"|"error", html: string, text: string,
- *   more: MoreView|null, label: string|null, time: string, tools: ToolView[], more_tools: MoreCallsView|null,
- *   siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null, left: RemovalView|null,
- *   excerpt: ExcerptView|null, reasoning: ReasoningView|null, usage: (Tokens & {cost: number|null})|null,
- *   model: string|null}} MessageView
+ *   more: MoreView|null, person: string, label: string|null, time: string, tools: ToolView[],
+ *   more_tools: MoreCallsView|null, siblings: string[], files: FileView[], trace: string|null, summary: SummaryView|null,
+ *   left: RemovalView|null, excerpt: ExcerptView|null, reasoning: ReasoningView|null,
+ *   usage: (Tokens & {cost: number|null})|null, model: string|null}} MessageView
  * @typedef {{id: string, state: string, error: string|null, details?: string|null, compacts?: boolean}} RunView
  * @typedef {{number: number, model: string, state: string, error: string|null, details: string|null, head: string|null,
  *   current: boolean, messages: MessageView[], usage: (Tokens & {cost: number|null})|null}} AnswerView  of one of several
@@ -53,8 +53,8 @@
  *   `place` is where a restore went, and `keepable` that it removed messages which no branch keeps
  * @typedef {{checkpoints: {id: string, name: string, created_by: "user"|"agent"|"judge"|"system"}[], more: number}}
  *   MarksView  the first checkpoints at a message, and the number of the others
- * @typedef {{messages: {id: string, role: "user"|"assistant", text: string}[], count: number, undoable: boolean,
- *   address: string}} RemovedPartView the first messages that the last restore removed
+ * @typedef {{messages: {id: string, role: "user"|"assistant", person: string, text: string}[], count: number,
+ *   undoable: boolean, address: string}} RemovedPartView the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
  *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[], is_graph?: boolean,

@@ -18,7 +18,7 @@ export function ReadOnlyMessage({ message, isNamed = true }) {
       h(
         "h3",
         { className: "tool-label" },
-        SPEAKER_NAMES[message.role],
+        message.person || SPEAKER_NAMES[message.role],
         isCut && h("span", { className: "cut-off" }, _(" · Cut off")),
       ),
     message.label !== null && h("p", { className: "note-label" }, message.label),

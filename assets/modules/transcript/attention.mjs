@@ -6,9 +6,14 @@ import { closeSheets } from "../page/panes.mjs";
 
 const { useCallback, useEffect, useLayoutEffect, useRef } = window.React;
 
-const SPOKEN_STATES = { stopped: _("Answer stopped"), failed: _("Answer failed"), interrupted: _("Answer stopped") };
+const SPOKEN_STATES = {
+  stopped: _("Answer stopped"),
+  failed: _("Answer failed"),
+  interrupted: _("Answer stopped"),
+  waiting: _("The answer waits for your approval or reply"),
+};
 
-/** Announce to a screen reader that an answer began or ended, but never its text. */
+/** Announce to a screen reader that an answer began, ended or waits, but never its text. */
 export function useSpokenRun(run, announce) {
   const before = useRef(null);
   const state = run?.state ?? null;

@@ -57,28 +57,28 @@ function ActionButton({ name, sign, word = null, onClick, className = "", ...hoo
 function Alternatives({ message, act, announce }) {
   const { id, siblings } = message;
   const place = siblings.indexOf(id);
-  const lastChoice = useRef({ from: null, at: 0 });
+  const label = _("Alternative {place} of {siblings}", { place: place + 1, siblings: siblings.length });
+  const lastChoice = useRef({ from: null, to: null, at: 0 });
   useEffect(() => { // a choice that was lost may be made again at once
-    const forget = () => (lastChoice.current = { from: null, at: 0 });
+    const forget = () => (lastChoice.current = { from: null, to: null, at: 0 });
     document.addEventListener(LOST_EVENT, forget);
     return () => document.removeEventListener(LOST_EVENT, forget);
   }, []);
+  useEffect(() => { // once it is shown: the server may refuse it
+    if (lastChoice.current.to === id) announce(label);
+  }, [id]);
   const choose = (target) => {
     const now = performance.now();
     const isPending = lastChoice.current.from === id && now - lastChoice.current.at < RETRY_AFTER_MS;
     if (!(target in siblings) || isPending) return;
-    lastChoice.current = { from: id, at: now };
+    lastChoice.current = { from: id, to: siblings[target], at: now };
     act("choose", { message: siblings[target] });
-    announce(_("Alternative {target} of {siblings}", { target: target + 1, siblings: siblings.length }));
   };
   const arrow = (name, target, turn = "") =>
     h(ArrowButton, { name, turn, isEnabled: target in siblings, onClick: () => choose(target) });
   return h(
     "div",
-    {
-      className: "alternatives", role: "group",
-      "aria-label": _("Alternative {place} of {siblings}", { place: place + 1, siblings: siblings.length }),
-    },
+    { className: "alternatives", role: "group", "aria-label": label },
     arrow(_("Previous alternative"), place - 1, " turned"),
     h("span", null, `${place + 1}/${siblings.length}`),
     arrow(_("Next alternative"), place + 1),

@@ -12,6 +12,9 @@ const { createElement: h, memo } = window.React;
 
 const SPEAKER_LABELS = { user: _("You said"), assistant: _("Waymark said"), note: _("Note") };
 
+/** Say whose words these are. @param {{role: string, person: string}} message `person`: the name of another person */
+export const describeSpeaker = ({ role, person }) => (person ? _("{person} said", { person }) : SPEAKER_LABELS[role]);
+
 const Summary = lazy(() => import("../message/summary.lazy.mjs"), "Summary");
 const Removal = lazy(() => import("../message/summary.lazy.mjs"), "Removal");
 const ExcerptOrigin = lazy(() => import("../message/excerpt.lazy.mjs"), "ExcerptOrigin");
@@ -29,12 +32,13 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUna
     "data-state": message.state,
     "data-message-id": message.id,
   };
+  const label = [message.person, message.label].filter(Boolean).join(" · ");
   const hasFoot =
     message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
   return h(
     "article",
-    { className: `message message-${message.role}`, "aria-label": SPEAKER_LABELS[message.role], ...hooks },
-    message.label !== null && h("p", { className: "note-label" }, message.label),
+    { className: `message message-${message.role}`, "aria-label": describeSpeaker(message), ...hooks },
+    label !== "" && h("p", { className: "note-label" }, label),
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(FoldableProse, { message }),
     message.summary && h(Summary, { message, act }),

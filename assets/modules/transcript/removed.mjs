@@ -2,11 +2,10 @@
 import { formatCount } from "../lib/format.mjs";
 import { lazy } from "../lib/lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { describeSpeaker } from "./message.mjs";
 
 const { createElement: h, useState } = window.React;
 const { createPortal } = window.ReactDOM;
-
-const SPEAKERS = { user: _("You said"), assistant: _("Waymark said") };
 
 const FullText = lazy(
   () => import("../message/full-text.lazy.mjs"),
@@ -24,11 +23,11 @@ export function RemovedPart({ removed: { messages, count, address }, act }) {
       className: "removed-part", role: "group",
       "aria-label": _("{messages} removed", { messages: formatCount(count, "message") }), "data-testid": "removed",
     },
-    messages.map(({ id, role, text }) =>
+    messages.map(({ id, role, person, text }) =>
       h(
         "p",
         { key: id, className: `removed-message removed-${role}` },
-        h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: SPEAKERS[role] })),
+        h("span", { className: "visually-hidden" }, _("Removed. {role}: ", { role: describeSpeaker({ role, person }) })),
         text,
       ),
     ),

@@ -139,10 +139,10 @@ function useEarlier(earlier, firstId, act) {
 /** List the user's messages as positions to go back to, newest first. @returns {import("../lib/types.mjs").Command[]} */
 function listPlaces(messages, act) {
   const questions = messages.filter(({ role, text }) => role === "user" && text !== "");
-  const place = ({ id: message, text }) => ({
+  const place = ({ id: message, person, text }) => ({
     group: GO_BACK,
     name: _("“{text}”", { text: text.slice(0, MAX_QUOTE_CHARS) }),
-    detail: _("your message"),
+    detail: person || _("your message"),
     isQuote: true,
     run: () => act("restore", { message }),
   });

@@ -8,7 +8,8 @@ from unittest.mock import patch
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
-from checkpoints import NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
+from agent.marks import CallKey, QuestionMark
+from checkpoints import MAIN, NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.values import files, serde
@@ -163,6 +164,16 @@ def test_attached_images_are_in_it_as_far_as_they_fit(memory_store: Store) -> No
     assert "Attached: second.png (left out of this file)" in document
     assert "Attached: notes.txt<" in document
     assert "<img" not in export_html(memory_store, thread_id, ExportOptions(Redaction(files=True)))
+
+
+def test_a_question_of_an_agent_is_nobodys_who_asked(memory_store: Store) -> None:
+    mark = QuestionMark(CallKey(MAIN, "1")).to_kwargs()
+    call = {"name": "ask_agent", "args": {}, "id": "1", "type": "tool_call"}
+    thread_id = talked(memory_store, "Ask the helper")
+    memory_store.append(thread_id, [NewMessage(serde.to_body(AIMessage("", tool_calls=[call])))])
+    memory_store.append(thread_id, [NewMessage(serde.to_body(HumanMessage("?", additional_kwargs=mark)), agent="helper")])
+    headings = re.findall(r"<header><span>(\w+)</span>", export_html(memory_store, thread_id))
+    assert headings == ["You", "Agent", "Question"]
 
 
 def test_the_graph_has_the_moves_of_the_agent(memory_store: Store) -> None:

@@ -2,9 +2,11 @@
 
 from checkpoints import Caller, OperationKind, Store, act_for
 from checkpoints.values.audit_entry import ERASED_PREFIX
+from checkpoints.values.model import RemovedPart
 from components.views.change_log import build_log
 from components.views.message_view import NO_EXTRAS, MessageExtras, describe_messages
-from components.views.names import add_name, name_other
+from components.views.names import DocumentNames, add_name, name_other
+from components.views.time_marks import describe_removed_part
 from tests.checkpoints.conversations import new
 
 
@@ -27,9 +29,14 @@ def test_a_question_the_log_and_undo_name_who_it_was(memory_store: Store) -> Non
         messages, log = memory_store.list_messages(thread), memory_store.list_operations(thread)
     for person, name in (("ann", "bob"), ("bob", "")):
         with act_for(person):
-            assert [each["label"] for each in describe_messages(messages, NO_EXTRAS)] == [name or None]
-            assert describe_messages(messages, MessageExtras(has_names=False))[0]["label"] is None
+            assert [each["person"] for each in describe_messages(messages, NO_EXTRAS)] == [name]
+            removed = describe_removed_part(RemovedPart(messages, 1, end_id=messages[-1].id, is_newest=True), thread)
+            assert removed is not None
+            assert [each["person"] for each in removed["messages"]] == [name]
             assert [each["person"] for each in build_log(log, {})] == [name]
             assert add_name("the change", done) == ("the change, by bob" if name else "the change")
+    names = DocumentNames("ann", own="ann", unknown="Person")
+    assert describe_messages(messages, MessageExtras(name_asker=names.name_asker))[0]["person"] == "Another person"
+    assert [names.name_asker(each) for each in ("ann", "Ann", "", None)] == ["ann", "Another person", "Person", "Person"]
     assert done.kind is OperationKind.APPEND
     assert add_name(None, done) is None
