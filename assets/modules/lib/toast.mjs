@@ -2,6 +2,7 @@
 import { setProperties } from "./properties.mjs";
 
 const HIDDEN = { display: "none" };
+const MEASURED = { ".composer": "--composer-height", ".toasts": "--toast-height" };
 let onRetry = null;
 
 /**
@@ -29,9 +30,19 @@ export function showUpdateToast(update, retry = null) {
   });
 }
 
+const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => writeHeight(target)));
+
+/** Tell style sheets how high the message field or the toast is: on a narrow screen, nothing may be under a toast. */
+function writeHeight(element) {
+  const name = Object.entries(MEASURED).find(([selector]) => element.matches(selector))[1];
+  document.documentElement.style.setProperty(name, `${element.offsetHeight}px`);
+}
+
 /** Clientside callback: tell style sheets that a toast is shown. With `:has()` they would look again at each change. */
 export function markToast(isShown) {
   document.documentElement.toggleAttribute("data-toast", Boolean(isShown));
+  sizes.disconnect(); // the height stays, so that a toast that fades does not move
+  if (isShown) Object.keys(MEASURED).forEach((selector) => sizes.observe(document.querySelector(selector)));
 }
 
 document.addEventListener("click", ({ target }) => {
