@@ -106,6 +106,40 @@ def test_two_people_work_on_one_conversation_until_one_is_let_out(serve: Any) ->
     asyncio.run(story())
 
 
+def test_only_the_pages_of_whoever_is_let_in_or_out_are_told(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            services = office.app.services
+            frames: dict[str, list[Frame]] = {}
+            tasks = []
+            for person in ("ann", "bob", "eve"):
+                with act_for(person):
+                    own = services.store.create_thread(title=person).id
+                    frames[person] = []
+                    tasks.append(asyncio.create_task(note_frames(services, own, frames[person])))
+            await until(lambda: all(frames.values()))
+            with act_for("ann"):
+                thread = services.store.create_thread(title="heron").id
+            await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob"})
+            await until(lambda: len(frames["bob"]) == 2)
+            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            await until(lambda: len(frames["bob"]) == 3)
+            added, removed = (each["change"] for each in frames["bob"][1:])
+            assert [(row["id"], row["owner"]) for row in added["threads"]] == [(thread, "ann")]
+            assert (added["fields"]["shared"], removed["fields"]["shared"], removed["threads"]) == ([thread], [], [])
+            assert [len(frames[each]) for each in ("ann", "eve")] == [1, 1]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+async def note_frames(services: Services, thread_id: str, frames: list[Frame]) -> None:
+    async for frame in stream_frames(services, thread_id):
+        frames.append(frame)
+
+
 @pytest.mark.parametrize("path", ["remove", "role"])
 def test_who_loses_the_right_to_write_loses_their_answer(serve: Any, path: str) -> None:
     async def story() -> None:

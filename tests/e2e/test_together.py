@@ -41,7 +41,6 @@ def start_together(ann: Page, bob: Page, fake_openai: FakeOpenAI, role: str = "m
     fake_openai.script(Say("At the lake."))
     ann.say("Where do the herons nest?")
     let_in(ann, "bob", role)
-    bob.reload()
     row = bob.tab.get_by_test_id("thread")
     expect(row).to_contain_text("ann")
     row.click()
@@ -71,6 +70,21 @@ def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page
     expect(undo).to_have_attribute("title", re.compile("^Undo .*, by bob$|^Undo the last"))
     ann.press_in_menu("History of changes")
     expect(ann.dialog.get_by_test_id("change").filter(has_text="bob").first).to_be_visible()
+
+
+def test_the_list_of_whoever_is_let_in_or_out_changes_by_itself(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    fake_openai.script(Say("In the reeds."), Say("At the lake."))
+    bob.say("Where do the bitterns nest?")
+    ann.say("Where do the herons nest?")
+    let_in(ann, "bob", "may read it")
+    rows = bob.tab.get_by_test_id("thread")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="ann")).to_contain_text("Where do the herons nest?")
+    ann.press_in_menu("Share…")
+    ann.dialog.get_by_role("button", name="Remove bob").click()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Where do the bitterns nest?")
 
 
 def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
