@@ -26,6 +26,7 @@ from tests.test_two_servers import serve_several
 
 serve = test_people.serve  # the fixture
 JSON = dict[str, Any]
+READ_ONLY = "You can read this conversation, not write in it."
 
 
 async def post(office: Office, person: str, path: str, body: JSON, *, wanted: int = 200) -> Any:
@@ -131,6 +132,25 @@ def test_only_the_pages_of_whoever_is_let_in_or_out_are_told(serve: Any) -> None
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("role", "words"), [("reader", "You can read this conversation, not write in it."), ("editor", None)]
+)
+def test_a_page_is_told_before_an_attempt_whether_its_person_may_write(serve: Any, role: str, words: str | None) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            ann = office.fill("ann")
+            await post(office, "ann", f"/api/threads/{ann.thread}/members", {"person": "bob", "role": role})
+            shown = await post(office, "bob", "/api/panels", {"pathname": f"/t/{ann.thread}"})
+            assert shown["composer-panel"]["data"]["read_only"] == words
+            assert shown["transcript"]["data"]["read_only"] == (words is not None)
+            assert shown["history"]["data"]["save"] == {"enabled": words is None, "reason": words}
+            assert shown["undo"]["disabled"] or words is None
+            own = await post(office, "ann", "/api/panels", {"pathname": f"/t/{ann.thread}"})
+            assert own["composer-panel"]["data"]["read_only"] is None
 
     asyncio.run(story())
 
