@@ -1,6 +1,6 @@
 /* Runs right below the first HTML, as an inline script: the message field works before the composer's module is there.
  *
- * Text goes where the composer keeps it (assets/modules/composer/unsent-messages.mjs): a draft, or with Enter a queued
+ * Text goes where the composer keeps it (assets/modules/lib/unsent-storage.mjs): a draft, or with Enter a queued
  * message with its request id, which the composer sends once.
  */
 

@@ -6,7 +6,6 @@ near one another first, results of tools last, and the newest first.
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -16,60 +15,20 @@ from ..search.query import NOTE_KINDS, THIS, Role, SearchQuery
 from ..search.result import NoteRules, NoteText, SearchHit, SearchResult, Standing
 from ..search.snippet import MAX_SEARCH_WORDS, MAX_WORDS, make_snippet
 from ..search.words import list_words
-from ..storage import schema
-from ..storage.access import exempt_query
+from ..storage.ownership import name_threads
 from ..storage.row_security import pass_policies
 from ..values import files
 from ..values.history import Place
 from ..values.limits import MAX_SEARCH_HITS
 from ..values.model import Message, Node
-from . import file_rows, member_rows, message_rows, search_queue, search_syntax, tag_rows, thread_rows
+from . import file_rows, member_rows, message_rows, search_queue, tag_rows, thread_rows
 from .message_places import find_branches, load_current_path
+from .search_matches import WantedMatches, select_matches
 
 _MAX_THREADS = 10_000  # whose titles are looked at
 _MAX_NAMED_THREADS = 20  # that `in:` finds by their titles
 _MAX_MARKED_THREADS = 100  # with a tag, whose marks are searched for
-_MAX_OWN_THREADS = 1_000  # of an owner among others, whose marks are searched for
 SIFTED_PORTIONS = 20  # of as many matches as are wanted, for queries that some of them may not fit
-_ANY_TIME = 2**62
-_IS_OWN, _IS_OWN_OR_SHARED = "t.owner = :owner", "(t.owner = :owner OR t.id IN :shared)"
-_COLUMNS = (
-    "SELECT e.number, e.created_at, t.id AS thread_id, t.title, t.owner, e.segment, e.depth, "
-    "c.id AS checkpoint_id, c.name, c.description, c.message_id, c.segment AS at_segment, c.depth AS at_depth "
-)
-# CROSS JOIN: SQLite keeps this order, in which the index gives the newest first and only as many as are needed.
-_HAS_TAG = "AND t.id IN (SELECT thread_id FROM thread_tag WHERE tag_id IN :{})"  # the name of a parameter
-_SQLITE = (
-    f"{_COLUMNS} FROM search_words w CROSS JOIN search_entry e ON e.number = w.rowid "
-    "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
-    "CROSS JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
-    "WHERE search_words MATCH :match AND w.rowid BETWEEN :first AND :last "
-    "AND e.created_at >= :after AND e.created_at < :before "
-    "AND {owner} AND t.deleted_at IS NULL {tags} ORDER BY w.rowid DESC LIMIT :most"
-)
-_POSTGRESQL = (
-    f"{_COLUMNS} FROM search_entry e "
-    "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
-    "JOIN thread t ON t.id = coalesce(m.thread_id, c.thread_id) "
-    "WHERE e.words @@ CAST(:match AS tsquery) AND e.created_at >= :after AND e.created_at < :before "
-    "AND {owner} AND t.deleted_at IS NULL {tags} "
-)
-# PostgreSQL cannot tell how frequent words are together, and no index of words knows dates. Among the newest entries, or
-# those of the dates, frequent words are found in order; where these have too few, the index finds all of a rare one. The sum
-# keeps PostgreSQL from reading all entries in order.
-_MAX_NEWEST_ENTRIES = 20_000
-_LAST_NUMBER = exempt_query(sa.text("SELECT max(number) FROM search_entry"))
-_NEWEST_OF_DATES = exempt_query(
-    sa.text(
-        "SELECT min(number) AS first, max(number) AS last, min(created_at) AS after, count(*) AS total FROM "
-        "(SELECT number, created_at FROM search_entry WHERE created_at >= :after AND created_at < :before "
-        "ORDER BY created_at DESC, number DESC LIMIT :newest) dated"
-    )
-)
-_POSTGRESQL_NEWEST = f"{_POSTGRESQL} AND e.number BETWEEN :first AND :last ORDER BY e.number DESC LIMIT :most"
-_POSTGRESQL_DATED = f"{_POSTGRESQL} ORDER BY e.created_at DESC, e.number DESC LIMIT :most"
-_POSTGRESQL_ALL = f"{_POSTGRESQL} ORDER BY e.number + 0 DESC LIMIT :most"
-_EVERY_NUMBER = {"first": 0, "last": 2**62}
 
 
 def search(
@@ -86,28 +45,14 @@ def search(
     most = min(most, MAX_SEARCH_HITS)
     is_pending = search_queue.is_pending(connection)
     tags = tag_rows.match_tags(connection, owner, query.tags)
-    shared = member_rows.select_shared_ids(connection, owner)
     named = _find_tagged(connection, tags, _find_threads(connection, query, owner, this))
-    thread_ids = _find_own(connection, owner, shared) if has_others and named is None else named  # not those of all others
-    is_own = named is None and thread_ids is not None
-    is_postgresql = connection.dialect.name == "postgresql"
-    match = (search_syntax.write_tsquery if is_postgresql else search_syntax.write_match)(query, thread_ids, notes.phrases)
-    if query.is_empty or not match or thread_ids == []:
+    if query.is_empty or named == []:
         return SearchResult((), False, is_pending)
     max_matches = _limit_matches(query, most)
-    values = {
-        "match": match,
-        "owner": owner,
-        "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
-        "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,
-        "most": max_matches + 1,
-        **({"shared": shared} if shared else {}),
-        **{f"tags{number}": group for number, group in enumerate(tags)},
-    }
-    has_dates = bool(query.before or query.after)
+    wanted = WantedMatches(query, notes.phrases, owner, has_others, tags, max_matches + 1)
     with pass_policies(connection):  # the hits are built from rows that pass them
-        found = _select_matches(connection, values, len(tags), has_dates=has_dates, is_own=is_own)
-    rows = [row for row in found[:max_matches] if thread_ids is None or row.thread_id in thread_ids]
+        found = select_matches(connection, wanted, named)
+    rows = [row for row in found[:max_matches] if named is None or row.thread_id in named]
     hits, has_more = _take_hits(connection, rows, query, notes, most)
     return SearchResult(tuple(_rank(hits)), has_more or len(found) > max_matches, is_pending)
 
@@ -130,38 +75,6 @@ def _limit_matches(query: SearchQuery, most: int) -> int:
     return most * SIFTED_PORTIONS if is_sifted else most
 
 
-def _select_matches(
-    connection: sa.Connection, values: Mapping[str, Any], tag_count: int, *, has_dates: bool, is_own: bool
-) -> Sequence[sa.Row[Any]]:
-    """Return the newest matches: of the entries that probably have enough, or else of all, such as the owner's few own."""
-    is_postgresql = connection.dialect.name == "postgresql"
-    if is_own and is_postgresql:  # which takes each mark for a frequent word, and would read all entries
-        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-    has_shared = "shared" in values
-    every = _write_statement(_POSTGRESQL_ALL if is_postgresql else _SQLITE, tag_count, has_shared)
-    if not is_own and (is_postgresql or has_dates):
-        newest, is_whole = (_limit_to_dates if has_dates else _limit_to_newest)(connection, values)
-        statement = (_POSTGRESQL_DATED if has_dates else _POSTGRESQL_NEWEST) if is_postgresql else _SQLITE
-        found = connection.execute(_write_statement(statement, tag_count, has_shared), newest).all()
-        if is_whole or len(found) == values["most"]:
-            return found
-    return connection.execute(every, {**values, **_EVERY_NUMBER}).all()
-
-
-def _limit_to_newest(connection: sa.Connection, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """Return the values that take the newest entries alone, and whether these are all."""
-    last = connection.scalar(_LAST_NUMBER) or 0
-    first = last - _MAX_NEWEST_ENTRIES + 1
-    return {**values, "first": first, "last": last}, first <= 1
-
-
-def _limit_to_dates(connection: sa.Connection, values: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """Return the values that take the newest entries of the dates alone, and whether these are all."""
-    row = connection.execute(_NEWEST_OF_DATES, {**values, "newest": _MAX_NEWEST_ENTRIES}).one()
-    limits = {"first": row.first or 0, "last": row.last or 0, "after": row.after or values["after"]}
-    return {**values, **limits}, row.total < _MAX_NEWEST_ENTRIES
-
-
 def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, this: str | None) -> list[str] | None:
     """Return the conversations that the query names, in which alone it searches; None if it names none."""
     if not query.places:
@@ -176,30 +89,12 @@ def _find_threads(connection: sa.Connection, query: SearchQuery, owner: str, thi
     return sorted(found)
 
 
-def _find_own(connection: sa.Connection, owner: str, shared: Sequence[str]) -> list[str] | None:
-    """Return an owner's conversations, and those that they are let into, if they are few."""
-    table = schema.thread.c
-    query = sa.select(table.id).where(table.owner == owner, table.deleted_at.is_(None)).limit(_MAX_OWN_THREADS + 1)
-    found = [*connection.scalars(query), *shared]
-    return None if len(found) > _MAX_OWN_THREADS else found
-
-
 def _find_tagged(connection: sa.Connection, tags: Sequence[Sequence[str]], thread_ids: list[str] | None) -> list[str] | None:
     """Return the conversations with these tags, if they are few: the index finds them quicker by their marks."""
     if not tags or thread_ids is not None:
         return thread_ids
     found = tag_rows.select_tagged_threads(connection, tags, _MAX_MARKED_THREADS + 1)
     return None if len(found) > _MAX_MARKED_THREADS else found
-
-
-@cache
-def _write_statement(statement: str, tag_count: int, has_shared: bool) -> sa.TextClause:
-    """Return a statement that also asks for so many tags, or also finds shared conversations."""
-    names = [f"tags{number}" for number in range(tag_count)]
-    conditions = " ".join(map(_HAS_TAG.format, names))
-    text = statement.format(tags=conditions, owner=_IS_OWN_OR_SHARED if has_shared else _IS_OWN)
-    names += ["shared"] if has_shared else []
-    return sa.text(text).bindparams(*[sa.bindparam(name, expanding=True) for name in names])
 
 
 def _contains(title: Sequence[str], words: Sequence[str]) -> bool:
@@ -211,6 +106,7 @@ def _build_hits(
     connection: sa.Connection, rows: Sequence[sa.Row[Any]], query: SearchQuery, notes: NoteRules
 ) -> list[SearchHit]:
     """Build the hits of rows, without damaged messages."""
+    name_threads(connection, {row.thread_id: row.owner for row in rows})
     messages = message_rows.select_messages_at(connection, [(r.segment, r.depth) for r in rows if r.segment is not None])
     contents = _select_contents(connection, messages.values())
     nodes = {row.number: _find_node(row, messages) for row in rows}

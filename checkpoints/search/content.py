@@ -4,6 +4,7 @@ A mark is a word that no text contains, because it begins with a character that 
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ..values import files, serde
@@ -103,6 +104,7 @@ def mark_feature(feature: Feature) -> str:
     return f"{_MARK}h{feature}"
 
 
+@lru_cache(10_000)  # a search has the marks of all conversations of a person
 def mark_thread(thread_id: str) -> str:
     """Return the mark of a conversation. Another id may have the same one: each hit is checked."""
-    return f"{_MARK}t{''.join(each for each in thread_id.lower() if each.isalnum())}"
+    return f"{_MARK}t{''.join(filter(str.isalnum, thread_id.lower()))}"

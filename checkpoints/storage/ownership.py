@@ -7,7 +7,7 @@ an editor changes it (see members).
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from functools import cache
@@ -37,20 +37,20 @@ _is_own_membership = sa.and_(
     schema.thread.c.deleted_at.is_(None),  # only its owner can bring a deleted one back
 )
 _role_query = exempt_query(
-    sa.select(schema.thread.c.owner, _member.role)
+    sa.select(schema.thread.c.id, schema.thread.c.owner, _member.role)
     .outerjoin(schema.thread_member, _is_own_membership)
-    .where(schema.thread.c.id == sa.bindparam("checked_id"))
+    .where(schema.thread.c.id.in_(sa.bindparam("checked_ids", expanding=True)))
 )
 # PostgreSQL's policies look up no conversation that the transaction has named already: see row_security.
 _ADD_NAME = "set_config('waymark.{0}', concat_ws(',', current_setting('waymark.{0}', true), t.id), true)"
 _naming_query = exempt_query(
     sa.text(
-        "SELECT t.owner, m.role, "  # noqa: S608  (no values)
+        "SELECT t.id, t.owner, m.role, "  # noqa: S608  (no values)
         f"CASE WHEN t.owner = :acting_person OR m.role IS NOT NULL THEN {_ADD_NAME.format('threads')} END, "
         f"CASE WHEN t.owner = :acting_person OR m.role = 'editor' THEN {_ADD_NAME.format('changed')} END "
         "FROM thread t LEFT JOIN thread_member m ON m.thread_id = t.id AND m.person = :acting_person "
-        "AND t.deleted_at IS NULL WHERE t.id = :checked_id"
-    )
+        "AND t.deleted_at IS NULL WHERE t.id IN :checked_ids"
+    ).bindparams(sa.bindparam("checked_ids", expanding=True))
 )
 
 
@@ -145,6 +145,18 @@ def find_role(connection: sa.Connection, thread_id: str) -> ThreadRole | None:
     return ThreadRole.OWNER if access is None else _find_role(connection, access, thread_id)
 
 
+def name_threads(connection: sa.Connection, owners: Mapping[str, str]) -> None:
+    """Note the roles in conversations that later statements name, whose owners have just been read: none looks one up."""
+    access = find_access(connection)
+    if access is None:
+        return
+    if connection.dialect.name == "sqlite":
+        for thread_id in (each for each, owner in owners.items() if owner == access.owner):
+            access.owners[thread_id], access.roles[thread_id] = access.owner, ThreadRole.OWNER
+    if unknown := [each for each in owners if each not in access.roles]:  # on PostgreSQL the policies ask who owns them
+        _look_up_roles(connection, access, unknown)
+
+
 def sees_thread(connection: sa.Connection, thread_id: str) -> bool:
     return find_role(connection, thread_id) is not None
 
@@ -225,12 +237,15 @@ def _find_kind(name: str) -> _Kind | None:
 
 
 def _find_role(connection: sa.Connection, access: Access, thread_id: str) -> ThreadRole | None:
-    if role := access.roles.get(thread_id):
-        return role
+    if thread_id not in access.roles:
+        _look_up_roles(connection, access, [thread_id])
+    return access.roles.get(thread_id)
+
+
+def _look_up_roles(connection: sa.Connection, access: Access, thread_ids: Sequence[str]) -> None:
+    """Note the roles of the person who acts in those of these conversations that they may see."""
     query = _naming_query if connection.dialect.name == "postgresql" else _role_query
-    row = connection.execute(query, {"checked_id": thread_id, "acting_person": access.owner}).one_or_none()
-    if row is None or (row.owner != access.owner and row.role is None):
-        return None
-    access.owners[thread_id] = row.owner
-    access.roles[thread_id] = ThreadRole.OWNER if row.owner == access.owner else ThreadRole(row.role)
-    return access.roles[thread_id]
+    for row in connection.execute(query, {"checked_ids": thread_ids, "acting_person": access.owner}).all():
+        if row.owner == access.owner or row.role is not None:
+            access.owners[row.id] = row.owner
+            access.roles[row.id] = ThreadRole.OWNER if row.owner == access.owner else ThreadRole(row.role)

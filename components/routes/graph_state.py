@@ -27,6 +27,7 @@ from components.views.channels_view import (
     Difference,
     StatesView,
 )
+from components.views.sizes import format_size
 from components.views.value_tree import MAX_LEVEL_ITEMS, TreeBudget, build_tree, describe_on_line, make_digest
 from words import _, ngettext, say
 
@@ -114,7 +115,7 @@ def format_channel(store: Store, thread_id: str, place: str, name: str) -> str:
     if channel is None or channel.has_messages:
         raise MessageNotFoundError(name)
     if channel.byte_count > MAX_WHOLE_CHARS:
-        return _("({size}: too large to be shown)", size=_count_bytes(channel))
+        return _("({size}: too large to be shown)", size=format_size(channel.byte_count))
     return shorten_for_model(serde.format_indented(_read_channel_value(store, thread_id, channel)), MAX_WHOLE_CHARS)
 
 
@@ -200,12 +201,8 @@ def _describe_shortly(store: Store, thread_id: str, channel: "Channel | None") -
 
 
 def _describe_channel_size(channel: "Channel") -> str:
-    size = _count_bytes(channel)
+    size = format_size(channel.byte_count)
     return size if channel.item_count is None else f"{_count_items(channel)}, {size}"
-
-
-def _count_bytes(channel: "Channel") -> str:
-    return ngettext("{count:,} byte", "{count:,} bytes", channel.byte_count)
 
 
 def _count_items(channel: "Channel") -> str:

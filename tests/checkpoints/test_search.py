@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from checkpoints import Database, NewMessage, Store
 from checkpoints.interchange import reading, transfer
-from checkpoints.rows import search_hits, search_index
+from checkpoints.rows import search_index, search_matches
 from checkpoints.search.result import SearchHit
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, verification
@@ -228,7 +228,7 @@ def test_the_newest_are_found_and_the_result_says_that_there_are_more(store: Sto
 def test_dates_hold_however_many_entries_are_looked_at_first_and_in_any_order(
     store: Store, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_hits, "_MAX_NEWEST_ENTRIES", limit)
+    monkeypatch.setattr(search_matches, "_MAX_NEWEST_ENTRIES", limit)
     for day in (4, 1, 6, 2, 5, 3, 7):
         words = f"day {day} {'sunny' if day in {2, 5} else 'rainy'}"
         dated = Store(store.database, now=lambda day=day: NOW.replace(day=day), new_id=store.new_id)  # type: ignore[misc]

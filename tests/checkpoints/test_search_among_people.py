@@ -1,18 +1,24 @@
 """A person among many finds their own, and the search reads as much as if there were nobody else: its steps are counted."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 from unittest.mock import patch
 
 import pytest
+import sqlalchemy as sa
 from langchain_core.messages import HumanMessage
 
 from checkpoints import Database, NewMessage, Store, act_for
-from checkpoints.rows import search_hits
+from checkpoints.rows import search_matches
 from checkpoints.values import serde
 from tests.checkpoints.test_saving_cost import count_steps
-from tests.checkpoints.test_search import find
+from tests.checkpoints.test_search import NOW, find
+from tests.statements import record_statements
 
 pytestmark = pytest.mark.slow
 
+SETTINGS = ("enable_seqscan", "enable_hashjoin", "max_parallel_workers_per_gather", "jit")
 WORDS = ("a heron", "a heron, and a kingfisher", "herons")
 
 
@@ -24,13 +30,80 @@ def write_people(store: Store, count: int) -> None:
                 store.append(store.create_thread().id, [NewMessage(serde.to_body(HumanMessage(f"{text} of {owner}")))])
 
 
-@pytest.mark.parametrize("max_threads", [1_000, 1])
-def test_a_person_among_others_finds_their_own(store: Store, max_threads: int) -> None:
+@contextmanager
+def record_matches(database: Database) -> Iterator[list[str]]:
+    """Record what the index is asked for."""
+    asked: list[str] = []
+
+    def note(_: object, __: object, ___: str, parameters: Any, *____: object) -> None:
+        given = parameters.values() if isinstance(parameters, dict) else parameters
+        asked.extend(each for each in given if isinstance(each, str) and "kingfisher" in each)
+
+    sa.event.listen(database.engine, "before_cursor_execute", note)
+    yield asked
+    sa.event.remove(database.engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize(("max_threads", "matches_of_mark"), [(1_000, 20), (1_000, 0), (1, 20), (1, 0)])
+def test_a_person_among_others_finds_their_own(store: Store, max_threads: int, matches_of_mark: int) -> None:
     write_people(store, 3)
-    with act_for("person 1"), patch.object(search_hits, "_MAX_OWN_THREADS", max_threads):
-        found = [sorted(find(store, text, owner="person 1")) for text in ("heron ", "kingfisher", "-kingfisher heron")]
+    limits = {"_MAX_OWN_THREADS": max_threads, "_MATCHES_OF_MARK": matches_of_mark}
+    texts = ("heron ", "kingfisher", "-kingfisher heron", "kingfisher ", "heron or kingfisher ", "Kingfisher a after:2020 ")
+    with act_for("person 1"), patch.multiple(search_matches, **limits):
+        found = [sorted(find(store, text, owner="person 1")) for text in texts]
     heron, both, herons = [f"{text} of person 1" for text in WORDS]
-    assert found == [[heron, both], [both], [heron, herons]]
+    assert found == [[heron, both], [both], [heron, herons], [both], [heron, both], [both]]
+
+
+@pytest.mark.parametrize("matches_of_mark", [20, 0])
+def test_a_person_among_others_finds_their_checkpoints_and_nothing_that_they_deleted(
+    store: Store, matches_of_mark: int
+) -> None:
+    write_people(store, 2)
+    for owner in ("person 0", "person 1"):
+        with act_for(owner):
+            for thread in store.list_threads(owner=owner):
+                store.save(thread.id, name=f"the kingfisher of {owner}")
+    with act_for("person 1"), patch.object(search_matches, "_MATCHES_OF_MARK", matches_of_mark):
+        hits = store.search("kingfisher ", NOW, owner="person 1").hits
+        assert sorted((hit.role, hit.owner) for hit in hits) == [("checkpoint", "person 1")] * 3 + [("user", "person 1")]
+        for hit in hits:
+            if hit.role == "user":
+                store.delete_thread(hit.thread_id)
+        found = store.search("kingfisher ", NOW, owner="person 1").hits
+        assert [(hit.role, hit.owner) for hit in found] == [("checkpoint", "person 1")] * 2
+
+
+def test_sqlite_looks_up_no_marks_for_a_rare_word() -> None:
+    store = Store(Database.in_memory())
+    write_people(store, 4)
+    asked = []
+    for matches_of_mark in (20, 1):  # more than the word has, and fewer
+        with act_for("person 1"), patch.object(search_matches, "_MATCHES_OF_MARK", matches_of_mark):
+            with record_matches(store.database) as found:
+                assert find(store, "kingfisher ", owner="person 1")
+            asked.append(["\u00b7t" in each for each in found])
+    assert asked == [[False, False], [False, True]]
+
+
+def test_the_roles_in_all_conversations_that_were_found_are_looked_up_at_once(store: Store) -> None:
+    write_people(store, 2)
+    with act_for("person 1"), record_statements(store.database) as statements:
+        assert len(find(store, "of person ", owner="person 1")) == 3
+    assert len([each for each in statements if "m.role" in each or "thread_member.role" in each]) <= 1
+
+
+def test_postgresql_plans_for_few_rows_until_the_search_ends(postgres_store: Store) -> None:
+    write_people(postgres_store, 2)
+    shown = []
+    with act_for("person 1"):
+        with postgres_store.database.begin_read() as connection:
+            assert find(postgres_store, "heron ", owner="person 1")
+            shown += [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in SETTINGS]
+        with postgres_store.database.begin_read() as connection:
+            shown += [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in SETTINGS]
+    assert shown[: len(SETTINGS)] == ["off", "off", "0", "off"]
+    assert shown[len(SETTINGS) : -1] == ["on", "on", "2"]
 
 
 def test_a_person_without_conversations_finds_nothing(store: Store) -> None:

@@ -124,7 +124,7 @@ def test_axe_finds_nothing_serious(size: Any, shared_openai_server: Server, visi
     page.tab.locator("details.tool summary").click()
     fake_openai.script(Say(CODE))
     page.say("Show me some code")
-    _history(page, size)
+    open_history(page, size)
     page.save("The sum", "with a tool")
     expect_accessible_in_all_schemes(page, "history")
     page.tab.keyboard.press("Escape")
@@ -135,7 +135,7 @@ def test_axe_finds_nothing_serious(size: Any, shared_openai_server: Server, visi
     expect(page.tab.get_by_role("alert")).to_be_visible()
     expect_accessible_in_all_schemes(page, "error")
 
-    _history(page, size)
+    open_history(page, size)
     page.tab.keyboard.press("Control+s")
     expect(page.tab.get_by_role("form", name="Save checkpoint")).to_be_visible()
     expect_accessible_in_all_schemes(page, "saving")
@@ -164,7 +164,7 @@ def test_answers_of_all_kinds_are_accessible_in_all_schemes(
         fake_openai.script()
 
 
-def _history(page: Page, size: Any) -> None:
+def open_history(page: Page, size: Any) -> None:
     if size is NARROW:
         page.tab.get_by_role("button", name="History", exact=True).click()
         expect(page.tab.get_by_role("complementary", name="History")).to_be_in_viewport()

@@ -10,15 +10,17 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.agent.user_graphs.running_graphs import one_node
-from tests.e2e import answers
+from tests.e2e import answers, test_password
 from tests.e2e.conftest import WIDE, Start, Visit
 from tests.e2e.server import Server
-from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, expect_accessible_in_all_schemes
+from tests.e2e.test_accessibility import ANY_IMPACT, NARROW, expect_accessible_in_all_schemes, open_history
+from tests.e2e.test_password import PASSWORD, NewPage, join
 from tests.e2e.test_user_graphs import write_graph
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+new_page = test_password.new_page  # the fixture
 
 
 def look_at(page: Page, state: str) -> None:
@@ -43,6 +45,41 @@ def test_tips_and_an_outage(start: Start, visit: Visit) -> None:
     page.composer.press("Enter")
     expect(page.tab.locator(".composer-problem")).to_be_visible()
     look_at(page, "a message in an outage")
+
+
+def test_a_search_in_history_that_finds_nothing(server: Server, visit: Visit) -> None:
+    page = visit(server)
+    page.say("Where do the herons nest?")
+    for number in range(9):  # with as many there is a search
+        page.save(f"Place {number}")
+    page.tab.get_by_role("searchbox", name="Search checkpoints").fill("nowhere")
+    sizes: tuple[Any, ...] = (WIDE, NARROW)
+    for size in sizes:
+        page.tab.set_viewport_size(size)
+        open_history(page, size)
+        expect(page.tab.get_by_text("No matching checkpoints.")).to_be_in_viewport()
+        expect_accessible_in_all_schemes(page, f"nothing found at {size['width']} px", ANY_IMPACT)
+
+
+def test_a_password_that_is_being_changed(new_page: NewPage) -> None:
+    ann = new_page()
+    join(ann, ann.server.links[0], "Ann")
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    ann.tab.route("**/api/password", hold)
+    ann.press_in_menu("Password")
+    ann.dialog.get_by_label("Present password").fill(PASSWORD)
+    ann.dialog.get_by_label("New password").fill("another five words in a row")
+    save = ann.dialog.get_by_role("button", name="Save")
+    save.press("Enter")
+    expect(save).to_have_attribute("aria-disabled", "true")
+    expect(save).to_have_css("opacity", "0.55")  # it is seen, too
+    look_at(ann, "a password that is being changed")
+    held[0].continue_()
+    expect(ann.toast).to_contain_text("The password is changed.")
 
 
 def let_scripts_run(route: Route) -> None:

@@ -75,6 +75,18 @@ def test_files_are_sent_shown_and_brought_elsewhere(
     expect_drawn(there.tab.get_by_role("img", name="chart.png"))
 
 
+def test_each_refused_file_is_named_with_its_reason(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    attach(page, ARCHIVE, {**NOTES, "name": "empty.txt", "buffer": b""}, NOTES)
+    expect(chips(page)).to_have_count(1)
+    alert = page.tab.get_by_role("alert")
+    expect(alert).to_contain_text("all.zip is neither an image")
+    expect(alert).to_contain_text("empty.txt is empty.")
+    attach(page, *(NOTES for _ in range(4)), PICTURE, {**NOTES, "name": "last.txt"})
+    expect(chips(page)).to_have_count(5)
+    expect(alert).to_contain_text("Not attached: chart.png, last.txt. A message takes at most 5 files.")
+
+
 def test_a_message_that_waits_with_a_file_is_not_sent_without_it_after_a_reload(
     shared_openai_server: Server, fake_openai: FakeOpenAI, visit: Visit
 ) -> None:

@@ -191,7 +191,9 @@ def test_a_message_can_be_changed_by_keyboard_alone(talked: Page, fake_openai: F
 
     fake_openai.script(Say("Greener it is."))
     press("Enter")
-    talked.tab.keyboard.type("er")
+    expect(talked.editor.get_by_role("textbox")).to_have_value("Green or blue")  # kept
+    press("Control+a")
+    talked.tab.keyboard.type("Greener")
     press("Control+Enter")
     expect(talked.log).to_contain_text("Greener it is.")
     expect(talked.button_of("Greener", "Edit message")).to_be_focused()

@@ -1,5 +1,6 @@
 """Limits of a person and their usage: told before they bite, and when they do the text stays in the field."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def test_a_limit_is_told_and_keeps_the_text(page: Page) -> None:
     page.press_in_menu("Usage")
     line = page.dialog.get_by_test_id("person-usage")
     expect(line).to_contain_text("Ann")
+    expect(line.locator("td").last).to_have_text(re.compile(r"^[1-9]\d* (B|kB)$"))  # its storage: little is not nothing
     look_at(page, "the usage of people")
     page.dialog.get_by_role("button", name="Today").click()
     expect(line).to_contain_text("Ann")

@@ -1,5 +1,6 @@
 """Lists, empty and long, by keyboard alone, with axe in each state: usage, audit log, sessions, people, prompts and tags."""
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, Protocol
@@ -100,7 +101,9 @@ def test_the_usage_of_people_is_read_by_person_and_period(enter: Enter) -> None:
     expect(lines.first.locator("td").first).to_have_css("background-color", "rgba(0, 0, 0, 0)")  # the dialog's own
     page.tab.set_viewport_size(NARROW)  # type: ignore[arg-type]
     assert page.dialog.locator("thead").evaluate("head => head.clientHeight < 60")  # its words are whole
-    scroll_by_keys(page, page.dialog.get_by_role("region", name="Usage"))
+    table = page.dialog.get_by_role("region", name="Usage")
+    expect(table).to_have_css("background-image", re.compile("gradient.*gradient"))  # the edge says that it goes on
+    scroll_by_keys(page, table)
     expect(lines.first.get_by_role("rowheader")).to_be_in_viewport(ratio=1)
     page.tab.set_viewport_size(WIDE)
     today = button(page.dialog, "Today")

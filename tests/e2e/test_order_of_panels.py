@@ -1,9 +1,13 @@
 """The order in which a change is shown: the conversation first, and the lists in a later frame."""
 
+import re
+from urllib.parse import quote
+
 import pytest
-from playwright.sync_api import Route, expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from tests.e2e.conftest import Visit
+from tests.e2e.panel_requests import panels_held_back
 from tests.e2e.server import Server
 from tests.e2e.waymark import Page
 
@@ -27,6 +31,18 @@ RECORD = """(messages) => {
       { childList: true, subtree: true, attributes: true, characterData: true });
   watch("Transcript", () => document.querySelectorAll("#transcript article").length === messages);
   watch("History", () => true);
+}"""
+# The conversation that is shown when the address changes; a reading is waited for, however busy the machine is.
+RECORD_FOLLOWED = """() => {
+  const wait = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => (ms === 300 ? 0 : wait(work, ms, ...rest));
+  window.followed = new Promise((resolve) => {
+    const { pushState } = history;
+    history.pushState = (...entry) => {
+      resolve(document.getElementById("transcript").dataset.thread);
+      pushState.apply(history, entry);
+    };
+  });
 }"""
 ACTIONS = "**/api/actions/restore-dialog"
 
@@ -56,6 +72,21 @@ def test_a_restore_is_sent_once_and_shows_the_conversation_first(page: Page) -> 
     page.expect_messages(4)
 
 
+def test_the_reply_to_a_restore_fills_the_field_though_its_change_is_shown_already(page: Page) -> None:
+    held: list[tuple[Route, APIResponse]] = []
+    page.tab.route(ACTIONS, lambda route: held.append((route, route.fetch())))
+    page.ask_to_restore("First").get_by_role("button", name="Restore", exact=True).click()
+    page.expect_messages(2)  # as other pages: by the broadcast
+    page.tab.route("**/api/panels", lambda _: None)
+    route, reply = held.pop()
+    route.fulfill(response=reply)
+    expect(page.dialog).to_have_count(0)
+    expect(page.composer).to_have_value("Thank you")
+    page.tab.unroute("**/api/panels")  # and what was held goes on
+    page.undo()
+    expect(page.composer).to_have_value("")
+
+
 def test_another_conversation_is_shown_before_the_lists(page: Page) -> None:
     page.new_conversation()
     page.say("Another one")
@@ -65,6 +96,28 @@ def test_another_conversation_is_shown_before_the_lists(page: Page) -> None:
     page.expect_checkpoints(("First", 2))
     page.say("Thank you again")
     page.expect_messages(6)
+
+
+def test_another_conversation_is_shown_before_dash_follows_to_its_address(page: Page) -> None:
+    page.new_conversation()
+    page.say("Another one")
+    page.tab.evaluate(RECORD_FOLLOWED)
+    page.threads.filter(has_text="Hello").first.click()
+    thread = page.tab.evaluate("followed")
+    expect(page.tab).to_have_url(re.compile(f"/t/{re.escape(quote(thread))}$"))
+    page.say("Thank you again")
+    page.expect_messages(6)
+
+
+def test_the_address_follows_where_the_reading_is_late(page: Page) -> None:
+    address = page.tab.url
+    page.new_conversation()
+    page.say("Another one")
+    with panels_held_back(page):
+        page.threads.filter(has_text="Hello").first.click()
+        expect(page.tab).to_have_url(address)
+    page.expect_checkpoints(("First", 2))
+    page.expect_messages(4)
 
 
 def test_a_server_that_went_back_to_a_backup_is_believed(page: Page, shared_server: Server) -> None:

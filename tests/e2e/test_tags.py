@@ -58,6 +58,8 @@ def test_conversations_are_tagged_filtered_and_found_by_keyboard(server: Server,
     chip = page.tab.get_by_role("button", name="Tag Kitchen: show all conversations")
     expect(page.threads).to_contain_text(["Cake", "Bread"])
     expect(page.threads).to_have_count(2)
+    expect(page.threads.locator(".thread-tag")).to_have_text(["to do"])  # the chip says the tag that all of them have
+    expect(row(page, "Cake").locator(".thread-tags")).to_have_count(0)
     expect_accessible(page, "a filtered list")
     chip.press("Enter")
     expect(page.threads).to_have_count(3)

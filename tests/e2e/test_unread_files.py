@@ -1,5 +1,6 @@
 """Enter while attached files are still being read: the message waits for them, and is sent once or comes back."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -128,6 +129,17 @@ def test_a_message_whose_files_could_not_be_read_comes_back(page: Page) -> None:
         expect(page.queued).to_contain_text(WAITS)
     expect(page.tab.get_by_role("alert")).to_contain_text("The files could not be attached")
     expect_in_field(page, files=0)
+
+
+def test_files_that_are_chosen_while_others_are_read_count_with_those(page: Page) -> None:
+    first, second = ([{**NOTES, "name": f"{batch}{number}.txt"} for number in range(3)] for batch in "ab")
+    with reading_held_back(page):
+        attach(page, *first)
+        attach(page, *second)
+    expect(page.tab.get_by_role("alert")).to_contain_text("A message takes at most 5 files.")
+    expect(chips(page)).to_contain_text(["a0.txt", "a1.txt", "a2.txt", "b0.txt", "b1.txt"])
+    page.composer.press("Enter")
+    expect(page.log.get_by_role("link", name=re.compile(r"^[ab]\d\.txt"))).to_have_count(5)
 
 
 def test_escape_calls_a_waiting_message_off(page: Page) -> None:

@@ -187,6 +187,57 @@ def test_inputs_of_the_start_page_stay_there_when_another_conversation_is_opened
 
 
 @pytest.mark.slow
+def test_inputs_survive_a_reload_with_the_draft_until_they_are_sent(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    days, fold = page.tab.get_by_label("Days"), page.tab.locator(".graph-inputs summary")
+    fold.click()
+    days.fill("3")
+    page.composer.fill("begin")
+    page.reload()
+    expect(page.composer).to_have_value("begin")
+    expect(fold).to_contain_text("1 input for the next message")
+    fold.click()
+    expect(days).to_have_value("3")
+    page.composer.press("Enter")
+    page.wait_for_answer()
+    assert page.answer() == "begin 3 []"
+    days.fill("4")
+    page.reload()
+    page.say("on")
+    assert page.answer() == "on 4 []"
+    page.reload()
+    expect(fold).to_be_visible()
+    expect(fold).not_to_contain_text("for the next message")
+    fold.click()
+    days.fill("5")
+    days.fill("")
+    page.reload()
+    page.new_conversation()
+    expect(fold).not_to_contain_text("for the next message")
+    assert page.tab.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('inputs'))") == []
+
+
+@pytest.mark.slow
+def test_a_message_without_a_reply_comes_back_with_its_inputs_after_a_reload(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, TALK)))
+    page.expect_lost_server()
+    page.say("begin")
+    page.tab.locator(".graph-inputs summary").click()
+    page.tab.get_by_label("Days").fill("3")
+    with sends_unanswered(page):
+        page.composer.fill("go")
+        page.composer.press("Enter")
+        expect(page.tab.get_by_label("Days")).to_have_value("")
+        page.reload()
+    expect(page.composer).to_have_value("go")
+    expect(page.tab.locator(".graph-inputs summary")).to_contain_text("1 input for the next message")
+    page.composer.press("Enter")
+    expect(page.message("go 3 []")).to_have_count(1)
+
+
+@pytest.mark.slow
 def test_a_lost_message_brings_back_its_own_inputs_alone(start: Start, visit: Visit, tmp_path: Path) -> None:
     page = visit(start(graph=write_graph(tmp_path, TALK)))
     page.expect_lost_server()

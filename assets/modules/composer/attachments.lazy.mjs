@@ -1,7 +1,7 @@
 /** Read and check files before they are sent, and show them above the field. */
+import { formatSize } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { _ } from "../lib/words.mjs";
-import { formatSize } from "../message/attachments.lazy.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
 
@@ -21,23 +21,37 @@ const SIGNATURES = [
 /**
  * @param {File[]} chosen
  * @param {import("../lib/types.mjs").ChosenFile[]} attached files that the message has already
- * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why the
- *   first refused one was refused
+ * @returns {Promise<{files: import("../lib/types.mjs").ChosenFile[], problem: string|null}>} the accepted files, and why
+ *   each of the others was refused
  */
 export async function readFiles(chosen, attached) {
   const files = [];
-  let problem = null;
+  const refused = [];
   for (const file of chosen) {
     try {
-      const refusal = await checkFile(file, [...attached, ...files]);
-      if (refusal !== null) problem ??= refusal;
+      const reason = await checkFile(file, [...attached, ...files]);
+      if (reason !== null) refused.push({ name: file.name, reason });
       else files.push(await copyFile(file));
     } catch {
-      problem ??= _("{name} could not be read.", { name: file.name }); // a folder, or deleted since it was chosen
+      const reason = _("{name} could not be read.", { name: file.name }); // a folder, or deleted since it was chosen
+      refused.push({ name: file.name, reason });
     }
   }
-  return { files, problem };
+  return { files, problem: refused.length === 0 ? null : describeRefused(refused) };
 }
+
+/** @param {{name: string, reason: string}[]} refused @returns {string} a line for each reason */
+function describeRefused(refused) {
+  const names = new Map();
+  for (const { name, reason } of refused) names.set(reason, [...(names.get(reason) ?? []), name]);
+  return [...names].map(([reason, named]) => nameRefused(named, reason)).join("\n");
+}
+
+/** Name the files before a reason, unless it names its only one. */
+const nameRefused = (names, reason) =>
+  reason.includes(names[0])
+    ? reason
+    : _("Not attached: {names}. {reason}", { names: names.join(", "), reason });
 
 /** Copy a file, which may change until it is sent. */
 const copyFile = async (file) => ({

@@ -11,8 +11,8 @@ const readFiles = lazy(() => import("./attachments.lazy.mjs"), "readFiles");
 /**
  * @typedef {import("../lib/types.mjs").ChosenFile[]} Files
  * @typedef {{owner: {thread: string|null}, count: number, isTaken: boolean, accepted: {files: Files, problem:
- *   string|null}|null}} Reading  of `count` files that were chosen together, for the field of `owner`; `isTaken`: their
- *   message has left the field; `accepted` is null until they are read
+ *   string|null}|null, ended: Promise<void>|null}} Reading  of `count` files that were chosen together, for the field of
+ *   `owner`; `isTaken`: their message has left the field; `accepted` is null until they are read
  * @param {string|null} thread of the field at first
  * @returns {{onStray: {current: (files: Files, thread: string|null) => void}, owner: {current: {thread: string|null}},
  *   files: Files, problem: string|null, isReading: boolean, getFiles: () => Files, takeReadings: () => Reading[],
@@ -67,10 +67,16 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
   const listOwn = () => open.current.filter((reading) => !reading.isTaken && reading.owner === owner.current);
   const attach = async (list) => {
     const chosen = Array.from(list); // a copy: the input and the event clear their lists
-    const reading = { owner: owner.current, count: chosen.length, isTaken: false, accepted: null };
+    const [attached, earlier] = [getFiles(), listOwn()];
+    const reading = { owner: owner.current, count: chosen.length, isTaken: false, accepted: null, ended: null };
     open.current = [...open.current, reading];
     render();
-    reading.accepted = await readChosen(chosen, getFiles());
+    const read = async () => {
+      await Promise.all(earlier.map(({ ended }) => ended)); // their files count in the limits of a message
+      reading.accepted = await readChosen(chosen, [...attached, ...earlier.flatMap(({ accepted }) => accepted.files)]);
+    };
+    reading.ended = read();
+    await reading.ended;
     open.current = open.current.filter((other) => other !== reading);
     if (!reading.isTaken) give([reading]);
     render();
@@ -89,8 +95,9 @@ function buildReadingActions({ open, owner, give, getFiles, render }) {
   return { attach, listOwn, takeReadings, returnReadings };
 }
 
-/** @param {Reading[]} readings @returns {string|null} why a file was not accepted */
-export const findProblem = (readings) => readings.map(({ accepted }) => accepted?.problem).find(Boolean) ?? null;
+/** @param {Reading[]} readings @returns {string|null} why files were not accepted */
+export const findProblem = (readings) =>
+  readings.map(({ accepted }) => accepted?.problem).filter(Boolean).join("\n") || null;
 
 async function readChosen(chosen, attached) {
   try {

@@ -1,20 +1,22 @@
 /** The inputs of a user graph beside the message: typed into a form, and sent with the next message of its conversation. */
 import { lazy } from "../lib/lazy.mjs";
+import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 
-const { createElement: h, useSyncExternalStore } = window.React;
+const { createElement: h, useLayoutEffect, useSyncExternalStore } = window.React;
 
+/** @typedef {import("../lib/unsent-storage.mjs").InputTexts} InputTexts */
+
+/** @type {InputTexts} */
 const NOTHING = {};
-const NO_INPUTS = { fields: [], texts: NOTHING };
 const Form = lazy(() => import("./input-form.lazy.mjs"), "InputForm", _("The form could not be loaded. Please try again."));
 
-/**
- * @typedef {{fields: InputField[], texts: Record<string, string|boolean>}} TypedInputs
- * @type {Map<string|null, TypedInputs>} by conversation, while the page is open
- */
+/** @type {Map<string|null, InputTexts>} by conversation */
 const typed = new Map();
-/** @type {Map<string|null, TypedInputs>} those of the last message of each conversation */
+/** @type {Map<string|null, InputTexts>} those of the last message of each conversation */
 const sent = new Map();
+/** @type {Map<string|null, import("./input-form.lazy.mjs").InputField[]>} those that a message has: of the graph shown */
+const fieldsByThread = new Map();
 const listeners = new Set();
 
 const subscribe = (listener) => {
@@ -22,17 +24,24 @@ const subscribe = (listener) => {
   return () => listeners.delete(listener);
 };
 
-const getInputs = (thread) => typed.get(thread) ?? NO_INPUTS;
+function getTexts(thread) {
+  if (!typed.has(thread)) typed.set(thread, readUnsent("inputs", thread) ?? NOTHING);
+  return typed.get(thread);
+}
 
-function keepInputs(thread, inputs) {
-  if (inputs === NO_INPUTS) typed.delete(thread);
-  else typed.set(thread, inputs);
+const getFields = (thread) => fieldsByThread.get(thread) ?? [];
+const isGiven = (text) => text !== undefined && text !== "";
+
+/** Keep what was typed for a conversation, across a reload as its draft is. */
+function keepTexts(thread, texts) {
+  typed.set(thread, texts);
+  storeUnsent("inputs", thread, Object.values(texts).some(isGiven) ? texts : null);
   for (const listener of listeners) listener();
 }
 
 /** Read what was typed. An empty field is no input. @returns {object} @throws {SyntaxError} in a field of JSON */
-export function readInputs({ fields, texts }) {
-  const given = fields.filter(({ name }) => texts[name] !== undefined && texts[name] !== "");
+function readInputs(fields, texts) {
+  const given = fields.filter(({ name }) => isGiven(texts[name]));
   return Object.fromEntries(given.map(({ name, kind }) => [name, READERS[kind](texts[name])]));
 }
 
@@ -44,14 +53,14 @@ const READERS = {
 
 /** @returns {string|null} why the inputs cannot be sent */
 export function findInputProblem(thread) {
-  const { fields, texts } = getInputs(thread);
-  const unreadable = fields.find((field) => isUnreadable(field, texts));
+  const texts = getTexts(thread);
+  const unreadable = getFields(thread).find((field) => isUnreadable(field, texts));
   return unreadable ? _("The input {input} is not JSON.", { input: unreadable.label }) : null;
 }
 
 function isUnreadable(field, texts) {
   try {
-    readInputs({ fields: [field], texts });
+    readInputs([field], texts);
     return false;
   } catch {
     return true;
@@ -62,30 +71,38 @@ function isUnreadable(field, texts) {
 export function takeInputs(thread) {
   sent.delete(thread);
   if (findInputProblem(thread) !== null) return {};
-  const inputs = readInputs(getInputs(thread));
+  const inputs = readInputs(getFields(thread), getTexts(thread));
   if (Object.keys(inputs).length === 0) return {};
-  sent.set(thread, getInputs(thread));
-  keepInputs(thread, NO_INPUTS);
+  sent.set(thread, getTexts(thread));
+  keepTexts(thread, NOTHING);
   return { inputs };
+}
+
+/** @returns {InputTexts|undefined} what went with the last message */
+export const getSentInputs = (thread) => sent.get(thread);
+
+/** Return the inputs of a message that had no reply before a reload. @param {InputTexts|undefined} texts */
+export function recoverInputs(thread, texts) {
+  if (texts) keepTexts(thread, texts);
 }
 
 /** Return the inputs of a message that was refused, or is late, to the form. */
 export function returnInputs(thread) {
-  if (sent.has(thread)) keepInputs(thread, sent.get(thread));
+  if (sent.has(thread)) keepTexts(thread, sent.get(thread));
 }
 
 /** Empty the form of the inputs of a late message that has arrived. */
 export function dropReturnedInputs(thread) {
   const returned = sent.get(thread);
-  for (const [owner, inputs] of typed) if (inputs === returned) keepInputs(owner, NO_INPUTS); // it may have begun meanwhile
+  for (const [owner, texts] of typed) if (texts === returned) keepTexts(owner, NOTHING); // it may have begun meanwhile
 }
 
 /** Give the inputs that were typed on the start page to the conversation that has begun there. */
 export function moveInputs(thread) {
-  const inputs = getInputs(null);
-  if (inputs === NO_INPUTS) return;
-  keepInputs(null, NO_INPUTS);
-  keepInputs(thread, inputs);
+  const texts = getTexts(null);
+  if (texts === NOTHING) return;
+  keepTexts(null, NOTHING);
+  keepTexts(thread, texts);
 }
 
 /**
@@ -96,11 +113,10 @@ export function GraphInputs({ data, onRun }) {
   const thread = data.thread ?? null;
   const graph = data.choice?.graph ?? data.graph;
   const form = data.forms?.[graph];
-  const texts = useSyncExternalStore(subscribe, () => getInputs(thread).texts);
+  const texts = useSyncExternalStore(subscribe, () => getTexts(thread));
+  useLayoutEffect(() => void fieldsByThread.set(thread, form?.has_messages ? form.fields : []));
   if (!form) return null;
-  const { fields, has_messages: hasMessages } = form;
-  const onChange = (name, value) =>
-    keepInputs(thread, { fields: hasMessages ? fields : [], texts: { ...texts, [name]: value } });
+  const onChange = (name, value) => keepTexts(thread, { ...texts, [name]: value });
   // The key is not the conversation: where its first message begins it, the focus stays in the form.
-  return h(Form, { key: graph, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs({ fields, texts }))) });
+  return h(Form, { key: graph, form, texts, onChange, onRun: () => onRun(JSON.stringify(readInputs(form.fields, texts))) });
 }

@@ -2,8 +2,8 @@
 import { buildPath } from "../lib/addresses.mjs";
 import { whenShown } from "../lib/chosen-thread.mjs";
 import { goTo } from "../lib/panels.mjs";
+import { joinTexts, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { isSlashText } from "./slash.mjs";
-import { joinTexts, readUnsent, storeUnsent } from "./unsent-messages.mjs";
 
 const { useRef } = window.React;
 

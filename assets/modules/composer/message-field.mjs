@@ -5,13 +5,13 @@
 import { lazy } from "../lib/lazy.mjs";
 import { fitHeight } from "../lib/text-field.mjs";
 import { getTipId, useTip } from "../lib/tips.mjs";
+import { joinTexts, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { useAttachments } from "./attachments.mjs";
 import { AttachButton, CommandsButton } from "./buttons.mjs";
 import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
 import { isSlashText } from "./slash.mjs";
-import { joinTexts, storeUnsent } from "./unsent-messages.mjs";
 
 const { Fragment, createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
 

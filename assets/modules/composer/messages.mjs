@@ -46,10 +46,24 @@ export function useMessages(props, data, coming, field) {
     if (isLoaded) queue.recover();
   }, [thread, isLoaded]);
   useLayoutEffect(() => void (awaited.current = null), [thread, coming.visit]); // after its draft and its queue are kept
+  useLeaveQuestion(queue.queued !== null || isSending);
   const ways = { data, field, sending, queue, coming, isBusy, isRunning };
   const isUnread = queue.isUnread && !isRunning; // then nothing but its files keeps the queued message
   const actions = { send: buildSend(ways), submit: useSubmitting(ways) };
   return { sending, isSending, isRunning, isAway, isUnread, queue, drafts, ...actions };
+}
+
+/**
+ * Let the browser ask before the page is left with a message that the server does not have. The end of the session is not
+ * held up.
+ */
+function useLeaveQuestion(isUnsent) {
+  useLayoutEffect(() => {
+    if (!isUnsent) return undefined;
+    const onLeave = (event) => window.waymark.isLeaving || event.preventDefault();
+    addEventListener("beforeunload", onLeave);
+    return () => removeEventListener("beforeunload", onLeave);
+  }, [isUnsent]);
 }
 
 /** Return a function that sends the message in the field. */

@@ -5,8 +5,9 @@
 import { createRequestId } from "../lib/actions.mjs";
 import { readThread } from "../lib/addresses.mjs";
 import { showToast } from "../lib/toast.mjs";
+import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { findProblem } from "./attachments.mjs";
-import { FILES_NOT_KEPT, findLeftThread, joinTexts, moveUnsent, readUnsent, storeUnsent } from "./unsent-messages.mjs";
+import { FILES_NOT_KEPT, findLeftThread, reportLeftMessage } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
@@ -34,7 +35,7 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
     shown.current = { thread, visit };
     if (queued === null) return;
     if (hasBegun) moveUnsent("queue", left);
-    if (left !== thread) return clearQueued(left), drafts.putBack({ ...queued, thread: left });
+    if (left !== thread) return clearQueued(left), returnToDraft({ ...queued, thread: left }, drafts);
     const isRefused = isFileRefused || isReturned(queued, sending, coming);
     const isAtWork = isPendingFor(thread, sending) || isBusy() || awaited.current !== null; // else it could begin another
     if ((isAtWork || isUnread) && !isRefused) return void (isRunning && noteAnswer(queued, setQueued));
@@ -57,6 +58,12 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
   const sendAfterStop = () => setQueued({ ...queued, isAfterEnd: true }); // also after an answer that was stopped
   const recover = () => queued === null && setQueued(recoverQueued(thread, field, isBusy));
   return { queued, isUnread, addToQueue, editQueued, sendAfterStop, recover };
+}
+
+/** Make the message a draft of its conversation, which has been left. */
+function returnToDraft(message, drafts) {
+  drafts.putBack(message);
+  reportLeftMessage(message);
 }
 
 /** Store a message with the conversation that it is for, which may not have its address yet. */

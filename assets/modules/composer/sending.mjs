@@ -5,12 +5,13 @@ import { isRunTold } from "../lib/live-run.mjs";
 import { refreshPanels } from "../lib/panels.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
+import { readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { takeChoice } from "../settings/settings.mjs";
 import { takeModels } from "../settings/several-models.mjs";
-import { dropReturnedInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
+import { dropReturnedInputs, getSentInputs, recoverInputs, returnInputs, takeInputs } from "./graph-inputs.mjs";
 import { useFileSending } from "./sending-files.mjs";
-import { FILES_NOT_KEPT, readUnsent, storeUnsent } from "./unsent-messages.mjs";
+import { FILES_NOT_KEPT, reportLeftMessage } from "./unsent-messages.mjs";
 
 const { useEffect, useRef, useState } = window.React;
 
@@ -43,7 +44,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     if (sent.type === "stop") return;
     followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
-    else if (!ok && !wasLate) (pickTarget(sent).putBack(sent), returnInputs(sent.thread));
+    else if (!ok && !wasLate) giveBack(sent, pickTarget(sent), waits);
     if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs(sent.thread));
     accepted.current = (ok || waits) && sent.thread === thread ? sent : null;
     if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
@@ -52,8 +53,7 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
     if (sent.type !== "send") return;
     followBegun(awaited, sent, { isLate: true });
-    pickTarget(sent).putBack(sent);
-    returnInputs(sent.thread);
+    giveBack(sent, pickTarget(sent));
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
@@ -72,6 +72,13 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
   const forgetProblem = () => setProblem(null);
   const finishStop = () => (forgetProblem(), request.end());
   return { ...request, problem, isRunExpected, send, stop, refuse, finishStop, repeat, forgetProblem };
+}
+
+/** Give a message back to its field or draft. @param {boolean} [isLeft] whether the person must be told where it is */
+function giveBack(sent, target, isLeft = false) {
+  target.putBack(sent);
+  returnInputs(sent.thread);
+  if (isLeft) reportLeftMessage(sent);
 }
 
 const takeChoices = (thread) => ({ ...takeChoice(thread), ...takeModels(thread), ...takeInputs(thread) });
@@ -106,7 +113,7 @@ function useRunExpectation(accepted, data) {
 }
 
 function rememberSent({ text, files }, thread, request_id, awaited) {
-  storeUnsent("sent", thread, { text, request_id, files: files.length });
+  storeUnsent("sent", thread, { text, request_id, files: files.length, inputs: getSentInputs(thread) });
   if (thread !== null) return;
   awaited.current = { thread: request_id, isLate: false };
   expectThread(request_id);
@@ -130,7 +137,10 @@ function repeatSent({ pending, isLate }, thread, field, send) {
 export function recoverSent(thread, request_id, field) {
   const stored = readUnsent("sent", thread);
   if (stored === null || stored.request_id === request_id) return;
-  if (!field.getText().startsWith(stored.text)) field.putBack({ text: stored.text, files: [] });
+  if (!field.getText().startsWith(stored.text)) {
+    field.putBack({ text: stored.text, files: [] });
+    recoverInputs(thread, stored.inputs);
+  }
   if (stored.files === 0) return;
   storeUnsent("sent", thread, null);
   showToast(FILES_NOT_KEPT);

@@ -1,47 +1,17 @@
-/** Unsent messages of each conversation, kept in the tab's session storage across a reload. */
+/** Unsent messages of each conversation: their texts outlive a reload, their files do not. */
+import { buildPath } from "../lib/addresses.mjs";
+import { expectThread } from "../lib/expected-thread.mjs";
+import { goTo } from "../lib/panels.mjs";
+import { findTitle } from "../lib/shown-panels.mjs";
+import { showToast } from "../lib/toast.mjs";
+import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { _ } from "../lib/words.mjs";
 import { moveInputs } from "./graph-inputs.mjs";
+
 const { useEffect, useLayoutEffect, useMemo, useRef } = window.React;
 
 export const FILES_NOT_KEPT = _("Your message is back in the field; its files were not kept.");
-
-/** @returns {string} the texts joined, each in its own paragraph */
-export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
-
-/**
- * Return the storage key of an unsent message: the draft, the queued message, a sent message without a reply, or a command
- * that waits until its conversation is shown.
- * @typedef {{text: string, request_id: string, files: number}} UnsentMessage  its request id prevents a second send; `files`
- *   is their number
- * @param {"draft"|"queue"|"sent"|"command"} kind
- * @param {string|null} thread null for a conversation that has not begun
- */
-const getStorageKey = (kind, thread) => `waymark-${kind}:${thread ?? ""}`;
-
-/** @param {string|UnsentMessage|null} value an empty one removes the entry */
-export function storeUnsent(kind, thread, value) {
-  try {
-    if (value) sessionStorage.setItem(getStorageKey(kind, thread), JSON.stringify(value));
-    else sessionStorage.removeItem(getStorageKey(kind, thread));
-  } catch {
-    // The storage is full or blocked: typed text stays in the field while the page is open.
-  }
-}
-
-/** @returns {string|UnsentMessage|null} */
-export function readUnsent(kind, thread) {
-  try {
-    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, thread)));
-  } catch {
-    return null;
-  }
-}
-
-/** Move the entry of a new conversation to the id that the conversation received. */
-export function moveUnsent(kind, thread) {
-  storeUnsent(kind, thread, readUnsent(kind, null));
-  storeUnsent(kind, null, null);
-}
+const MAX_QUOTE_CHARS = 60;
 
 /**
  * Keep the draft of each thread: its text while the tab is open, its files while the page is open.
@@ -81,6 +51,17 @@ export function useDrafts({ thread = null, opened = null }, field, visit, awaite
     else actions.putBack({ text: "", files, thread: from });
   };
   return actions;
+}
+
+/** Tell that a message has become the draft of a conversation that the person has left. */
+export function reportLeftMessage({ text, thread }) {
+  const quote = text.trim().replace(/\s+/g, " ") || _("Attached files");
+  const isShort = quote.length <= MAX_QUOTE_CHARS;
+  const told = _("Not sent: “{text}” is a draft in “{title}”.", {
+    text: isShort ? quote : `${quote.slice(0, MAX_QUOTE_CHARS)}…`,
+    title: findTitle(thread) || _("New conversation"),
+  });
+  showToast(told, () => (expectThread(null), goTo(buildPath(thread))), _("Go back"));
 }
 
 /** Return the draft of a thread, after a command that had not run when the page was left: it does not run unseen. */

@@ -1,7 +1,7 @@
 /** Tokens, costs and storage of a person, or for admins of everybody, over today, 7 and 30 days. */
 import { ReadingDialog } from "../lib/dialog.lazy.mjs";
 import { useFetch } from "../lib/fetch.lazy.mjs";
-import { formatDecimal, formatDollars, formatNumber } from "../lib/format.mjs";
+import { formatDollars, formatNumber, formatSize } from "../lib/format.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
@@ -9,7 +9,6 @@ const { createElement: h, useState } = window.React;
 
 const NAMES = { 1: _("Today"), 7: _("7 days"), 30: _("30 days") };
 const UNREADABLE_TEXT = _("The usage cannot be read right now.");
-const MEGABYTE = 1_000_000;
 
 loadStyle(new URL("./usage.lazy.css", import.meta.url));
 
@@ -106,4 +105,4 @@ function Figures({ period }) {
   );
 }
 
-const formatStorage = (bytes) => (bytes === null ? "–" : _("{size} MB", { size: formatDecimal(bytes / MEGABYTE, 1) }));
+const formatStorage = (bytes) => (bytes === null ? "–" : formatSize(bytes));

@@ -117,7 +117,7 @@ function useView(scroll, height, count) {
     const isJump = inView.top >= end || inView.bottom <= first || (settling.current !== 0 && isSettled !== true);
     clearTimeout(settling.current);
     settling.current = isJump ? setTimeout(measure, SETTLED_MS, true) : 0;
-    const now = { ...inView, ...(isJump ? { first: inView.top, end: inView.bottom } : addMargins(inView)) };
+    const now = { ...inView, ...(isJump ? chooseAfterJump(inView, latest.current) : addMargins(inView)) };
     if (Object.keys(now).every((name) => latest.current[name] === now[name])) return;
     latest.current = now;
     setView(now);
@@ -139,6 +139,10 @@ function findRowsInView(element, height) {
   const rows = (pixels) => Math.max(0, pixels / height); // the rows can lie below what is in view
   return { top: Math.floor(rows(above)), bottom: Math.ceil(rows(above + element.clientHeight)) };
 }
+
+/** Choose the rows in view, or those that are in the page, if they are among these: a card that grew hides some. */
+const chooseAfterJump = ({ top, bottom }, { first, end }) =>
+  first <= top && bottom <= end ? { first, end } : { first: top, end: bottom };
 
 const addMargins = ({ top, bottom }) => ({
   first: Math.max(0, Math.floor(top / STEP_ROWS) * STEP_ROWS - MARGIN_ROWS),
@@ -197,6 +201,7 @@ function useKeys(layout, selection, { reveal, scroll, onKey }) {
     if (next === null && !onKey(event.key, layout.rows[number])) return;
     event.preventDefault();
     if (next === null || next < 0) return;
+    event.target.blur(); // a jump removes its row: the browser would lay out the page between the old rows and the new ones
     flushSync(() => {
       reveal(next); // first: the rows in view and the selected one are then rendered at once
       selection.select(layout.rows[next].key);

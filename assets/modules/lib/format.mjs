@@ -97,6 +97,14 @@ export function formatNumber(number) {
   return `${formatDecimal(size, size < 9.95 ? 1 : 0)}${unit}`;
 }
 
+/** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB", "24 GB": as components/views/sizes.py */
+export function formatSize(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 999_500) return `${Math.round(bytes / 1000)} kB`;
+  const [size, unit] = bytes < 999_500_000 ? [bytes / 1_000_000, "MB"] : [bytes / 1_000_000_000, "GB"];
+  return `${formatDecimal(size, size < 9.95 ? 1 : 0)} ${unit}`;
+}
+
 /** @returns {string} "1 message", "12 messages", "3.4k tokens" */
 export const formatCount = (number, noun) => COUNTED[noun](number, { count: formatNumber(number) });
 

@@ -29,4 +29,7 @@ export const beginMove = () => set({ ...moves, open: moves.open + 1 });
 /** @param {boolean} hasFailed whether the conversation is where it was */
 export const endMove = (hasFailed) => set({ open: moves.open - 1, failed: moves.failed + Number(hasFailed) });
 
+/** Return whether a move of this page is under way. */
+export const isMoving = () => moves.open > 0;
+
 export const useMoves = () => useSyncExternalStore(subscribe, () => moves);

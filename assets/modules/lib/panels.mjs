@@ -3,20 +3,19 @@ import { buildPath, readThread } from "./addresses.mjs";
 import { chooseThread, getChosenThread, isGoing, reportShown, reportUnread } from "./chosen-thread.mjs";
 import { changeData } from "./data-changes.mjs";
 import { afterFirstWord } from "./first-word.mjs";
-import { TOO_LONG, watchReply } from "./late-reply.mjs";
 import { beginMove, endMove, isMove } from "./moves.mjs";
+import { request } from "./page-request.mjs";
 import { waitForPaint } from "./painting.mjs";
 import { setProperties } from "./properties.mjs";
-import { send } from "./send.mjs";
 import { countShown, getData, isShowingAll, showData, showInOrder, showWaiting } from "./shown-panels.mjs";
 import { getListSeen } from "./thread-list.mjs";
-import { showToast, showUpdateToast } from "./toast.mjs";
-import { reportLostRequest } from "./tracked-request.mjs";
-import { _ } from "./words.mjs";
+import { showToastOf } from "./toast.mjs";
+import { keepReply } from "./tracked-request.mjs";
 
 const TRACKED_ACTIONS = new Set(["send", "stop", "edit", "save", "confirm"]); // repeated where they were asked for
 const SHOWN_ACTIONS = new Set(["stop"]); // whose lost request is told where they were asked for: no notice says it again
-const NOT_DONE_TEXT = _("That did not work. Reload the page and try again.");
+const FIELD = "composer-panel";
+const MAX_LEAD_MS = 300; // of a reading that is shown before Dash has followed to its address
 
 /**
  * The page as Dash knows it. `shown` is the address of what the panels show, `going` one to which Dash still has to go, and
@@ -64,18 +63,11 @@ async function sendAndApply(list, action, { thread = null, retry = null }) {
   return reply;
 }
 
-/** Show the toast of a reply at once: where the page is updated again within a moment, Dash sees the later update alone. */
-function showToastOf(reply) {
-  if (!reply.head?.data.toast) return reply;
-  const { toast, ...update } = reply.head.data;
-  showUpdateToast({ toast });
-  return { ...reply, head: { data: update } };
-}
-
 function applyReply({ head, panels, ...others }, action, sent) {
+  for (const { reply } of Object.values(others)) if (reply?.request_id) keepReply(reply);
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
   if (panels && isAhead(panels, sent)) showInOrder(panels, others);
-  else setProperties(others);
+  else setProperties({ ...others, ...(panels && isHere(panels, sent) && fillField(head.data)) });
   if (!head) return;
   const { go, ...staying } = head.data;
   const isElsewhere = getChosenThread().visit !== sent.visit || ![sent.pathname, go].includes(location.pathname);
@@ -87,6 +79,9 @@ function applyReply({ head, panels, ...others }, action, sent) {
   const thread = readThread(go);
   afterFirstWord(() => page.begun === go && !isReading(thread) && goToBegun(thread, sent.visit)); // else they went on
 }
+
+/** Return the field's data with the text that an update fills in: a person may write before the panels are read for it. */
+const fillField = ({ fill }) => fill && { [FIELD]: { data: { ...getData(FIELD), fill } } };
 
 /** Set the update of the page, which does not call off an address that Dash has not gone to yet. */
 const setHead = (update) => setProperties({ head: { data: { ...(page.going && { go: page.going }), ...update } } });
@@ -142,17 +137,30 @@ export async function readPanels(pathname, update, shownWindow) {
     begunRead.pathname === pathname &&
     begunRead.update.tick === update?.tick &&
     begunRead.window === page.window;
-  const { number, shown, reply } = isBegun ? begunRead : beginRead(pathname, page.update);
+  const begun = isBegun ? begunRead : beginRead(pathname, page.update);
   if (isBegun) begunRead = null;
-  const read = await reply;
-  if (number < shownRead || pathname !== page.pathname) return;
+  const read = await begun.reply;
+  if (begun.number < shownRead || pathname !== page.pathname) return;
   if (read === null) return reportUnread(pathname);
-  if (shown !== countShown() && isOlder(read)) return; // else the server has gone back, to a backup: it is right
-  shownRead = number;
-  Object.assign(page, { shown: pathname, begun: null });
-  await showInOrder(read);
+  if (!begun.isShown) {
+    if (!isCurrent(begun, read)) return;
+    await showReading(begun, read);
+  }
   await waitForPaint();
   if (page.shown === pathname) reportShown(pathname);
+}
+
+/** Return whether nothing newer is shown than a reading, and the page does not go to another address. */
+const isCurrent = ({ number, pathname, shown }, read) =>
+  number >= shownRead &&
+  pathname === (page.going ?? page.pathname) &&
+  (shown === countShown() || !isOlder(read)); // else the server has gone back, to a backup: it is right
+
+function showReading(begun, read, others = {}) {
+  begun.isShown = true;
+  shownRead = begun.number;
+  Object.assign(page, { shown: begun.pathname, begun: null });
+  return showInOrder({ ...read, ...others });
 }
 
 /** Follow Dash to an address: where no click has named it, the user went back or forward, or a dialog went on to it. */
@@ -164,7 +172,9 @@ function followAddress(pathname) {
     page.begun !== null ||
     page.going !== null ||
     readThread(pathname) === getChosenThread().thread;
-  if (!isKnown) chooseThread(pathname);
+  if (isKnown) return;
+  page.going = null;
+  chooseThread(pathname);
 }
 
 function beginRead(pathname, update) {
@@ -175,11 +185,20 @@ function beginRead(pathname, update) {
   return read;
 }
 
-/** Go to an address that the user has chosen. @param {string} address */
-export function goTo(address) {
+/**
+ * Go to an address that the user has chosen. Dash, which takes as long for it as the server for the reading, follows when
+ * the conversation is painted; at once where the reading takes long.
+ * @param {string} address
+ */
+export async function goTo(address) {
   Object.assign(page, { begun: null, going: address });
   chooseThread(address);
-  refreshPanels();
+  const begun = beginUpdate();
+  const read = await Promise.race([begun.reply, new Promise((resolve) => setTimeout(resolve, MAX_LEAD_MS, null))]);
+  if (begunRead !== begun || page.going !== address) return; // Dash, or the user, has gone on
+  const head = { head: { data: begun.update } };
+  if (read !== null && isCurrent(begun, read)) showReading(begun, read, head);
+  else setProperties(head);
 }
 
 /**
@@ -206,14 +225,19 @@ export function watchReturns() {
   });
 }
 
-/** Make every panel read again. The new update keeps the fields that a panel, or Dash, may not have seen yet. */
-export function refreshPanels() {
+/** Make every panel read again. */
+export const refreshPanels = () => setProperties({ head: { data: beginUpdate().update } });
+
+/**
+ * Begin to read every panel at once: until Dash calls for it, two frames may pass. The new update keeps the fields that a
+ * panel, or Dash, may not have seen yet.
+ */
+function beginUpdate() {
   const { fill, closed } = page.update ?? {};
   const { going } = page;
   const kept = { ...(fill && { fill }), ...(closed && { closed }), ...(going && { go: going }) };
-  const update = { tick: Date.now() / 1000, ...kept };
-  begunRead = beginRead(going ?? location.pathname, update); // at once: until Dash calls for it, two frames may pass
-  setProperties({ head: { data: update } });
+  begunRead = beginRead(going ?? location.pathname, { tick: Date.now() / 1000, ...kept });
+  return begunRead;
 }
 
 /**
@@ -263,33 +287,9 @@ export function applyTurn({ properties, data }) {
   return openReads.size === 0;
 }
 
-/**
- * Read the changes of the panels by a run that is at work.
- * @returns {Promise<object|null>} for `applyTurn`; null if the panels have to be read
- */
-export async function readTurn(thread, run) {
-  const { reply } = await send(`/api/threads/${encodeURIComponent(thread)}/runs/${encodeURIComponent(run)}/turn`, {
-    failureText: NOT_DONE_TEXT,
-  });
-  return reply; // without one, the reading of the panels tells
-}
-
 const describePage = (update = page.update) => ({
   pathname: page.begun ?? page.shown,
   update: update && { ...update, toast: undefined },
   window: page.window,
   list_seen: getListSeen(),
 });
-
-/** Send a request of the page. @returns {Promise<object|null>} null without a usable reply, of which the user knows then */
-async function request(address, body, watching = {}) {
-  const { reply, status } = await send(address, {
-    body,
-    failureText: NOT_DONE_TEXT,
-    watch: (run) => watchReply(run, watching),
-  });
-  if (reply !== null || status === null) return reply; // `watchReply` told of a lost one
-  if (status !== TOO_LONG) showToast(NOT_DONE_TEXT);
-  reportLostRequest();
-  return null;
-}

@@ -9,6 +9,14 @@ let waiting = null; // properties that are shown after the paint of the conversa
 /** @param {string} id of a panel */
 export const getData = (id) => getProperties(id)?.data;
 
+/** @param {string|null} thread @returns {string|null} the title of a conversation, where a panel has it */
+export function findTitle(thread) {
+  const { threads = [], open } = getData("threads") ?? {};
+  const item = [open, ...threads].find((each) => each?.id === thread);
+  const shown = getData("transcript");
+  return item?.title ?? (shown?.thread === thread && shown.title ? shown.title : null);
+}
+
 /** Return how often the panels' data has changed. */
 export const countShown = () => shownChanges;
 

@@ -1,5 +1,6 @@
 /** Toasts of the page itself. Those of the server come from components/panels/toast.py. */
 import { setProperties } from "./properties.mjs";
+import { _ } from "./words.mjs";
 
 const HIDDEN = { display: "none" };
 const MEASURED = { ".composer": "--composer-height", ".toasts": "--toast-height" };
@@ -8,23 +9,24 @@ let onRetry = null;
 /**
  * @param {string} text one plain sentence
  * @param {(() => void)|null} [retry] what “Try again” does; null: there is no such button
+ * @param {string} [label] of that button, where it does something else
  */
-export function showToast(text, retry = null) {
-  showUpdateToast({ toast: { text, undo: null } }, retry);
+export function showToast(text, retry = null, label = _("Try again")) {
+  showUpdateToast({ toast: { text, undo: null } }, retry, label);
 }
 
 /**
  * Show the toast of a page update; also a clientside callback, for the updates of Dash's own callbacks.
  * @param {{toast?: {text: string, undo: {thread: string, version: number}|null}}|undefined} update
  */
-export function showUpdateToast(update, retry = null) {
+export function showUpdateToast(update, retry = null, label = "") {
   if (!update?.toast) return;
   onRetry = typeof retry === "function" ? retry : null;
   const { text, undo } = update.toast;
   setProperties({
     "toast-text": { children: text },
     "toast-undo": { style: undo ? {} : HIDDEN },
-    "toast-retry": { style: onRetry ? {} : HIDDEN },
+    "toast-retry": { style: onRetry ? {} : HIDDEN, children: label },
     ...(undo && { "toast-where": { data: undo } }),
     toast: { is_open: true },
   });
@@ -36,6 +38,14 @@ const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => wr
 function writeHeight(element) {
   const name = Object.entries(MEASURED).find(([selector]) => element.matches(selector))[1];
   document.documentElement.style.setProperty(name, `${element.offsetHeight}px`);
+}
+
+/** Show the toast of a reply at once: where the page is updated again within a moment, Dash sees the later update alone. */
+export function showToastOf(reply) {
+  if (!reply.head?.data.toast) return reply;
+  const { toast, ...update } = reply.head.data;
+  showUpdateToast({ toast });
+  return { ...reply, head: { data: update } };
 }
 
 /** Clientside callback: tell style sheets that a toast is shown. With `:has()` they would look again at each change. */

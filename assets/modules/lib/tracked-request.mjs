@@ -5,6 +5,27 @@ const NO_REPLY_MS = 6000;
 export const LOST_EVENT = "waymark-request-lost";
 const doNothing = () => undefined;
 
+const MAX_KEPT_REPLIES = 20; // those to requests that nobody tracks are never taken
+
+/** @type {Map<string, import("./types.mjs").Reply>} replies by their request ids, until they are taken */
+const replies = new Map();
+
+/**
+ * Keep a reply for who tracks its request. Of several that come before a rendering, or before Dash shows the page, the
+ * property of the component holds the last alone.
+ * @param {import("./types.mjs").Reply} reply
+ */
+export function keepReply(reply) {
+  replies.set(reply.request_id, reply);
+  if (replies.size > MAX_KEPT_REPLIES) replies.delete(replies.keys().next().value);
+}
+
+function takeReply(request_id) {
+  const reply = replies.get(request_id);
+  replies.delete(request_id);
+  return reply;
+}
+
 /** Report to all pending requests that their replies may never come. */
 export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVENT));
 
@@ -15,7 +36,7 @@ export const reportLostRequest = () => document.dispatchEvent(new Event(LOST_EVE
  *
  * @template {{request_id: string}} R  a request, with the request id that `act` returned; a repetition has the same id
  * @param {{reply?: import("./types.mjs").Reply, onReply?: (request: R, reply: object, wasLate: boolean) => void,
- *   onLate?: (request: R) => void}} options
+ *   onLate?: (request: R) => void}} options  `reply`: the component's last one; that to the request may have come with it
  * @returns {{pending: R|null, isLate: boolean, start: (request: R) => void, end: () => void,
  *   settle: (reply: import("./types.mjs").Reply) => void}} `settle` ends a request that could not be made, like its reply
  */
@@ -34,7 +55,7 @@ export function useRequest({ reply, onReply = doNothing, onLate = doNothing }) {
     end();
     handlers.current.onReply(answered, answer, wasLate);
   }, [end]);
-  useLayoutEffect(() => settle(reply), [reply, request, settle]);
+  useLayoutEffect(() => settle(takeReply(current.current.request?.request_id)), [reply, request, settle]);
   const fallLate = useCallback(() => {
     const { request: unanswered, isLate: isLateAlready } = current.current;
     if (unanswered === null || isLateAlready) return;

@@ -1,5 +1,5 @@
 /** The files of a message. */
-import { formatDecimal } from "../lib/format.mjs";
+import { formatSize } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
@@ -9,12 +9,6 @@ const { createElement: h, useEffect, useRef, useState } = window.React;
 const NEAR_VIEW = "600px"; // a picture this far outside the window is fetched
 
 loadStyle(new URL("./attachments.lazy.css", import.meta.url));
-
-/** @param {number} bytes @returns {string} "850 B", "12 kB", "3.4 MB" */
-export function formatSize(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${formatDecimal(bytes / 1_000_000, 1)} MB`;
-}
 
 /** @param {{files: import("../lib/types.mjs").FileView[]}} props sent with a message */
 export function AttachedFiles({ files }) {

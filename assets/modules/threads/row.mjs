@@ -18,7 +18,7 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
  *   onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
  * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number,
  *   state: "running"|"waiting"|null, mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean,
- *   isAnyView: boolean, names: import("./tags.mjs").TagNames, actions: RowActions}} props
+ *   isAnyView: boolean, names: import("./tags.mjs").TagNames, filterTag: string|null, actions: RowActions}} props
  */
 function ThreadRow(props) {
   const { thread, place, mode, isCurrent, actions } = props;
@@ -51,8 +51,8 @@ const isSame = (before, after) =>
 
 export const Row = memo(ThreadRow, isSame);
 
-function ThreadLink({ thread, now, state, isCurrent, isAnyView, names, actions }) {
-  const { id } = thread;
+function ThreadLink(props) {
+  const { thread: { id }, isCurrent, actions } = props;
   const onClick = (event) => {
     // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
@@ -71,11 +71,11 @@ function ThreadLink({ thread, now, state, isCurrent, isAnyView, names, actions }
       href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown,
       onDoubleClick: () => actions.onRename(id),
     },
-    h(ThreadLine, { thread, now, state, isAnyView, names }),
+    h(ThreadLine, props),
   );
 }
 
-function ThreadLine({ thread, now, state, isAnyView, names }) {
+function ThreadLine({ thread, now, state, isAnyView, names, filterTag }) {
   return [
     h("span", { key: "title", className: "thread-title", title: thread.title, dir: "auto" }, thread.title),
     thread.owner &&
@@ -84,13 +84,14 @@ function ThreadLine({ thread, now, state, isAnyView, names }) {
         { key: "owner", className: "thread-mark", title: _("Shared by {name}", { name: thread.owner }), dir: "auto" },
         thread.owner,
       ),
-    h(RowTags, { key: "tags", ids: thread.tags, names }),
+    h(RowTags, { key: "tags", ids: thread.tags, names, filterTag }),
     isAnyView && thread.archived && h("span", { key: "archived", className: "thread-mark" }, _("archived")),
     h("span", { key: "meta", className: "thread-meta" }, h(ThreadState, { thread, now, state })),
   ];
 }
 
-function SelectLabel({ thread, now, state, isSelected, isAnyView, names, actions }) {
+function SelectLabel(props) {
+  const { thread, isSelected, actions } = props;
   const onLabelClick = (event) => {
     if (!event.shiftKey || event.target.matches("input")) return; // the browser passes a plain click on to the checkbox
     event.preventDefault();
@@ -101,7 +102,7 @@ function SelectLabel({ thread, now, state, isSelected, isAnyView, names, actions
     "label",
     { className: "thread-link", "data-testid": "thread", "data-thread-id": thread.id, onClick: onLabelClick },
     h("input", { type: "checkbox", className: "form-check-input", checked: isSelected, onChange: () => undefined, onClick }),
-    h(ThreadLine, { thread, now, state, isAnyView, names }),
+    h(ThreadLine, props),
   );
 }
 

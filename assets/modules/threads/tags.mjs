@@ -25,9 +25,12 @@ export function useTagNames(data) {
 /** @param {string[]|undefined} ids @param {TagNames} names @returns {string[]} without removed ones */
 const listNames = (ids, names) => (ids ?? []).flatMap((id) => names.get(id) ?? []);
 
-/** The first tag of a row, and the number of the others. @param {{ids: string[]|undefined, names: TagNames}} props */
-export function RowTags({ ids, names }) {
-  const [first, ...others] = listNames(ids, names);
+/**
+ * The first tag of a row, and the number of the others; not the tag of the filter, which all rows have and the chip names.
+ * @param {{ids: string[]|undefined, names: TagNames, filterTag: string|null}} props
+ */
+export function RowTags({ ids, names, filterTag }) {
+  const [first, ...others] = listNames(ids?.filter((id) => id !== filterTag), names);
   if (first === undefined) return null;
   const all = [first, ...others].join(", ");
   return h(

@@ -90,7 +90,7 @@ export function Threads(props) {
     names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
     selection.ids && h(Selected,
       { selection, act, isArchive: view === "archived", onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
-    h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names }),
+    h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names, filterTag: tag }),
     h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
   );
 }
@@ -181,7 +181,7 @@ function listThreadCommands(threads, current, now, open) {
 const findRow = (id) => document.querySelector(`.threads [data-thread-id="${CSS.escape(id)}"]`);
 
 /** The scrolling part. */
-function ThreadsView({ shown, view, text, now, data, reply, act, open, selection, names }) {
+function ThreadsView({ shown, view, text, now, data, reply, act, open, selection, names, filterTag }) {
   const [renamedId, setRenamedId] = useRenamed(findRow);
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
   const actions = useRowActions({ act, open, selection, setRenamedId, names });
@@ -196,6 +196,7 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
       now,
       actions,
       names,
+      filterTag,
       state: running.includes(thread.id) ? "running" : waiting.includes(thread.id) ? "waiting" : null,
       mode: selection.ids ? "select" : renamedId === thread.id ? "rename" : "link",
       isCurrent: thread.id === current,

@@ -2,59 +2,81 @@
 import { fitHeight } from "../lib/text-field.mjs";
 import { useRequest } from "../lib/tracked-request.mjs";
 import { _ } from "../lib/words.mjs";
+import { isFocusUnclaimed } from "../page/lost-focus.mjs";
+import { forgetEdit, readEdit, readOpenEdit, storeEdit, storeOpenEdit } from "./kept-edits.mjs";
 
-const { createElement: h, useCallback, useLayoutEffect, useMemo, useRef, useState } = window.React;
+const { createElement: h, useLayoutEffect, useMemo, useRef, useState } = window.React;
 
 const NO_REPLY_TEXT = _("Not sent yet: the server does not answer. Your text is kept.");
+const CHANGED_TEXT = _("This message was changed meanwhile. Your text is kept, and Send replaces the new version.");
 const MAX_EDITOR_HEIGHT_PX = 320;
 
 /**
- * @typedef {{id: string, text: string, problem: string|null}} Draft  of the message with that id
+ * @typedef {{id: string, thread: string|null, text: string, problem: string|null, isPressed: boolean}} Draft  of the message
+ *   with that id; `isPressed`: the person has opened the form, which takes the focus
  * @typedef {{request_id: string, type: "edit"|"change", message: string}} EditRequest
- * @typedef {{draft: Draft|null, pending: EditRequest|null, open: Function, type: Function, cancel: Function, ask: Function}}
- *   Editing
+ * @typedef {{draft: Draft|null, pending: EditRequest|null, place: {current: import("./kept-edits.mjs").LastPlace}, open:
+ *   Function, type: Function, close: Function, cancel: Function, follow: Function, ask: Function}} Editing
  * @param {import("../lib/types.mjs").Reply|undefined} reply
  * @param {import("../lib/types.mjs").Act} act
- * @returns {Editing} kept across renderings and other conversations, so that no typed text is lost
+ * @param {string|null} thread that is shown
+ * @returns {Editing} kept across renderings, other conversations and a reload, so that no typed text is lost
  */
-export function useEditing(reply, act) {
-  const [draft, setDraft] = useState(null);
-  const unsent = useRef(new Map()); // texts of interrupted edits, by message id
+export function useEditing(reply, act, thread) {
+  const [draft, setDraft] = useState(readOpenEdit);
   const setProblem = (problem) => setDraft((now) => now && { ...now, problem });
-  const onReply = (_, { ok, text }) => (ok ? setDraft(null) : setProblem(text));
+  const finish = (id) => (forgetEdit(id), setDraft(null));
+  const onReply = ({ message }, { ok, text }) => (ok ? finish(message) : setProblem(text));
   const { pending, start, end } = useRequest({ reply, onReply, onLate: () => setProblem(NO_REPLY_TEXT) });
+  const place = useRef({ before: [], asideId: null });
+  const latest = useRef({});
+  latest.current = { draft, pending, thread, act };
+  const actions = useMemo(() => buildEditActions(latest, setDraft, start, end), [start, end]);
+  return useMemo(() => ({ draft, pending, place, ...actions }), [draft, pending, actions]);
+}
 
-  const latest = useRef(pending);
-  latest.current = pending;
-  const open = useCallback((message) => setDraft((now) => {
-    if (latest.current) return now;
-    if (now) unsent.current.set(now.id, now.text);
-    return { id: message.id, text: unsent.current.get(message.id) ?? message.text, problem: null };
-  }), []);
-  const type = useCallback((text) => setDraft((now) => ({ ...now, text })), []);
-  const cancel = useCallback(() => {
-    end();
-    setDraft((now) => {
-      unsent.current.delete(now?.id);
-      return null;
-    });
-  }, [end]);
-  const ask = useCallback((kind, { id, text }) => {
-    unsent.current.delete(id);
-    start({ type: kind, message: id, request_id: act(kind, { message: id, text }, latest.current?.request_id) });
-    setProblem(null);
-  }, [act, start]);
-  return useMemo(() => ({ draft, pending, open, type, cancel, ask }), [draft, pending, open, type, cancel, ask]);
+function buildEditActions(latest, setDraft, start, end) {
+  const show = (draft) => (storeOpenEdit(draft), setDraft(draft));
+  const close = () => (end(), show(null));
+  return {
+    close,
+    open: ({ id, text }) => {
+      const { pending, thread } = latest.current;
+      if (!pending) show({ id, thread, text: readEdit(id) ?? text, problem: null, isPressed: true });
+    },
+    type: (text) => {
+      const draft = { ...latest.current.draft, text };
+      storeEdit(draft);
+      setDraft(draft);
+    },
+    cancel: () => {
+      forgetEdit(latest.current.draft.id);
+      close();
+    },
+    /** Go on with the text at another version of its message. */
+    follow: ({ id }) => {
+      const { draft: before } = latest.current;
+      forgetEdit(before.id);
+      const draft = { ...before, id, problem: CHANGED_TEXT, isPressed: false };
+      storeEdit(draft);
+      setDraft(draft);
+    },
+    ask: (kind, { id, text }) => {
+      const { act, pending } = latest.current;
+      start({ type: kind, message: id, request_id: act(kind, { message: id, text }, pending?.request_id) });
+      setDraft((now) => now && { ...now, problem: null });
+    },
+  };
 }
 
 /** @param {{editing: Editing, isLast: boolean}} props */
 export function Editor({ editing, isLast }) {
-  const { draft, pending, cancel, ask } = editing;
+  const { draft, pending, close, cancel, ask } = editing;
   const canSend = draft.text.trim() !== "" && pending === null;
   const send = (kind) => canSend && ask(kind, draft);
   const onKeyDown = (event) => {
     if (event.nativeEvent.isComposing || event.keyCode === 229) return; // these keys belong to the input method
-    if (event.key === "Escape") cancel();
+    if (event.key === "Escape") close();
     else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send("edit");
     else return;
     event.preventDefault();
@@ -87,6 +109,7 @@ function EditorField({ editing: { draft, pending, type } }) {
   const field = useRef(null);
   useLayoutEffect(() => fitHeight(field.current, MAX_EDITOR_HEIGHT_PX), [draft.text]);
   useLayoutEffect(() => {
+    if (!draft.isPressed && !isFocusUnclaimed()) return; // the person is at work elsewhere
     field.current.focus({ preventScroll: true });
     field.current.setSelectionRange(draft.text.length, draft.text.length);
     field.current.form.scrollIntoView({ block: "nearest" });

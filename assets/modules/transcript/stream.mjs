@@ -2,7 +2,8 @@
 import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
-import { applyListChange, applyTurn, goToBegun, isReading, readTurn, refreshPanels } from "../lib/panels.mjs";
+import { readTurn } from "../lib/page-request.mjs";
+import { applyListChange, applyTurn, goToBegun, isReading, refreshPanels } from "../lib/panels.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";

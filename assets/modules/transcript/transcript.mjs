@@ -17,6 +17,7 @@ import { hasEndedBadly, hasRunEnd, listModels, mergeMessages, pickNewestRun } fr
 import { useEditing } from "./editing.mjs";
 import { FindBar, useFinding } from "./finding.mjs";
 import { useFirstScreen } from "./first-screen.mjs";
+import { useKeptEdit } from "./kept-edits.mjs";
 import { Live } from "./live.mjs";
 import { Marks } from "./marks.mjs";
 import { Message } from "./message.mjs";
@@ -47,8 +48,8 @@ const MAX_QUOTE_CHARS = 120; // of a message in the palette
  */
 export function Transcript(props) {
   const act = useActions(props);
-  const editing = useEditing(props.reply, act);
   const thread = useShownThread(props.data, props.reply);
+  const editing = useEditing(props.reply, act, thread);
   const isSeveral = useSeveral(props.data?.thread ?? null).length > 0;
   useEffect(() => void (isSeveral && Candidates.load()), [isSeveral]); // before the first of their answers
   const title = props.data?.title;
@@ -79,6 +80,7 @@ function Conversation({ id, thread, data, act, editing }) {
     { jumpToEnd: showLatest, stopFollowing: scrolling.stopFollowing });
   visiting.stay.current = stayInPlace;
   useFocusAfterEdit(editing, messages);
+  useKeptEdit(editing, data, messages);
   const isChanged = editing.pending?.type === "change";
   useLayoutEffect(() => void (isChanged && stayInPlace()), [isChanged, stayInPlace]);
   const finding = useFinding(data);

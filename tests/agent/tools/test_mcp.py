@@ -26,7 +26,7 @@ from checkpoints import RunState
 from tests.agent.cast import agent
 from tests.agent.running import model_at, running, tool
 from tests.agent.tools.test_decisions import decide, results
-from tests.app_process import ROOT
+from tests.app_process import PATIENCE, ROOT
 from tests.fakes.openai import Call, FakeOpenAI, Say
 from tests.loop_steps import MAX_STEP_SECONDS, timing_steps
 from tests.servers import Server as Waymark
@@ -61,7 +61,7 @@ async def opened(*servers: McpServer) -> AsyncIterator[Offered]:
     kept = McpServers(servers, offered.tools, offered.approval)
     kept.start()
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while not offered.tools:  # noqa: ASYNC110  (a foreign program has no event of ours)
                 await asyncio.sleep(0.02)
         yield offered
@@ -71,7 +71,7 @@ async def opened(*servers: McpServer) -> AsyncIterator[Offered]:
 
 def play(story: Callable[[Offered], Awaitable[None]], *servers: McpServer) -> None:
     async def whole() -> None:
-        async with asyncio.timeout(60), opened(*servers) as offered:
+        async with asyncio.timeout(PATIENCE), opened(*servers) as offered:
             await story(offered)
 
     asyncio.run(whole())
@@ -306,7 +306,7 @@ def test_closing_is_not_undone_by_an_error_that_comes_instead_of_the_end(monkeyp
         servers = McpServers([FAKE], [], set())
         servers.start()
         await holding.wait()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             await servers.close()
 
     monkeypatch.setattr("agent.tools.mcp._ServerConnection._hold_session", hold)

@@ -3,8 +3,9 @@
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from agent.tools import mcp
 from agent.tools.mcp import McpServer
 from agent.tools.mcp_messages import MAX_EVENT_LINES
 from tests.agent.tools.test_mcp import opened
+from tests.app_process import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -25,25 +27,26 @@ def result(text: str, request_id: int) -> bytes:
     return json.dumps({"result": {"content": [{"type": "text", "text": text}]}, "jsonrpc": "2.0", "id": request_id}).encode()
 
 
-def bodies(request_id: int) -> dict[str, tuple[str, bytes]]:
-    """For each way to answer: the content type, with further headers, and the body."""
-    huge = result("x" * 20_000_000, request_id)
-    packed = gzip.compress(huge)
-    return {
-        "good": (JSON, result("good", request_id)),
-        "good events": (EVENTS, b": hello\r\nevent: message\r\ndata: " + result("good", request_id) + b"\r\n\r\n"),
-        "page": (HTML, b"<html>"),
-        "no JSON": (JSON, b"this is not JSON"),
-        "no events": (EVENTS, b""),
-        "junk events": (EVENTS, b"data: junk\n\ndata: [1]\n\n"),
-        "another id": (EVENTS, b"data: " + result("other", request_id + 1000) + b"\n\n"),
-        "broken off": (f"{JSON}\r\nX-Missing: 1", b'{"jsonrpc'),
-        "packed": (f"{JSON}\r\nContent-Encoding: gzip", packed),
-        "huge": (JSON, huge),
-        "some notes": (EVENTS, NOTE * 1_000 + b"data: " + result("good", request_id) + b"\n\n"),
-        "huge event": (EVENTS, b"data: " + huge + b"\n\n"),
-        "endless notes": (EVENTS, NOTE * MAX_EVENT_LINES + b"data: " + result("late", request_id) + b"\n\n"),
-    }
+def repeat_letters(request_id: int) -> bytes:
+    return result("x" * 20_000_000, request_id)
+
+
+# For each way to answer: the content type, with further headers, and the body for a request.
+BODIES: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    "good": (JSON, partial(result, "good")),
+    "good events": (EVENTS, lambda number: b": hello\r\nevent: message\r\ndata: " + result("good", number) + b"\r\n\r\n"),
+    "page": (HTML, lambda _: b"<html>"),
+    "no JSON": (JSON, lambda _: b"this is not JSON"),
+    "no events": (EVENTS, lambda _: b""),
+    "junk events": (EVENTS, lambda _: b"data: junk\n\ndata: [1]\n\n"),
+    "another id": (EVENTS, lambda number: b"data: " + result("other", number + 1000) + b"\n\n"),
+    "broken off": (f"{JSON}\r\nX-Missing: 1", lambda _: b'{"jsonrpc'),
+    "packed": (f"{JSON}\r\nContent-Encoding: gzip", lambda number: gzip.compress(repeat_letters(number))),
+    "huge": (JSON, repeat_letters),
+    "some notes": (EVENTS, lambda number: NOTE * 1_000 + b"data: " + result("good", number) + b"\n\n"),
+    "huge event": (EVENTS, lambda number: b"data: " + repeat_letters(number) + b"\n\n"),
+    "endless notes": (EVENTS, lambda number: NOTE * MAX_EVENT_LINES + b"data: " + result("late", number) + b"\n\n"),
+}
 
 
 @asynccontextmanager
@@ -74,7 +77,8 @@ def answer(message: dict[str, Any]) -> tuple[str, bytes]:
         case "ping":
             return JSON, json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {}}).encode()
         case "tools/call":
-            return bodies(message["id"])[message["params"]["arguments"]["how"]]
+            kind, build = BODIES[message["params"]["arguments"]["how"]]
+            return kind, build(message["id"])
     return "", b""
 
 
@@ -83,11 +87,11 @@ def test_every_answer_ends_its_call_at_once(monkeypatch: pytest.MonkeyPatch) -> 
 
     async def whole() -> None:
         async with (
-            asyncio.timeout(50),
+            asyncio.timeout(PATIENCE),
             serve_anything() as url,
             opened(McpServer("far", url=url, approval=False)) as offered,
         ):
-            for how in bodies(0):
+            for how in BODIES:
                 text = await offered.call("far__ask", how=how)
                 if how.startswith(("good", "some")):
                     assert text == "good"

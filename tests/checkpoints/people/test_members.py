@@ -236,7 +236,7 @@ def test_a_new_member_is_told_of_an_old_conversation(house: SharedHouse) -> None
         assert [each.id for each in found] == [house.thread]
 
 
-@pytest.mark.parametrize("query", ["heron", 'heron in:"heron of ann"', "heron after:2020-01-01"])
+@pytest.mark.parametrize("query", ["heron", "heron ", 'heron in:"heron of ann"', "heron after:2020-01-01"])
 def test_the_search_finds_what_is_shared(house: SharedHouse, query: str) -> None:
     for person, threads in (("bob", {house.thread}), ("carol", {house.thread}), ("eve", set())):
         with act_for(person):

@@ -1,0 +1,49 @@
+/** What is not sent yet, kept in the session storage of the tab across a reload. It ends with the tab. */
+
+/** @returns {string} the texts joined, each in its own paragraph */
+export const joinTexts = (...texts) => texts.filter(Boolean).join("\n\n");
+
+/**
+ * Return a storage key. Of a conversation: the draft, the inputs of a graph beside it, the queued message, a sent message
+ * without a reply, or a command that waits until its conversation is shown. Of a message: the text that is to replace it. Of
+ * the tab: the message whose form is open.
+ * @typedef {{text: string, request_id: string, files: number, inputs?: InputTexts}} UnsentMessage  its request id prevents a
+ *   second send; `files` is their number; `inputs` went with it
+ * @typedef {Record<string, string|boolean>} InputTexts  what was typed, by the names of the inputs
+ * @typedef {{id: string, thread: string|null}} OpenEdit
+ * @param {"draft"|"inputs"|"queue"|"sent"|"command"|"edit"|"editing"} kind
+ * @param {string|null} owner conversation or message; null for a conversation that has not begun, and for the tab
+ */
+const getStorageKey = (kind, owner) => `waymark-${kind}:${owner ?? ""}`;
+
+/** @param {string|UnsentMessage|InputTexts|OpenEdit|null} value an empty one removes the entry */
+export function storeUnsent(kind, owner, value) {
+  try {
+    if (value) sessionStorage.setItem(getStorageKey(kind, owner), JSON.stringify(value));
+    else sessionStorage.removeItem(getStorageKey(kind, owner));
+  } catch {
+    // The storage is full or blocked: typed text stays in the field while the page is open.
+  }
+}
+
+/** @returns {string|UnsentMessage|InputTexts|OpenEdit|null} */
+export function readUnsent(kind, owner) {
+  try {
+    return JSON.parse(sessionStorage.getItem(getStorageKey(kind, owner)));
+  } catch {
+    return null;
+  }
+}
+
+/** Move the entry of a new conversation to the id that the conversation received. */
+export function moveUnsent(kind, thread) {
+  storeUnsent(kind, thread, readUnsent(kind, null));
+  storeUnsent(kind, null, null);
+}
+
+/** Put a text into the message field, before what is typed there. */
+export function putIntoField(text) {
+  const field = document.querySelector("[data-testid=composer]");
+  field.value = joinTexts(text, field.value);
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
