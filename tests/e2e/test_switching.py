@@ -182,6 +182,7 @@ def test_a_command_that_waits_is_back_in_the_field_after_a_reload(page: Page) ->
     link(page, "Beta").click()
     write(page, "/save Kept\n")
     expect(page.composer).to_have_value("")
+    page.tab.wait_for_url(f"**{link(page, 'Beta').get_attribute('href')}")
     page.reload()
     expect(page.message("Beta").first).to_be_visible()
     expect(page.composer).to_have_value("/save Kept")

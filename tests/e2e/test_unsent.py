@@ -21,6 +21,7 @@ def waiting(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI)
     fake_openai.hold(after_tokens=3)
     page.send("Tell me of viaducts")
     expect(page.live).to_contain_text("two")
+    expect(page.tab.locator("[data-testid=thread][aria-current=page]")).to_contain_text("Tell me of viaducts")
     queue(page)
     return page
 

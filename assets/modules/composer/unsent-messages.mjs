@@ -55,12 +55,12 @@ export function useDrafts({ thread = null, opened = null }, field, visit, awaite
 
 /** Tell that a message has become the draft of a conversation that the person has left. */
 export function reportLeftMessage({ text, thread }) {
-  const quote = text.trim().replace(/\s+/g, " ") || _("Attached files");
-  const isShort = quote.length <= MAX_QUOTE_CHARS;
-  const told = _("Not sent: “{text}” is a draft in “{title}”.", {
-    text: isShort ? quote : `${quote.slice(0, MAX_QUOTE_CHARS)}…`,
-    title: findTitle(thread) || _("New conversation"),
-  });
+  const line = text.trim().replace(/\s+/g, " ") || _("Attached files");
+  const quote = line.length <= MAX_QUOTE_CHARS ? line : `${line.slice(0, MAX_QUOTE_CHARS)}…`;
+  const title = thread === null ? _("New conversation") : findTitle(thread);
+  const told = title
+    ? _("Not sent: “{text}” is a draft in “{title}”.", { text: quote, title })
+    : _("Not sent: “{text}” is a draft in the conversation that you have left.", { text: quote }); // it has just begun
   showToast(told, () => (expectThread(null), goTo(buildPath(thread))), _("Go back"));
 }
 
