@@ -105,9 +105,10 @@ class HeadMoved:
 
 @dataclass(frozen=True, slots=True)
 class MembersChanged:
-    """Somebody was let into the conversation, or out of it: who follows it asks again whether they may."""
+    """A person was let into the conversation, or out of it: who follows it asks again whether they may."""
 
     version: int
+    person: str
 
 
 @dataclass(frozen=True, slots=True)

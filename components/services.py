@@ -23,9 +23,9 @@ from checkpoints.values.model import ThreadProgress
 from checkpoints.values.yielding import yielding_to_loop
 from components import page_state
 from components.broadcasts import Broadcasts
+from components.list_broadcast import ListBroadcast
 from components.model_connector import ModelConnector
 from components.people import name_for_owner
-from components.run_end_broadcast import RunEndBroadcast
 from components.search_indexing import SearchIndexing
 from components.shared_pages import SharedPages
 from components.shared_reads import SharedReads
@@ -106,7 +106,7 @@ class Services:
     readers: Readers = field(default_factory=Readers)
     redacted_exports: RedactedExports = field(default_factory=RedactedExports)
     broadcasts: Broadcasts = field(default_factory=Broadcasts)
-    run_end_broadcast: RunEndBroadcast = field(default_factory=RunEndBroadcast)
+    list_broadcast: ListBroadcast = field(default_factory=ListBroadcast)
     long_requests: LongRequests = field(default_factory=LongRequests)
     uploads: Uploads = field(default_factory=Uploads)
     wire: "PostgresqlWire | None" = None  # to other processes, on PostgreSQL

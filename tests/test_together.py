@@ -30,6 +30,7 @@ from tests.test_two_servers import serve_several
 
 serve = test_people.serve  # the fixture
 JSON = dict[str, Any]
+READ_ONLY = "You can read this conversation, not write in it."
 
 
 async def post(office: Office, person: str, path: str, body: JSON, *, wanted: int = 200) -> Any:
@@ -140,6 +141,59 @@ def test_no_document_puts_words_under_anothers_name(serve: Any) -> None:
                 assert read_headings(export_markdown(store, thread)) == ["You", "You", "Another person"]
 
     asyncio.run(story())
+
+
+def test_only_the_pages_of_whoever_is_let_in_or_out_are_told(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            services = office.app.services
+            frames: dict[str, list[Frame]] = {}
+            tasks = []
+            for person in ("ann", "bob", "eve"):
+                with act_for(person):
+                    own = services.store.create_thread(title=person).id
+                    frames[person] = []
+                    tasks.append(asyncio.create_task(note_frames(services, own, frames[person])))
+            await until(lambda: all(frames.values()))
+            with act_for("ann"):
+                thread = services.store.create_thread(title="heron").id
+            await post(office, "ann", f"/api/threads/{thread}/members", {"person": "bob"})
+            await until(lambda: len(frames["bob"]) == 2)
+            await post(office, "ann", f"/api/threads/{thread}/members/remove", {"person": "bob"})
+            await until(lambda: len(frames["bob"]) == 3)
+            added, removed = (each["change"] for each in frames["bob"][1:])
+            assert [(row["id"], row["owner"]) for row in added["threads"]] == [(thread, "ann")]
+            assert (added["fields"]["shared"], removed["fields"]["shared"], removed["threads"]) == ([thread], [], [])
+            assert [len(frames[each]) for each in ("ann", "eve")] == [1, 1]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("role", "words"), [("reader", "You can read this conversation, not write in it."), ("editor", None)]
+)
+def test_a_page_is_told_before_an_attempt_whether_its_person_may_write(serve: Any, role: str, words: str | None) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            ann = office.fill("ann")
+            await post(office, "ann", f"/api/threads/{ann.thread}/members", {"person": "bob", "role": role})
+            shown = await post(office, "bob", "/api/panels", {"pathname": f"/t/{ann.thread}"})
+            assert shown["composer-panel"]["data"]["read_only"] == words
+            assert shown["transcript"]["data"]["read_only"] == (words is not None)
+            assert shown["history"]["data"]["save"] == {"enabled": words is None, "reason": words}
+            assert shown["undo"]["disabled"] or words is None
+            own = await post(office, "ann", "/api/panels", {"pathname": f"/t/{ann.thread}"})
+            assert own["composer-panel"]["data"]["read_only"] is None
+
+    asyncio.run(story())
+
+
+async def note_frames(services: Services, thread_id: str, frames: list[Frame]) -> None:
+    async for frame in stream_frames(services, thread_id):
+        frames.append(frame)
 
 
 @pytest.mark.parametrize("path", ["remove", "role"])

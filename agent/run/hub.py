@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from agent.events import Event, HeadMoved, RerunEnded, RunFinished, RunStarted, UpdatesDelayed
+from agent.events import Event, HeadMoved, MembersChanged, RerunEnded, RunFinished, RunStarted, UpdatesDelayed
 from agent.run.live_runs import LiveRun, PendingRun, RunKey
 from checkpoints import Message
 
@@ -83,6 +83,7 @@ class RunHub:
         self._remote_threads: set[str] = set()  # those of them whose run another process drives
         self._observers: list[Callable[[str, Event], None]] = []
         self._end_observers: list[Callable[[str], None]] = []
+        self._member_observers: list[Callable[[str, str], None]] = []
 
     def observe(self, note: Callable[[str, Event], None]) -> None:
         """Call `note` with the thread and the event, for every event of this process from now on.
@@ -97,6 +98,13 @@ class RunHub:
         It must not wait, nor raise.
         """
         self._end_observers.append(note)
+
+    def observe_members(self, note: Callable[[str, str], None]) -> None:
+        """Call `note` with the thread and the person for everybody who is let in or out, in other processes too.
+
+        It must not wait, nor raise.
+        """
+        self._member_observers.append(note)
 
     @property
     def active_run_count(self) -> int:
@@ -184,6 +192,9 @@ class RunHub:
         if isinstance(event, RunFinished):
             for note in self._end_observers:
                 note(thread_id)
+        if isinstance(event, MembersChanged):
+            for tell in self._member_observers:
+                tell(thread_id, event.person)
         pending = self._pending.get(thread_id)
         if pending is None:
             return

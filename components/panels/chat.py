@@ -31,6 +31,7 @@ from components.views import (
 from components.views.limit_notice import describe_limits
 from components.views.rerun_view import RerunView, describe_rerun
 from components.widgets import HISTORY_ID, TRANSCRIPT_ID, Composer, Transcript
+from components.write_access import describe_read_only
 from words import N_, _
 
 SUGGESTIONS = (
@@ -82,7 +83,10 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
             transcript = _read_transcript(services, location.thread_id, window, location.last_update.get("closed"))
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
-    of_page = {"opened": location.thread_id, "fill": location.last_update.get("fill")}  # it may not exist
+    read_only = describe_read_only(services.store, transcript["thread"])
+    transcript["read_only"] = read_only is not None
+    fill = location.last_update.get("fill")
+    of_page = {"opened": location.thread_id, "fill": fill, "read_only": read_only}  # it may not exist
     composer = _read_composer(services, location.thread_id) | of_page
     return transcript, composer, str(transcript["title"]) or _(NEW_TITLE)
 

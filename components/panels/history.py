@@ -16,6 +16,7 @@ from components.services import Services
 from components.streams.turns import DataChange, Turn, TurnChanges
 from components.views import history_tree, list_rows
 from components.widgets import HISTORY_ID, History
+from components.write_access import describe_read_only
 from words import N_, _, arrange
 
 PORTION_CHECKPOINTS = 200  # the newest, the pinned and the current one; each "Show earlier" adds as many
@@ -62,7 +63,7 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     has_states = services.store.has_states(turn.thread.id)
-    saving = _describe_saving(turn.thread)
+    saving = _describe_saving(services.store, turn.thread)
     change: DataChange = {"fields": {"version": turn.thread.version, "save": saving, "has_states": has_states}}
     if turn.thread.version > turn.base_version and turn.messages:  # the head is at a new message
         head = turn.messages[-1]
@@ -158,11 +159,13 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
         thread = None
     if thread is None:
         return {**NO_HISTORY, "save": {"enabled": False, "reason": _(NOTHING_TO_SAVE)}}
-    marks = {"save": _describe_saving(thread), "has_states": store.has_states(thread.id)}
+    marks = {"save": _describe_saving(store, thread), "has_states": store.has_states(thread.id)}
     return {**_describe_portion(store, thread, 1), **marks}
 
 
-def _describe_saving(thread: Thread) -> dict[str, Any]:
+def _describe_saving(store: Store, thread: Thread) -> dict[str, Any]:
+    if read_only := describe_read_only(store, thread.id):
+        return {"enabled": False, "reason": read_only}
     is_enabled = thread.head_id is not None or thread.state_id is not None
     return {"enabled": is_enabled, "reason": None if is_enabled else _(NOTHING_TO_SAVE)}
 

@@ -17,6 +17,7 @@ from components.streams.turns import Turn, TurnChanges
 from components.views import operations
 from components.views.names import add_name
 from components.widgets import HISTORY_ID, Icon, build_menu_item
+from components.write_access import describe_read_only
 from words import N_, _
 
 UNDO_KEYS, REDO_KEYS = "Alt+Z", "Shift+Alt+Z"  # with Control, on a Mac with Command (assets/modules/page/keys.mjs)
@@ -74,17 +75,19 @@ SHOWN = (
 
 def show(services: Services, location: page_state.PageLocation) -> tuple[Any, ...]:
     shown_state, undo, redo, length = _read_undo_state(services.store, location.thread_id)
+    if shown_state is not None and (read_only := describe_read_only(services.store, shown_state["thread"])):
+        return True, read_only, True, read_only, True, shown_state
     run = services.runs.get_latest_run(location.thread_id) if location.thread_id and length else None
     return _describe_buttons(shown_state, undo, redo, run, is_empty=length == 0)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     """Show the buttons after a turn: it can be undone, and nothing can be redone."""
-    if turn.operations:
+    if turn.operations and describe_read_only(services.store, turn.thread.id) is None:
         shown_state: page_state.UndoTarget = {"thread": turn.thread.id, "version": turn.thread.version}
         undo = add_name(operations.describe_undo(turn.operations[0]), turn.operations[0])
         values = _describe_buttons(shown_state, undo, None, turn.run, is_empty=False)
-    else:  # it failed before it wrote anything
+    else:  # it failed before it wrote anything, or is read only
         values = show(services, page_state.PageLocation(turn.thread.id, {}))
     shown: Properties = {}
     for (identifier, name), value in zip(SHOWN, values, strict=True):

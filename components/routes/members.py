@@ -70,8 +70,8 @@ class MemberRequests:
 
     async def add(self, thread_id: str, fields: _Person) -> None:
         role = ThreadRole(fields.get("role", ThreadRole.EDITOR))
-        await self._services.run_blocking(self._members.add_member, thread_id, fields["person"], role)
-        await self._publish(thread_id)
+        added = await self._services.run_blocking(self._members.add_member, thread_id, fields["person"], role)
+        await self._publish(thread_id, added.person)
 
     async def change_role(self, thread_id: str, fields: _Person) -> None:
         person, role = fields["person"], ThreadRole(fields.get("role", ThreadRole.READER))
@@ -79,7 +79,7 @@ class MemberRequests:
         if role is ThreadRole.READER:
             await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.change_role, thread_id, person, role)
-        await self._publish(thread_id)
+        await self._publish(thread_id, person)
         if role is ThreadRole.READER:
             await self._stop_answer(thread_id, person)  # it may have begun meanwhile
 
@@ -87,7 +87,7 @@ class MemberRequests:
         await self._services.read_snapshot(self._members.require_member, thread_id, fields["person"])
         await self._stop_answer(thread_id, fields["person"])
         await self._services.run_blocking(self._members.remove_member, thread_id, fields["person"])
-        await self._publish(thread_id)
+        await self._publish(thread_id, fields["person"])
         await self._stop_answer(thread_id, fields["person"])
 
     async def leave(self, thread_id: str) -> None:
@@ -97,7 +97,7 @@ class MemberRequests:
         )
         await self._stop_answer(thread_id, person)
         await self._services.run_blocking(self._members.leave, thread_id)
-        self._tell(thread)
+        self._tell(thread, person)
         with act_for(EVERYBODY):  # they see it no more
             await self._stop_answer(thread_id, person)
 
@@ -107,12 +107,12 @@ class MemberRequests:
         if run is not None and run.state is RunState.RUNNING and run.person == person:
             await self._services.runner.stop(thread_id, MAX_STOP_SECONDS)
 
-    async def _publish(self, thread_id: str) -> None:
-        self._tell(await self._services.read_snapshot(self._services.store.get_thread, thread_id))
+    async def _publish(self, thread_id: str, person: str) -> None:
+        self._tell(await self._services.read_snapshot(self._services.store.get_thread, thread_id), person)
 
-    def _tell(self, thread: Thread) -> None:
-        """Let every page that follows the conversation ask again whether its person may."""
-        self._services.hub.publish(thread.id, MembersChanged(thread.version))
+    def _tell(self, thread: Thread, person: str) -> None:
+        """Let every page that follows the conversation ask again whether its person may, and tell the person's others."""
+        self._services.hub.publish(thread.id, MembersChanged(thread.version, person))
 
 
 def _parse_member(body: bytes) -> _Person:

@@ -13,10 +13,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from agent.run.hub import SubscriberLagged
 from checkpoints import StoreUnavailableError, TakesTooLongError, ThreadNotFoundError
-from components.broadcasts import Frame, PageLaggedError
+from components.broadcasts import Frame, PageLaggedError, WaitingFrames
 from components.people import name_for_owner
 from components.routes.open_pages import OpenPages
 from components.services import Services
+from components.streams.list_changes import are_ends_told, follow_list_changes
 from components.streams.thread_frames import DescribeTurn, describe_nothing, stream_frames
 
 MAX_SEND_SECONDS = 10.0  # until a page has read what is sent; one that does not read is closed
@@ -45,14 +46,33 @@ def add_route(server: FastAPI, services: Services, describe_turn: DescribeTurn =
 
     @server.websocket("/api/events")
     async def serve_expected_events(socket: WebSocket) -> None:
-        """Send the events of the conversation that the page names when its first message begins it."""
+        """Send the events of the conversation that the page names when its first message begins it.
+
+        Before, the page learns of conversations that its person is let into, or out of.
+        """
         await socket.accept()
-        await _serve_start_page(socket, create_frames, pages)
+        await _serve_start_page(socket, services, create_frames, pages)
 
 
-async def _serve_start_page(socket: WebSocket, create_frames: CreateFrames, pages: OpenPages) -> None:
-    if thread_id := await _wait_for_name(socket, pages):
+async def _serve_start_page(socket: WebSocket, services: Services, create_frames: CreateFrames, pages: OpenPages) -> None:
+    telling = asyncio.create_task(_tell_list_changes(socket, services))
+    try:
+        thread_id = await _wait_for_name(socket, pages)
+    finally:
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+    if thread_id:
         await _serve_page(socket, create_frames, pages, thread_id, is_expected=True)
+
+
+async def _tell_list_changes(socket: WebSocket, services: Services) -> None:
+    """Send what changes the list of a start page. Where people are not separated, it asks."""
+    if are_ends_told(services.store):
+        return
+    waiting = WaitingFrames()
+    with follow_list_changes(services, waiting, START_PAGES), contextlib.suppress(PageLaggedError):
+        while await _send_frame(socket, await waiting.take()):
+            pass
 
 
 async def _wait_for_name(socket: WebSocket, pages: OpenPages) -> str | None:

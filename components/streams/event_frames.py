@@ -51,7 +51,7 @@ def build_plain_frame(event: Event) -> Frame | None:
             return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
         case RunFinished(_, state, version, error, details):
             return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
-        case HeadMoved(version) | MembersChanged(version):
+        case HeadMoved(version) | MembersChanged(version, _):
             return {"kind": "head" if isinstance(event, HeadMoved) else "members", "version": version}
         case GraphProgress(nodes, lines):
             return {"kind": "progress", "nodes": list(nodes), "lines": list(lines)}

@@ -1,10 +1,13 @@
-"""What the ends of runs change in the list of conversations."""
+"""What happens in other conversations and changes the list: ends of runs, and people who are let in or out."""
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
-from checkpoints import Store
-from components.broadcasts import Frame
+from checkpoints import Store, get_acting_owner
+from components.broadcasts import Frame, WaitingFrames
+from components.list_broadcast import FollowingPage
 from components.services import Services
 from components.views.list_rows import describe_thread
 
@@ -14,9 +17,11 @@ def are_ends_told(store: Store) -> bool:
     return not store.database.separates_owners
 
 
-async def build_list_frame(services: Services, thread_ids: Collection[str]) -> Frame:
-    """Build the frame that tells of the ends of runs in these conversations."""
-    return {"kind": "list", "change": await services.read_snapshot(_read_change, services, thread_ids)}
+def follow_list_changes(services: Services, waiting: WaitingFrames, thread_id: str) -> AbstractContextManager[None]:
+    """Tell a page, which shows a conversation, about what changes its list until the block ends."""
+    page, build_frame = FollowingPage(thread_id, get_acting_owner()), partial(_build_list_frame, services)
+    tells_ends = are_ends_told(services.store)
+    return services.list_broadcast.follow(services.hub, waiting, page, build_frame, tells_ends=tells_ends)
 
 
 def read_run_states(services: Services) -> dict[str, list[str]]:
@@ -27,8 +32,13 @@ def read_run_states(services: Services) -> dict[str, list[str]]:
     }
 
 
+async def _build_list_frame(services: Services, thread_ids: Collection[str]) -> Frame:
+    return {"kind": "list", "change": await services.read_snapshot(_read_change, services, thread_ids)}
+
+
 def _read_change(services: Services, thread_ids: Collection[str]) -> dict[str, Any]:
     store = services.store
     threads = [store.get_thread(each) for each in sorted(thread_ids) if store.thread_exists(each)]
     rows = [describe_thread(thread) for thread in threads if not (thread.deleted or thread.archived)]
-    return {"fields": read_run_states(services), "threads": rows}
+    shared = {"shared": store.list_shared_ids()} if store.database.separates_owners else {}
+    return {"fields": {**read_run_states(services), **shared}, "threads": rows}

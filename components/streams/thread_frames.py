@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from itertools import groupby
 
@@ -25,13 +24,13 @@ from agent.run.live_runs import NO_PROGRESS, LiveRun
 from agent.subagents.delegation import load_last_turn
 from checkpoints import StateError, ThreadNotFoundError
 from checkpoints.values.model import ThreadProgress
-from components.broadcasts import Frame, WaitingFrames
+from components.broadcasts import Frame
 from components.people import name_for_owner
 from components.services import Services
 from components.streams.candidate_frames import CandidateFrames, is_text
 from components.streams.event_frames import build_event_frame, build_plain_frame, build_start_frame
 from components.streams.frame_pace import choose_pause_seconds
-from components.streams.list_changes import are_ends_told, build_list_frame
+from components.streams.list_changes import follow_list_changes
 from components.streams.live_answer import NO_TEXT, LiveAnswer
 from words import get_language
 
@@ -66,7 +65,7 @@ async def stream_frames(
         if hello["run"] is None and progress.run_id is not None:  # its start is on its way, and comes after this
             hello = {**hello, "run": {"id": progress.run_id, **NO_TEXT}}
         wait_seconds = None if progress.version else MAX_EXPECTED_SECONDS
-        with _follow_ends(services, waiting, thread_id):
+        with follow_list_changes(services, waiting, thread_id):
             yield {**hello, "version": progress.version}
             while True:
                 async with asyncio.timeout(wait_seconds):
@@ -76,12 +75,6 @@ async def stream_frames(
                     raise ThreadNotFoundError(thread_id)
                 wait_seconds = None
                 yield frame
-
-
-def _follow_ends(services: Services, page: WaitingFrames, thread_id: str) -> AbstractContextManager[None]:
-    if not are_ends_told(services.store):
-        return nullcontext()
-    return services.run_end_broadcast.follow(services.hub, page, thread_id, partial(build_list_frame, services))
 
 
 class ThreadFrames:

@@ -15,6 +15,7 @@ from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 SUM = Call("calculator", {"expression": "6*7"}, text="Let me see.")
+READ_ONLY = "You can read this conversation, not write in it."
 LONG = " ".join(f"egret{number}" for number in range(60))
 
 
@@ -41,7 +42,6 @@ def start_together(ann: Page, bob: Page, fake_openai: FakeOpenAI, role: str = "m
     fake_openai.script(Say("At the lake."))
     ann.say("Where do the herons nest?")
     let_in(ann, "bob", role)
-    bob.reload()
     row = bob.tab.get_by_test_id("thread")
     expect(row).to_contain_text("ann")
     row.click()
@@ -76,6 +76,21 @@ def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page
     expect(ann.dialog.get_by_test_id("change").filter(has_text="bob").first).to_be_visible()
 
 
+def test_the_list_of_whoever_is_let_in_or_out_changes_by_itself(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    fake_openai.script(Say("In the reeds."), Say("At the lake."))
+    bob.say("Where do the bitterns nest?")
+    ann.say("Where do the herons nest?")
+    let_in(ann, "bob", "may read it")
+    rows = bob.tab.get_by_test_id("thread")
+    expect(rows).to_have_count(2)
+    expect(rows.filter(has_text="ann")).to_contain_text("Where do the herons nest?")
+    ann.press_in_menu("Share…")
+    ann.dialog.get_by_role("button", name="Remove bob").click()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Where do the bitterns nest?")
+
+
 def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
     ann, bob = pages
     start_together(ann, bob, fake_openai)
@@ -97,9 +112,7 @@ def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list
     fake_openai.script(Say("In the reeds."))
     ann.say("And the bitterns?")
     expect(bob.log).to_contain_text("In the reeds.")
-    bob.composer.fill("May I?")
-    bob.composer.press("Enter")
-    expect(bob.tab.get_by_text("You have read-only access.").first).to_be_visible()
+    expect_read_only(bob)
     address = urlsplit(bob.tab.url).path
     bob.press_in_menu("Share…")
     expect(bob.dialog).to_contain_text("ann has let you into this conversation.")
@@ -113,6 +126,42 @@ def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list
     expect(bob.tab.get_by_test_id("thread")).to_have_count(0)
     bob.open(address)
     bob.expect_messages(0)
+
+
+def expect_read_only(page: Page) -> None:
+    """The page says that one can only read, and offers nothing that would be refused."""
+    expect(page.composer).to_have_attribute("placeholder", READ_ONLY)
+    expect(page.composer).not_to_be_editable()
+    expect(page.tab.get_by_test_id("send")).to_have_attribute("aria-disabled", "true")
+    expect(page.tab.get_by_test_id("save")).to_have_attribute("title", READ_ONLY)
+    expect(page.tab.locator("#undo")).to_be_disabled()
+    for name in ("Edit message", "Answer again", "Branch from here", "Attach files"):
+        expect(page.tab.get_by_role("button", name=name)).to_have_count(0)
+    page.message("In the reeds.").get_by_role("button", name="More", exact=True).click()
+    expect(page.tab.get_by_role("menuitem")).to_have_text(["Copy link", "Save as a prompt"])
+    page.tab.keyboard.press("Escape")
+    expect_accessible(page, "a conversation that one only reads")
+
+
+def test_whoever_becomes_a_reader_or_is_let_out_while_they_type_keeps_their_text(
+    pages: list[Page], fake_openai: FakeOpenAI
+) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    bob.composer.fill("A long text")
+    ann.press_in_menu("Share…")
+    role = ann.dialog.get_by_label("What bob may do")
+    role.select_option(label="may read it")
+    expect(bob.composer).not_to_be_editable()
+    expect(bob.tab.get_by_text(READ_ONLY).first).to_be_visible()
+    expect(bob.composer).to_have_value("A long text")
+    role.select_option(label="may change it")
+    expect(bob.composer).to_be_editable()
+    ann.dialog.get_by_role("button", name="Remove bob").click()
+    expect(bob.tab.get_by_role("heading", name="This conversation is not here.")).to_be_visible()
+    expect(bob.composer).to_have_value("A long text")
+    bob.open("/")
+    expect(bob.composer).to_have_value("A long text")
 
 
 def test_a_member_leaves(pages: list[Page], fake_openai: FakeOpenAI) -> None:

@@ -1,6 +1,6 @@
 """A phone, by touch alone: the story of time travel, menus within its view, and cards that are followed into it."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -16,6 +16,15 @@ from tests.fakes.openai import Call, FakeOpenAI, Say
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 PHONE: Any = {"viewport": NARROW, "has_touch": True, "is_mobile": True, "reduced_motion": "reduce"}
+LIST_COVERED = """async (place) => {
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);  // a height is known after one
+  const toast = document.querySelector(".toast").getBoundingClientRect();
+  const isCovered = (box) => box.width > 0 && box.bottom > toast.top && box.top < toast.bottom
+    && box.right > toast.left && box.left < toast.right;
+  const controls = [...document.querySelectorAll(`${place} :is(button, a, input, textarea, select)`)];
+  const covered = controls.filter((each) => isCovered(each.getBoundingClientRect()));
+  return covered.map((each) => each.ariaLabel || each.textContent);
+}"""
 LONG = "A long answer of very many words, none of which says anything new. " * 40
 
 
@@ -207,6 +216,38 @@ def test_one_tags_archives_and_deletes_conversations_and_undoes_each(server: Ser
     expect(page.threads).to_have_count(2)
     tap(bar, "Done")
     expect_to_fit(page)
+
+
+def list_covered(page: Page, place: str) -> list[str]:
+    """Return the controls of a part of the page that a toast covers, wholly or not."""
+    expect(page.toast.locator(".toast.show")).to_be_visible()
+    page.tab.wait_for_function("getComputedStyle(document.querySelector('.toast')).opacity === '1'")
+    return cast("list[str]", page.tab.evaluate(LIST_COVERED, place))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_toast_covers_no_control(server: Server, visit: Visit, scheme: str) -> None:
+    page = visit(server, **PHONE | {"color_scheme": scheme})
+    say(page, "Bread")
+    tap(page, "Conversations")
+    tap(page, "More for Bread")
+    page.tab.get_by_role("menuitem", name="Archive", exact=True).tap()
+    assert list_covered(page, ".pane-threads") == []
+    tap(page, "New conversation")
+    expect_sheet_closed(page)
+    assert list_covered(page, ".composer") == []
+    page.composer.fill("One\nTwo\nThree\nFour\nFive")
+    assert list_covered(page, ".composer") == []
+    open_history(page)
+    assert list_covered(page, ".pane-history") == []
+    page.tab.keyboard.press("Escape")
+    page.tab.get_by_test_id("send").tap()
+    page.wait_for_answer()
+    expect(page.toast.locator(".toast.show")).to_be_visible()
+    tap(page, "Conversation menu")
+    tap(page, "History of changes")
+    expect(page.dialog).to_be_visible()
+    assert list_covered(page, ".modal") == []
 
 
 def test_a_menu_is_wholly_in_view_wherever_it_is_opened(page: Page, fake_openai: FakeOpenAI) -> None:

@@ -4,7 +4,7 @@ import { useMoves } from "../lib/moves.mjs";
 
 const { useMemo } = window.React;
 
-const NOT_READ = { version: undefined, running: false, asking: false, rest: null, fill: null };
+const NOT_READ = { version: undefined, running: false, asking: false, rest: null, fill: null, read_only: null };
 
 /**
  * @typedef {{isComing: boolean, isLost: boolean, visit: number, moves: {open: number, failed: number}}} Coming  `isComing`:

@@ -45,12 +45,12 @@ export function Composer(props) {
   const { sending, isSending, isRunning, isUnread, queue, submit } = messages;
   const slash = useSlash(field, sending.refuse, isComing);
   const onEnter = useEnter(thread, coming, { field, slash, ...messages });
-  useCommands("composer", () => [
-    describeSummarising(thread, submit), ...listPromptCommands(field.getText(), field.insertText)]);
+  const isReadOnly = Boolean(data.read_only);
+  useCommands("composer", () => listCommands(data, field, submit));
   useFilledText(data.fill, field);
   useFocusAtStart(field, thread);
   const [{ pending }, { attachments }] = [sending, field];
-  const isStoppable = isRunning && pending?.type !== "stop";
+  const isStoppable = isRunning && !isReadOnly && pending?.type !== "stop";
   useEscapeToStop(isComing, isStoppable || isUnread, isUnread ? queue.editQueued : sending.stop);
   return h(
     "section",
@@ -61,30 +61,35 @@ export function Composer(props) {
       queue.queued !== null && h(QueuedMessage, messages),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
-      h(Tip, { name: "field" }),
-      h(GraphInputs, { data, onRun: submit }),
+      !isReadOnly && h(Tip, { name: "field" }),
+      !isReadOnly && h(GraphInputs, { data, onRun: submit }),
       attachments.files.length > 0
         && h(Chips, { files: attachments.files, onRemove: (file) => attachments.removeFiles([file]) }),
       h(MessageField,
-        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), onSend: onEnter,
+        { field, slash, tools: h(FieldTools, { data, tokens: field.tokens }), readOnly: data.read_only, onSend: onEnter,
           onEditLast: queue.queued === null ? () => whenShown(editLastQuestion) : queue.editQueued },
-        isRunning
+        isRunning && !isReadOnly
           ? h(StopButton, { isStopping: pending?.type === "stop", onClick: sending.stop })
-          : h(SendButton, { isSending, isEmpty: field.isEmpty, onClick: onEnter }),
+          : h(SendButton, { isSending, isEmpty: field.isEmpty || isReadOnly, onClick: isReadOnly ? null : onEnter }),
       ),
-      h(ComposerFoot, { data }),
+      h(ComposerFoot, { data, isEmpty: field.isEmpty }),
     ),
   );
 }
 
 const toProblem = (text) => text && { text };
 
-const describeSummarising = (thread, submit) => ({
+const listCommands = (data, field, submit) => [
+  describeSummarising(data, submit),
+  ...(data.read_only ? [] : listPromptCommands(field.getText(), field.insertText)),
+];
+
+const describeSummarising = ({ thread, read_only }, submit) => ({
   group: _("Actions"),
   name: SUMMARISE_COMMAND,
   word: "compact",
   hint: _("what to keep"),
-  offReason: thread === null ? _("There is nothing to summarise yet.") : null,
+  offReason: read_only ?? (thread ? null : _("There is nothing to summarise yet.")),
   run: (focus = "") => submit(`/compact ${focus}`.trim()),
 });
 
@@ -168,18 +173,19 @@ function describeWait(isAway, isUnread) {
 /** What belongs to the next message: its model, and how full the model's context is. */
 function FieldTools({ data, tokens }) {
   return [
-    h(ModelPicker, { key: "model", data }),
+    !data.read_only && h(ModelPicker, { key: "model", data }),
     data.meter && h(Meter, { key: "meter", thread: data.thread, version: data.version, meter: data.meter, typed: tokens }),
   ];
 }
 
 /** The line under the field. The demo's hint begins with the model, which is therefore not named in the field. */
-function ComposerFoot({ data }) {
-  const hint = data.limits
-    ? h(LimitNotice, { text: data.limits })
+function ComposerFoot({ data, isEmpty }) {
+  const limits = (!isEmpty && data.read_only) || data.limits; // the empty field says the first itself
+  const hint = limits
+    ? h(LimitNotice, { text: limits })
     : data.demo
       ? h(DemoHint, { text: data.demo, canConnect: data.can_connect })
-      : h(KeysHint);
+      : !data.read_only && h(KeysHint);
   return h("div", { className: "composer-foot" }, hint);
 }
 

@@ -13,7 +13,7 @@ import { estimateTokens } from "./meter.mjs";
 import { usePasting } from "./pasting.mjs";
 import { isSlashText } from "./slash.mjs";
 
-const { createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
+const { Fragment, createElement: h, useCallback, useEffect, useId, useMemo, useRef, useState } = window.React;
 
 const MAX_FIELD_HEIGHT_PX = 240;
 const SlashList = lazy(() => import("./slash-list.lazy.mjs"), "SlashList");
@@ -112,17 +112,18 @@ function buildFieldActions(textarea, shownThread, measure, attachments) {
  * The field, and in its foot what belongs to a message. Enter sends; the up arrow in the empty field edits the last
  * question.
  * @param {{field: MessageFieldState, slash: ReturnType<import("./slash.mjs").useSlash>, onSend: () => void,
- *   onEditLast: () => void, tools: any, children: any}} props `tools`: the model and the context; `children` is the button
- *   to send or stop
+ *   onEditLast: () => void, tools: any, readOnly?: string|null, children: any}} props `tools`: the model and the context;
+ *   `readOnly`: why nothing can be written; `children` is the button to send or stop
  */
-export function MessageField({ field, slash, tools, onSend, onEditLast, children }) {
+export function MessageField({ field, slash, tools, readOnly = null, onSend, onEditLast, children }) {
   const { textarea, attachments, pasting } = field;
   const listId = useId();
   const hasTip = useTip("field");
+  const isListOpen = slash.isOpen && readOnly === null;
   const onKeyDown = (event) => {
     // keyCode 229: Safari ends a composition before the keydown of the Enter that chose the word.
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
-    if (isComposing || slash.onKeyDown(event) || event.shiftKey) return;
+    if (readOnly || isComposing || slash.onKeyDown(event) || event.shiftKey) return;
     const isAlone = !event.altKey && !event.ctrlKey && !event.metaKey; // Alt and an arrow go through the checkpoints
     const isEdit = event.key === "ArrowUp" && isAlone && textarea.current.value === "" && attachments.files.length === 0;
     if (event.key !== "Enter" && !isEdit) return;
@@ -134,24 +135,26 @@ export function MessageField({ field, slash, tools, onSend, onEditLast, children
     "div",
     { className: "message-field",
       onClick: (event) => event.target.matches(".message-field, .field-foot") && textarea.current.focus() },
-    slash.isOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
+    isListOpen && h(SlashList, { id: listId, lines: slash.lines, selected: slash.selected, onChoose: slash.choose }),
     h("textarea", {
       ref: textarea,
       className: "message-field-text", dir: "auto",
       "data-testid": "composer",
       "aria-label": _("Message"),
       "aria-describedby": hasTip ? getTipId("field") : undefined,
-      placeholder: _("Write a message"),
+      placeholder: readOnly ?? _("Write a message"), readOnly: readOnly !== null,
       rows: 1,
-      ...(slash.isOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId,
+      ...(isListOpen && { role: "combobox", "aria-autocomplete": "list", "aria-expanded": true, "aria-controls": listId,
         "aria-activedescendant": `${listId}-${slash.selected}` }),
       onInput: field.onInput,
       onFocus: () => field.setFocused(true),
       onBlur: () => field.setFocused(false),
       onKeyDown,
-      onPaste: pasting.onPaste,
+      onPaste: readOnly ? undefined : pasting.onPaste,
     }),
-    h("div", { className: "field-foot" }, h(AttachButton, { onChoose: attachments.attach }), h(CommandsButton, { field }),
-      tools, children),
+    h("div", { className: "field-foot" }, !readOnly && h(WritingButtons, { field }), tools, children),
   );
 }
+
+const WritingButtons = ({ field }) =>
+  h(Fragment, null, h(AttachButton, { onChoose: field.attachments.attach }), h(CommandsButton, { field }));

@@ -21,7 +21,7 @@ export function useMessages(props, data, coming, field) {
   const act = useActions(props);
   const thread = data.thread ?? null;
   const awaited = useRef(null); // the conversation that has begun, until it is shown
-  const drafts = useDrafts(thread, field, coming.visit, awaited);
+  const drafts = useDrafts(data, field, coming.visit, awaited);
   const later = useRef(null); // adds to the queue
   const server = { reply: props.reply, act };
   const sending = useSending(data, server, field, drafts, awaited, (message) => later.current(message));

@@ -15,30 +15,35 @@ const MAX_QUOTE_CHARS = 60;
 
 /**
  * Keep the draft of each thread: its text while the tab is open, its files while the page is open.
+ * @param {{thread?: string|null, opened?: string|null}} data
  * @param {import("./message-field.mjs").MessageFieldState} field
  * @param {number} visit that shows the thread
  * @param {{current: AwaitedThread|null}} awaited
  * @returns {{putBack: Function, removeMessage: Function}} change the draft of a thread that is not shown
  */
-export function useDrafts(thread, field, visit, awaited) {
+export function useDrafts({ thread = null, opened = null }, field, visit, awaited) {
   const filesByThread = useRef(new Map());
-  const shown = useRef({ thread, visit });
+  const shown = useRef({ thread, opened, visit });
   const { attachments } = field;
   useLayoutEffect(() => field.setText(recoverDraft(thread)), []);
   useLayoutEffect(() => {
-    const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
-    if (left !== shown.current.thread) {
+    const before = shown.current;
+    const isSame = isSameAddress(before, { thread, opened, visit });
+    const left = findLeftThread(before, { thread, visit }, awaited.current);
+    if (left !== before.thread) {
       moveUnsent("draft", left); // it was typed while that one began
       moveInputs(left);
       attachments.owner.current.thread = left;
     }
-    shown.current = { thread, visit };
+    shown.current = { thread, opened, visit };
     if (left === thread) return;
-    storeUnsent("draft", left, field.getText());
-    filesByThread.current.set(left, attachments.getFiles());
-    field.setText(recoverDraft(thread));
+    const [text, files] = [field.getText(), attachments.getFiles()];
+    storeUnsent("draft", left, isSame ? null : text);
+    filesByThread.current.set(left, isSame ? [] : files);
+    field.setText(joinTexts(isSame && text, recoverDraft(thread)));
+    storeUnsent("draft", thread, field.getText());
     attachments.owner.current = { thread };
-    attachments.replaceFiles(filesByThread.current.get(thread) ?? []);
+    attachments.replaceFiles([...(isSame ? files : []), ...(filesByThread.current.get(thread) ?? [])]);
   }, [thread, visit]);
   const actions = useMemo(() => buildDraftActions(filesByThread, attachments.returnReadings), []);
   attachments.onStray.current = (files, from) => {
@@ -82,6 +87,15 @@ export function findLeftThread(before, now, awaited) {
   if (before.thread !== null || awaited === null) return before.thread;
   if (now.thread === awaited.thread) return now.thread;
   return before.visit === now.visit || awaited.isLate ? null : awaited.thread;
+}
+
+/**
+ * Whether a conversation has gone from under the page, or come back: nobody chose another one, so the text stays.
+ * @param {{thread: string|null, opened: string|null, visit: number}} before @param {typeof before} now
+ */
+export function isSameAddress(before, now) {
+  if (before.visit !== now.visit || before.thread === now.thread) return false;
+  return before.thread === null ? now.thread === before.opened : now.thread === null && now.opened === before.thread;
 }
 
 function buildDraftActions(filesByThread, returnReadings) {

@@ -12,9 +12,15 @@ const THREAD_IS_GONE = 4404;
 /** The socket of a start page, open before its first message. It then follows the conversation that it names. */
 let prepared = null;
 
-/** Open a socket for the conversation that a first message will begin. @returns {void} */
-export function prepareSocket() {
-  if (prepared === null || prepared.readyState === WebSocket.CLOSED) prepared = createSocket("/api/events");
+/**
+ * Open a socket for the conversation that a first message will begin.
+ * @param {(frame: object) => void} onFrame of what happens in other conversations meanwhile
+ * @returns {void}
+ */
+export function prepareSocket(onFrame) {
+  if (prepared !== null && prepared.readyState !== WebSocket.CLOSED) return;
+  prepared = createSocket("/api/events");
+  prepared.onmessage = (event) => onFrame(JSON.parse(event.data));
 }
 
 /** @returns {WebSocket|null} the prepared socket; null if it is not open */

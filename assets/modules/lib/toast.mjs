@@ -3,6 +3,7 @@ import { setProperties } from "./properties.mjs";
 import { _ } from "./words.mjs";
 
 const HIDDEN = { display: "none" };
+const MEASURED = { ".composer": "--composer-height", ".toasts": "--toast-height" };
 let onRetry = null;
 
 /**
@@ -31,6 +32,14 @@ export function showUpdateToast(update, retry = null, label = "") {
   });
 }
 
+const sizes = new ResizeObserver((entries) => entries.forEach(({ target }) => writeHeight(target)));
+
+/** Tell style sheets how high the message field or the toast is: on a narrow screen, nothing may be under a toast. */
+function writeHeight(element) {
+  const name = Object.entries(MEASURED).find(([selector]) => element.matches(selector))[1];
+  document.documentElement.style.setProperty(name, `${element.offsetHeight}px`);
+}
+
 /** Show the toast of a reply at once: where the page is updated again within a moment, Dash sees the later update alone. */
 export function showToastOf(reply) {
   if (!reply.head?.data.toast) return reply;
@@ -42,6 +51,8 @@ export function showToastOf(reply) {
 /** Clientside callback: tell style sheets that a toast is shown. With `:has()` they would look again at each change. */
 export function markToast(isShown) {
   document.documentElement.toggleAttribute("data-toast", Boolean(isShown));
+  sizes.disconnect(); // the height stays, so that a toast that fades does not move
+  if (isShown) Object.keys(MEASURED).forEach((selector) => sizes.observe(document.querySelector(selector)));
 }
 
 document.addEventListener("click", ({ target }) => {

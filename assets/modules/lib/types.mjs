@@ -58,7 +58,8 @@
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
  *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[], is_graph?: boolean,
- *   missing?: boolean}} TranscriptData  `is_graph`: a user graph answers; `missing`: no conversation has this address
+ *   missing?: boolean, read_only?: boolean}} TranscriptData  `is_graph`: a user graph answers; `missing`: no conversation
+ *   has this address; `read_only`: every change would be refused
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
@@ -66,7 +67,8 @@
  *   rest: string|null, fill: {key: string,
  *   text: string}|null, model: string, demo: string|null, models: ModelItem[], default: string, can_connect: boolean,
  *   meter: MeterView|null, max_chars: number, limits?: string|null, graph: string, forms: Record<string, {fields: object[],
- *   has_messages: boolean, is_own: boolean}>}} ComposerData  `forms`: inputs of graphs by their names
+ *   has_messages: boolean, is_own: boolean}>, read_only?: string|null}} ComposerData  `forms`: inputs of graphs by their
+ *   names; `read_only`: why nothing can be sent
  *
  * @typedef {{segment: number|null, messages: number, message: string|null}} PlaceView  after so many messages of a segment;
  *   null: at the beginning

@@ -149,17 +149,20 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
-function MoreActions({ message: { id, role, text }, act, others, isLast, readText }) {
+function MoreActions({ message: { id, role, text }, act, others, isLast, isReadOnly, readText }) {
   const [isOpen, setOpen] = useState(false);
   const isHere = isLast && role !== "user"; // a question is taken back: it returns to the field
   const savePrompt = (whole) => whole !== null && openPrompts(whole);
+  const changes = (...items) => (isReadOnly ? [] : items);
   const items = () => [
     ...(matchMedia(LITTLE_ROOM).matches ? others : []),
-    [_("Save checkpoint here"), () => saveAtMessage({ message: id, quote: text })],
-    ...(isHere ? [] : [[_("Restore to here"), () => act("restore", { message: id })]]),
+    ...changes([_("Save checkpoint here"), () => saveAtMessage({ message: id, quote: text })]),
+    ...(isHere ? [] : changes([_("Restore to here"), () => act("restore", { message: id })])),
     [_("Copy link"), () => copyLink(getOpenThread(), { message: id })],
-    [_("Summarise from here"), () => act("summarise", { message: id, side: "from" })],
-    [_("Summarise up to here"), () => act("summarise", { message: id, side: "up_to" })],
+    ...changes(
+      [_("Summarise from here"), () => act("summarise", { message: id, side: "from" })],
+      [_("Summarise up to here"), () => act("summarise", { message: id, side: "up_to" })],
+    ),
     [_("Save as a prompt"), async () => savePrompt(await readText())],
   ];
   const name = _("More");
@@ -179,7 +182,7 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, readTex
 }
 
 /** The actions of a message, and those that its menu has as well where there is little room. */
-function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
+function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadOnly }) {
   const { id, role, text } = message;
   const isUser = role === "user";
   const readText = async () => {
@@ -195,33 +198,34 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast }) {
   const fork = () => act("fork", { message: id });
   const others = [
     ...(isUser && text !== "" ? [[_("Copy message"), () => copyMessage(message, announce)]] : []),
-    ...(isUser ? [[_("Edit message"), edit]] : []),
-    [_("Branch from here"), fork],
+    ...(isUser && !isReadOnly ? [[_("Edit message"), edit]] : []),
+    ...(isReadOnly ? [] : [[_("Branch from here"), fork]]),
   ];
   return h(
     "span",
     { className: "foot-actions" },
     text !== "" && h(CopyButton, { message, announce, hasWords: !isUser }),
-    isUser
+    !isReadOnly && (isUser
       ? h(ActionButton, { name: _("Edit message"), sign: "pencil", className: "edit-button", onClick: edit })
-      : h(ActionButton, { name: _("Answer again"), word: _("Again"), onClick: () => act("regenerate", { message: id }) }),
+      : h(ActionButton, { name: _("Answer again"), word: _("Again"), onClick: () => act("regenerate", { message: id }) })),
     isUnanswered && h(ActionButton, { name: _("Answer again"), sign: "arrow-repeat", onClick: () => act("retry") }),
     message.trace !== null && h(Rating, { message, act }),
-    h(ActionButton, {
+    !isReadOnly && h(ActionButton, {
       name: _("Branch from here"), sign: "diagram-2", word: isUser ? null : _("Branch"), className: "fork-button",
       "data-testid": "fork", onClick: fork,
     }),
-    h(MoreActions, { message, act, others, isLast, readText }),
+    h(MoreActions, { message, act, others, isLast, isReadOnly, readText }),
   );
 }
 
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void,
- *   act: Function, onEdit: Function, isLast: boolean, modelName: string|null}} props
+ *   act: Function, onEdit: Function, isLast: boolean, modelName: string|null, isReadOnly?: boolean}} props  `isReadOnly`:
+ *   nothing is offered that would be refused
  */
-export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, modelName }) {
-  const alternatives = message.siblings.length > 1 && h(Alternatives, { message, act, announce });
-  const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast });
+export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, modelName, isReadOnly = false }) {
+  const alternatives = message.siblings.length > 1 && !isReadOnly && h(Alternatives, { message, act, announce });
+  const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast, isReadOnly });
   return h(
     "footer",
     { className: "message-foot" },

@@ -23,9 +23,9 @@ const AttachedFiles = lazy(() => import("../message/attachments.lazy.mjs"), "Att
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function,
  *   onEdit: Function, editing: import("./editing.mjs").Editing|null, isLast: boolean, isUnanswered: boolean,
- *   modelName: string|null}} props
+ *   modelName: string|null, isReadOnly?: boolean}} props
  */
-function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUnanswered, modelName }) {
+function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUnanswered, modelName, isReadOnly }) {
   const hooks = {
     "data-testid": "message",
     "data-role": message.role,
@@ -48,7 +48,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUna
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
     h(ShowAllCalls, { more: message.more_tools }),
-    hasFoot && !editing && h(MessageFoot, { message, isUnanswered, announce, act, onEdit, isLast, modelName }),
+    hasFoot && !editing && h(MessageFoot, { message, isUnanswered, announce, act, onEdit, isLast, modelName, isReadOnly }),
   );
 }
 
@@ -59,6 +59,7 @@ const isSameMessage = (before, after) =>
   before.isLast === after.isLast &&
   before.isUnanswered === after.isUnanswered &&
   before.modelName === after.modelName &&
+  before.isReadOnly === after.isReadOnly &&
   (before.message === after.message || JSON.stringify(before.message) === JSON.stringify(after.message));
 
 export const Message = memo(MessageArticle, isSameMessage);

@@ -40,7 +40,7 @@ export function useStream(thread, data) {
   }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
-    if (thread === null) return prepareSocket();
+    if (thread === null) return prepareSocket(({ change }) => applyListChange(change));
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
       if (frame.kind === "list") return applyListChange(frame.change);

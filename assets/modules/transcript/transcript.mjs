@@ -85,12 +85,13 @@ function Conversation({ id, thread, data, act, editing }) {
   useLayoutEffect(() => void (isChanged && stayInPlace()), [isChanged, stayInPlace]);
   const finding = useFinding(data);
   const find = { group: _("Actions"), name: _("Find in this conversation"), run: finding.open };
-  useCommands("transcript", () => [...(data.thread ? [find] : []), ...listPlaces(messages, act)]);
+  useCommands("transcript", () => [...(data.thread ? [find] : []), ...(data.read_only ? [] : listPlaces(messages, act))]);
 
   const showLater = () => (scrolling.stopFollowing(), act("later"));
   return h(
     "section",
-    { id, className: "transcript", "data-thread": data.thread ?? "", onClick: (event) => runProseTool(event, announce) },
+    { id, className: "transcript", "data-thread": data.thread ?? "", "data-read-only": data.read_only || undefined,
+      onClick: (event) => runProseTool(event, announce) },
     h(TranscriptLog, { data, messages, shown, run, stream, scrolling, editing, act, stayInPlace, announce,
       onEarlier: earlier && (() => loadEarlier(true)), onLater: showLater }),
     finding.isOpen && data.thread && h(FindBar, { thread: data.thread, version: data.version, onClose: finding.close }),
@@ -215,11 +216,11 @@ function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editi
       { key: message.siblings[0] ?? message.id }, // alternatives share one element, so that the focus stays in it
       data.marks[message.id] && h(Marks, { marks: data.marks[message.id] }),
       h(Message, {
-        ...{ message, announce, act: onAct, onEdit: editing.open },
+        ...{ message, announce, act: onAct, onEdit: editing.open, isReadOnly: data.read_only },
         editing: editing.draft?.id === message.id ? editing : null,
         modelName: findModelName(message),
         isLast: !later && place === shown.length - 1,
-        isUnanswered: isAtRest && !later && message.role === "user" && place === shown.length - 1,
+        isUnanswered: isAtRest && !data.read_only && !later && message.role === "user" && place === shown.length - 1,
       }),
     );
   return h(Fragment, null, shown.map(row), isAtRest && !isFollowed && h(SilentNote, { data, last: messages.at(-1) }));

@@ -121,8 +121,8 @@ def test_only_a_page_that_sends_its_receipt_back_keeps_its_place(receipt: Callab
 def test_a_start_page_follows_the_conversation_that_it_names() -> None:
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
-            thread_id, socket, pages = str(uuid.uuid4()), Socket(), OpenPages()
-            serving = asyncio.create_task(stream._serve_start_page(socket, partial(stream_frames, parts), pages))  # type: ignore[arg-type]
+            thread_id, socket, frames = str(uuid.uuid4()), Socket(), partial(stream_frames, parts)
+            serving = asyncio.create_task(stream._serve_start_page(socket, parts, frames, OpenPages()))  # type: ignore[arg-type]
             socket.receive(thread_id)
             while not socket.sent:  # noqa: ASYNC110  (as above)
                 await asyncio.sleep(0.005)
@@ -141,10 +141,8 @@ def test_start_pages_have_few_places_and_a_name_that_is_none_ends_them() -> None
     async def story() -> None:
         async with asyncio.timeout(60), open_services() as parts:
             sockets: list[Any] = [Socket() for _ in range(MAX_UNREAD_THREAD_PAGES + 1)]
-            pages = OpenPages()
-            serving = [
-                asyncio.create_task(stream._serve_start_page(each, partial(stream_frames, parts), pages)) for each in sockets
-            ]
+            given: Any = (parts, partial(stream_frames, parts), OpenPages())
+            serving = [asyncio.create_task(stream._serve_start_page(each, *given)) for each in sockets]
             await serving[0]
             assert [each.code for each in sockets] == [1013] + [None] * MAX_UNREAD_THREAD_PAGES
             sockets[1].receive("x" * (stream.MAX_THREAD_ID_CHARS + 1))

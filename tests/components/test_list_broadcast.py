@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from checkpoints import Caller, StoreUnavailableError
-from components import run_end_broadcast
+from components import list_broadcast
 from components.broadcasts import Frame
 from components.services import Services
 from components.streams import list_changes
@@ -18,7 +18,7 @@ MAX_SECONDS = 60  # on a machine however busy
 
 @pytest.fixture(autouse=True)
 def short_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_end_broadcast, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(list_broadcast, "PAUSE_SECONDS", 0.05)
 
 
 class Follower:
@@ -91,13 +91,13 @@ def test_a_page_alone_is_told_of_nothing_else(monkeypatch: pytest.MonkeyPatch) -
                 await page.wait("hello")
             await services.runner.send(own, "hello", caller=Caller())
             await pages[0].wait("end")
-            assert not services.run_end_broadcast._ended
+            assert not services.list_broadcast._changed
             for page in pages:
                 await page.close()
             await services.runner.send(other, "hello", caller=Caller())  # nobody follows
             while services.hub.active_run_count:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
-            assert (services.run_end_broadcast._ended, reads) == (set(), [])
+            assert (services.list_broadcast._changed, reads) == ({}, [])
 
     asyncio.run(story())
 

@@ -1,0 +1,87 @@
+"""Changes of the list of conversations, for the pages that show another one: ends of runs, and people who are let in or out.
+
+One reading of what changes is for all pages; where people are separated, for all pages of a person.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+
+from agent.run.hub import RunHub
+from checkpoints import StateError, act_for
+from components.broadcasts import Frame, WaitingFrames
+
+PAUSE_SECONDS = 0.5  # from a change until it is told: others may come meanwhile
+EVERY_PAGE = None
+
+BuildFrame = Callable[[Collection[str]], Awaitable[Frame]]  # the frame that tells of the changes in these conversations
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingPage:
+    """A page that is told: the conversation that it shows, and its person."""
+
+    thread_id: str
+    person: str | None
+
+    def needs(self, person: str | None, thread_ids: Collection[str]) -> bool:
+        """Return whether it is told of changes for a person. Of its own conversation's, other frames tell it."""
+        return person in (EVERY_PAGE, self.person) and set(thread_ids) != {self.thread_id}
+
+
+class ListBroadcast:
+    """The pages that are told, and the conversations with changes that they have not been told of, by person."""
+
+    def __init__(self) -> None:
+        self._pages: dict[WaitingFrames, FollowingPage] = {}
+        self._changed: defaultdict[str | None, set[str]] = defaultdict(set)
+        self._telling: asyncio.Task[None] | None = None
+        self._build_frame: BuildFrame | None = None
+
+    @contextmanager
+    def follow(
+        self, hub: RunHub, waiting: WaitingFrames, page: FollowingPage, build_frame: BuildFrame, *, tells_ends: bool
+    ) -> Iterator[None]:
+        """Tell a page about changes in other conversations until the block ends. One frame is built for all pages."""
+        if self._build_frame is None:
+            hub.observe_members(self._note_change)
+            if tells_ends:
+                hub.observe_ends(lambda thread_id: self._note_change(thread_id, EVERY_PAGE))
+        self._build_frame = build_frame
+        self._pages[waiting] = page
+        try:
+            yield
+        finally:
+            del self._pages[waiting]
+
+    def _note_change(self, thread_id: str, person: str | None) -> None:
+        if not any(page.needs(person, [thread_id]) for page in self._pages.values()):
+            return
+        self._changed[person].add(thread_id)
+        if self._telling is None or self._telling.done():
+            self._telling = asyncio.create_task(self._tell(), name="telling of changes of lists")
+
+    async def _tell(self) -> None:
+        while self._changed:
+            await asyncio.sleep(PAUSE_SECONDS)
+            changed, self._changed = self._changed, defaultdict(set)
+            for person, thread_ids in changed.items():
+                await self._tell_pages(person, thread_ids)
+
+    async def _tell_pages(self, person: str | None, thread_ids: Collection[str]) -> None:
+        assert self._build_frame is not None
+        try:
+            with nullcontext() if person is EVERY_PAGE else act_for(person):
+                frame = await self._build_frame(thread_ids)
+        except StateError:
+            return  # each page asks by itself, though later
+        except Exception:  # noqa: BLE001  later changes have to be told all the same
+            _log.exception("the changes of lists cannot be described")
+            return
+        for waiting, page in self._pages.items():
+            if page.needs(person, thread_ids):
+                waiting.put(frame)
