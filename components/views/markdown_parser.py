@@ -244,7 +244,14 @@ class _WholeParser(_Parser):
             self.add_render_rule(f"footnote_{kind}", _render_footnote_part(kind))
 
 
-_PARSER, _WHOLE_PARSER = _Parser(), _WholeParser()
+def _compile_rules(parser: MarkdownIt) -> MarkdownIt:
+    """Compile the rules that a parser compiles in its first call, in which another thread would find only some of them."""
+    for ruler in (parser.core.ruler, parser.block.ruler, parser.inline.ruler, parser.inline.ruler2):
+        ruler.getRules("")
+    return parser
+
+
+_PARSER, _WHOLE_PARSER = _compile_rules(_Parser()), _compile_rules(_WholeParser())
 
 
 def choose_parser(text: str) -> MarkdownIt:

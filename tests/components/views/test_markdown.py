@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 
 import pytest
@@ -30,6 +32,19 @@ HOSTILE = [
     "```python\n</code></pre><script>alert(1)</script>\n```",
     "<svg/onload=alert(1)><iframe src=//x></iframe><style>*{}</style>",
 ]
+
+
+COMPILED = """
+from components.views.markdown_parser import choose_parser
+parsers = [choose_parser(text) for text in ("plain", "$x$")]
+rulers = [ruler for each in parsers for ruler in (each.core.ruler, each.block.ruler, each.inline.ruler, each.inline.ruler2)]
+raise SystemExit(None in [each.__cache__ for each in rulers])
+"""
+
+
+def test_no_thread_finds_a_part_of_the_rules() -> None:
+    """markdown-it compiles them in the first call: another thread's call beside it found "none of the block rules"."""
+    assert subprocess.run([sys.executable, "-c", COMPILED], check=False).returncode == 0
 
 
 def test_a_word_with_a_dot_is_no_prose() -> None:
