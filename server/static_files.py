@@ -78,7 +78,7 @@ def _build_texts() -> dict[str, str]:
         "icons.svg": build_icon_sprite(),
         **{
             name: (_ASSETS / name).read_text()
-            for name in ("favicon.svg", "manifest.webmanifest", "sign-in.css", "sign-in.js", "theme.js")
+            for name in ("favicon.svg", "forms.js", "manifest.webmanifest", "sign-in.css", "sign-in.js", "theme.js")
         },
         **{path: build_lazy_module(path, text) for path, text in modules.items() if is_lazy(path)},
         **{path.relative_to(_ASSETS).as_posix(): path.read_text() for path in sorted(_MODULES.rglob("*.lazy.css"))},

@@ -142,3 +142,19 @@ def test_two_refusals_before_dash_are_both_heard(new_page: NewPage) -> None:
     expect(bob.queued).to_have_count(0)
     for text in ("May I?", "Please."):
         expect(bob.composer).to_have_value(re.compile(re.escape(text)))
+
+
+SUBMIT_TWICE = """() => {
+  let count = 0;
+  addEventListener("submit", (event) => { count += event.defaultPrevented ? 0 : 1; event.preventDefault(); });
+  for (const _ of [1, 2]) document.querySelector("form").requestSubmit();
+  return count;
+}"""
+
+
+def test_a_form_is_not_sent_again_while_its_answer_is_awaited(new_page: NewPage) -> None:
+    ann = new_page()
+    ann.tab.goto(ann.server.links[0])
+    ann.tab.get_by_label("Name", exact=True).fill("Ann")
+    ann.tab.get_by_label("Password").fill(PASSWORD)
+    assert ann.tab.evaluate(SUBMIT_TWICE) == 1

@@ -88,7 +88,7 @@ def test_a_copy_of_all_files_has_the_same_addresses() -> None:
 
 def test_the_files_are_the_frame_s_and_the_lazy_ones() -> None:
     eager = {path for path in load_page_files().files if ".lazy." not in path}
-    before = {"sign-in.js", "sign-in.css", "theme.js"}  # the page of the sign-in has them
+    before = {"forms.js", "sign-in.js", "sign-in.css", "theme.js"}  # the page of the sign-in has them
     fonts = {"fonts/inter-latin.woff2", "fonts/inter-latin-ext.woff2"}
     assert eager == {"waymark.css", "waymark.mjs", "icons.svg", "favicon.svg", "manifest.webmanifest", *before, *fonts}
     lazy = {path.relative_to(ROOT / "assets").as_posix() for path in (ROOT / "assets").rglob("*.lazy.*")}
