@@ -15,7 +15,6 @@ from pathlib import Path
 from agent.events import Event, RunStarted, TextDelta
 from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
 from agent.run.live_runs import LiveRun
-from agent.wire.pace import choose_flush_seconds
 from agent.wire.postgresql_wire import PostgresqlWire
 from benchmarks.databases import Place, places
 from benchmarks.measuring import Bar, Report, Samples, Section
@@ -60,9 +59,8 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
             section.rows.append(_make_row(f"{count}, one process on SQLite", _measure_alone(None, count, seconds)))
             report.note_load()
     section.remarks = [
-        "From a token's publication to its follower in the other process, or in the only one. A follower pauses after each "
-        "text as long as a page does, which is part of the delay. The CPU is that of all processes and of PostgreSQL, with "
-        "the made-up runs and their followers, and without models, pages and formatting."
+        "From a token's publication to its follower in the other process, or in the only one. The CPU is that of all "
+        "processes and of PostgreSQL, with the made-up runs and their followers, and without models, pages and formatting."
     ]
     report.sections.append(section)
 
@@ -164,7 +162,7 @@ async def _drive(pipe: Connection, hub: RunHub, driven: range, followed: range) 
 
 
 async def _follow(hub: RunHub, thread_id: str, page: "_Page") -> None:
-    """Read every token, as a page does: at the pace of its frames, and once more when the wire has begun anew."""
+    """Read every token, as a page does: it subscribes again when the wire has begun anew."""
     while True:
         with suppress(SubscriberLagged):
             async with hub.subscribe(thread_id) as following:
@@ -173,7 +171,6 @@ async def _follow(hub: RunHub, thread_id: str, page: "_Page") -> None:
                     for event in await following.receive():
                         if isinstance(event, TextDelta):
                             page.add(event.text, is_new=True)
-                    await asyncio.sleep(choose_flush_seconds(hub.served_run_count))
         page.loads += 1
 
 
