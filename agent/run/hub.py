@@ -112,6 +112,11 @@ class RunHub:
         return len(self._pending) - len(self._remote_threads)
 
     @property
+    def known_run_count(self) -> int:
+        """Return the number of runs in progress of all processes, as far as this one has heard of them."""
+        return len(self._pending)
+
+    @property
     def served_run_count(self) -> int:
         """Return the number of runs in progress that cost this process time: its own, and those of others with followers."""
         return self.active_run_count + len(self._subscribers.keys() & self._remote_threads)

@@ -77,7 +77,7 @@ class Pump:
             self._urgent.clear()
             await self._send_batch()
             with suppress(TimeoutError):
-                async with asyncio.timeout(choose_flush_seconds(self._hub.active_run_count)):
+                async with asyncio.timeout(choose_flush_seconds(self._hub.known_run_count)):
                     await self._urgent.wait()
 
     async def send_last_batch(self) -> None:

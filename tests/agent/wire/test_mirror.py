@@ -1,17 +1,22 @@
 """Another process's hub has the run in progress as the hub of the process that drives it, whatever is lost on the way."""
 
+import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.events import Event, HeadMoved, RunFinished, RunStarted, TextDelta
 from agent.run.hub import RunHub
 from agent.run.live_runs import RunKey
+from agent.wire import pump
 from agent.wire.event_json import decode_event, decode_live_run
 from agent.wire.mirror import EventGroup, Mirror
 from agent.wire.outbox import Item, Outbox
+from agent.wire.peers import Peers
 from checkpoints import Candidate, Draft, RunState
 from tests.agent.run.event_strategies import run_events
 
@@ -96,6 +101,34 @@ def test_what_is_known_of_a_run_is_all_of_it_and_what_is_not_can_be_asked_for(
 
 def _tell_run(run_id: str, events: list[Event]) -> list[Event]:
     return [RunStarted(run_id, 1, None, CANDIDATES), *events, RunFinished(run_id, RunState.DONE, 2)]
+
+
+def test_the_runs_of_all_processes_set_the_pace_of_flushes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sender, reader, paces = Sender(), Receiver(), list[int]()
+    for thread in ("t", "u"):
+        sender.hub.publish(thread, RunStarted(f"r{thread}", 1, None))
+    reader.take(sender.flush())
+
+    async def flush_once() -> None:
+        is_paced = asyncio.Event()
+
+        def choose(runs: int) -> float:
+            paces.append(runs)
+            is_paced.set()
+            return 1.0
+
+        async def send(_: Sequence[str]) -> None:
+            """The database takes all."""
+
+        monkeypatch.setattr(pump, "choose_flush_seconds", choose)
+        pumping = pump.Pump("other", reader.hub, Peers(), send, lambda: None)
+        pumping.wake(is_urgent=True)
+        task = asyncio.create_task(pumping.run())
+        await is_paced.wait()
+        task.cancel()
+
+    asyncio.run(flush_once())
+    assert (paces[0], reader.hub.active_run_count) == (2, 0)
 
 
 def test_a_missing_number_of_an_event_is_noticed() -> None:
