@@ -13,7 +13,6 @@ from playwright.sync_api import Page as Tab
 from tests.browser import PATIENCE_MS
 from tests.e2e.server import TIPS, Server
 from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible
-from tests.e2e.test_first_html import DASH, holding, read_path
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -120,28 +119,6 @@ def test_a_reader_is_told_and_a_password_is_changed(new_page: NewPage) -> None:
     cy.dialog.get_by_label("Present password").fill(PASSWORD)
     cy.dialog.get_by_role("button", name="Save").click()
     expect(cy.toast).to_contain_text("The password is changed.")
-
-
-def test_two_refusals_before_dash_are_both_heard(new_page: NewPage) -> None:
-    ann, bob = new_page(), new_page()
-    join(ann, ann.server.links[0], "Ann")
-    join(bob, invite(ann, "Member"), "bob")
-    bob.say("Hello")
-    path = read_path(bob)
-    ann.press_in_menu("People")
-    ann.dialog.get_by_label("Role of bob").select_option("reader")
-    sign_in(bob.tab, "bob", PASSWORD)
-    bob.wait_until_ready()
-    with holding(bob, DASH, path):
-        bob.expect_messages(2)
-        for text in ("May I?", "Please."):  # the second waits for the first, and asks a rerun to leave
-            with bob.tab.expect_response("**/api/actions/*"):
-                bob.tab.keyboard.type(text)
-                bob.tab.keyboard.press("Enter")
-    expect(bob.tab.get_by_text("You have read-only access.").first).to_be_visible()
-    expect(bob.queued).to_have_count(0)
-    for text in ("May I?", "Please."):
-        expect(bob.composer).to_have_value(re.compile(re.escape(text)))
 
 
 SUBMIT_TWICE = """() => {

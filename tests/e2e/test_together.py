@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.test_first_html import DASH, holding, read_path
 from tests.e2e.test_people import open_pages
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
@@ -162,6 +163,23 @@ def test_whoever_becomes_a_reader_or_is_let_out_while_they_type_keeps_their_text
     expect(bob.composer).to_have_value("A long text")
     bob.open("/")
     expect(bob.composer).to_have_value("A long text")
+
+
+def test_two_refusals_before_dash_are_both_heard(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    ann.press_in_menu("Share…")
+    with holding(bob, DASH, read_path(bob)):
+        bob.expect_messages(2)
+        ann.dialog.get_by_label("What bob may do").select_option(label="may read it")
+        for text in ("May I?", "Please."):  # the second waits for the first, and asks a rerun to leave
+            with bob.tab.expect_response("**/api/actions/*"):
+                bob.tab.keyboard.type(text)
+                bob.tab.keyboard.press("Enter")
+    expect(bob.tab.get_by_text("You have read-only access.").first).to_be_visible()
+    expect(bob.queued).to_have_count(0)
+    for text in ("May I?", "Please."):
+        expect(bob.composer).to_have_value(re.compile(re.escape(text)))
 
 
 def test_a_member_leaves(pages: list[Page], fake_openai: FakeOpenAI) -> None:
