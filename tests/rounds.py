@@ -95,7 +95,7 @@ def find_waiting(items: Iterable[pytest.Item], turn: Turn) -> list[pytest.Item]:
     waiting = []
     for name, tests in groupby(slow, lambda item: item.nodeid.partition("::")[0]):
         every = list(tests)
-        now = (zlib.crc32(name.encode()) + turn.number) % min(turn.of, len(every))
+        now = (zlib.crc32(name.encode()) + turn.number % turn.of) % min(turn.of, len(every))
         waiting += [item for index, item in enumerate(every) if index % min(turn.of, len(every)) != now]
     return waiting
 

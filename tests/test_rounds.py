@@ -74,6 +74,7 @@ def test_three_commits_have_all_slow_tests_and_each_has_some_of_each_file() -> N
         assert {each.partition("::")[0] for each in turn} == {f"tests/test_{size}.py" for size in sizes}
         assert len(turn) <= len(items) / 3 + len(sizes)
         assert quick.nodeid in turn
+    assert [list_turn([*items, quick], number) for number in range(20, 23)] == turns  # a turn names its tests
 
 
 def test_commits_one_after_the_other_go_through_all_cells_of_a_grid() -> None:
