@@ -75,6 +75,13 @@ def test_files_are_sent_shown_and_brought_elsewhere(
     expect_drawn(there.tab.get_by_role("img", name="chart.png"))
 
 
+def test_the_first_file_of_all_is_a_chip_above_the_field(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)  # which shows no message with a file
+    attach(page, NOTES)
+    expect(chips(page)).to_have_css("list-style-type", "none")
+    expect(chips(page)).to_have_css("display", "flex")
+
+
 def test_each_refused_file_is_named_with_its_reason(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     attach(page, ARCHIVE, {**NOTES, "name": "empty.txt", "buffer": b""}, NOTES)

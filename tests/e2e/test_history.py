@@ -162,6 +162,18 @@ def test_a_checkpoint_is_renamed_and_pinned(page: Page) -> None:
     expect(page.checkpoint("Two")).not_to_contain_text("Pinned")
 
 
+def test_filters_are_offered_for_what_another_branch_has(page: Page) -> None:
+    page.save("Kept")
+    page.choose_at(page.checkpoint("Kept"), "Pin")
+    expect(page.checkpoint("Kept")).to_contain_text("Pinned")
+    _branch_off(page, "Other")
+    page.save("Mine")
+    page.say("Hello again")
+    page.tab.get_by_role("group", name="Show").get_by_role("button", name="Pinned").click()
+    expect(page.place("Mine")).to_have_count(0)
+    expect(page.place("Kept")).to_be_visible()
+
+
 def test_of_two_checkpoints_on_one_message_the_newest_says_you_are_here(page: Page) -> None:
     page.save("One")
     page.save("Two")

@@ -79,6 +79,19 @@ def test_a_milestone_appears_after_a_turn_and_undo_takes_back_the_restore(page: 
     expect_accessible(page, "a milestone")
 
 
+def test_the_judge_is_named_before_the_length_of_the_branch_that_ends_there(page: Page) -> None:
+    page.say("Hello")
+    page.say(SUM)
+    expect(page.checkpoint(SUM)).to_be_visible()
+    page.ask_to_branch(SUM)
+    page.confirm("Branch")
+    end = page.place(SUM)
+    expect(end).to_contain_text("6 messages")
+    page.tab.locator(".graph-area").evaluate("e => e.style.setProperty('--graph-width', '60px')")
+    for text in ("Judge", "main"):
+        assert end.get_by_text(text, exact=True).evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_the_keys_go_from_place_to_place_and_nothing_moves(page: Page) -> None:
     page.say("Hello")
     page.save("One")

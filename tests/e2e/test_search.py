@@ -49,6 +49,8 @@ def fill_database(file: Path) -> None:
     main = store.get_thread(branched).branch_id
     store.fork(branched, root, name="Herons")
     store.append(branched, new(*(f"heron {number}" if number != 30 else "A lone bittern" for number in range(120))))
+    store.fork(branched, root, name="All the herons that we saw on the long way home")
+    store.append(branched, new("An egret, perhaps"))
     store.switch(branched, main)
     store.append(branched, new(*(f"gull {number}" for number in range(80))))
     store.append(store.create_thread(title="<i>Hostile</i>").id, new(HOSTILE, "no"))
@@ -186,3 +188,21 @@ def test_the_field_at_the_list_finds_titles_and_messages(page: Page) -> None:
     field.press("Escape")
     expect(field).to_have_value("")
     expect(page.tab.get_by_test_id("thread")).to_have_count(4)
+
+
+def test_the_branch_of_what_was_found_fits_where_it_is_listed(page: Page) -> None:
+    page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("egret")
+    row = page.tab.get_by_role("region", name="In messages").get_by_role("button")
+    expect_within(row.locator(".hit-facts", has_text="way home”"), row)
+    row = search(page, "egret", "An egret, perhaps")
+    expect_within(row.locator(".hit-facts", has_text="way home”"), row)
+    expect_within(row.locator(".hit-title"), row)
+
+
+def expect_within(part: Locator, whole: Locator) -> None:
+    """Expect an element that has a width, and ends before its line does."""
+    expect(part).to_be_visible()
+    boxes = [each.bounding_box() for each in (part, whole)]
+    inner, outer = (box or pytest.fail("it has no box") for box in boxes)
+    assert inner["width"] > 20
+    assert inner["x"] + inner["width"] <= outer["x"] + outer["width"]

@@ -1,9 +1,12 @@
 /** Read and check files before they are sent, and show them above the field. */
 import { formatSize } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
+import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
 
 const { createElement: h, useEffect, useState } = window.React;
+
+loadStyle(new URL("../message/attachments.lazy.css", import.meta.url));
 
 /** The limits of checkpoints/values/limits.py, which the server enforces. */
 const MAX_FILES = 5;

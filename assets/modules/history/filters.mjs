@@ -7,14 +7,15 @@ const KINDS = { all: _("All"), mine: _("Mine"), agent: _("Agent"), judge: _("Jud
 const AUTHORS = { user: "mine", agent: "agent", judge: "judge" };
 
 /** @param {import("../lib/types.mjs").HistoryData} data @param {(words: string) => void} searchEarlier */
-export function useFilter({ thread, checkpoints, checkpoint_count: count, branch_count: branches, moves }, searchEarlier) {
+export function useFilter(data, searchEarlier) {
+  const { thread, checkpoint_count: count, branch_count: branches } = data;
   const [kind, setKind] = useState("all");
   const [query, setQuery] = useState("");
   useEffect(() => {
     setKind("all");
     setQuery("");
   }, [thread]);
-  const kinds = useMemo(() => listKinds(checkpoints, moves), [checkpoints, moves]);
+  const kinds = useMemo(() => listKinds(data), [data]);
   const isSearched = Math.max(count, branches) > MAX_UNSEARCHED_PLACES;
   const words = isSearched ? query.trim().toLowerCase() : "";
   useEffect(() => searchEarlier(words), [words]);
@@ -28,12 +29,13 @@ export function useFilter({ thread, checkpoints, checkpoint_count: count, branch
 }
 
 /** List the filters that would hide something. */
-function listKinds(checkpoints, moves) {
+function listKinds({ checkpoints, elsewhere, removed, moves }) {
+  const shown = [...checkpoints, ...elsewhere, ...(removed?.checkpoints ?? [])];
   const authors = new Set([
-    ...checkpoints.map(({ created_by: author }) => AUTHORS[author]),
+    ...shown.map(({ created_by: author }) => AUTHORS[author]),
     ...(moves.length > 0 ? ["agent"] : []),
   ]);
-  const isPinned = checkpoints.some(({ pinned }) => pinned);
+  const isPinned = shown.some(({ pinned }) => pinned);
   const found = Object.keys(KINDS).filter((kind) => authors.has(kind) || (kind === "pinned" && isPinned));
   return found.length > 1 ? ["all", ...found] : [];
 }
