@@ -162,6 +162,22 @@ def test_where_one_is_can_be_read_however_little_room_its_row_has(
         assert row.locator(".place-jump").evaluate("e => e.clientWidth") >= 24
 
 
+def test_on_a_small_phone_the_card_of_a_place_lies_over_no_row(shared_server: Server, visit: Visit) -> None:
+    name = "The cost model as we agreed on it in the end, with all of its invoices"
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save(name, DESCRIPTION)
+    page.say("And on")
+    page.tab.set_viewport_size({"width": 320, "height": 568})
+    open_history(page, NARROW)
+    card = page.select(page.checkpoint(name))
+    expect(card).to_contain_text("A long way.")
+    expect_above(page.tab.locator(".history-rows"), card)
+    expect_above(page.checkpoint(name), card)
+    card.get_by_role("button", name="Restore").click()
+    expect(page.dialog).to_contain_text("Restore this checkpoint?")
+
+
 def test_an_alternative_is_a_place_and_can_be_chosen(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server)
     page.say("Hello")

@@ -199,6 +199,18 @@ def test_the_branch_of_what_was_found_fits_where_it_is_listed(page: Page) -> Non
     expect_within(row.locator(".hit-title"), row)
 
 
+def test_a_match_in_the_list_is_as_wide_as_a_phone_lets_it_be(filled_server: Server, visit: Visit) -> None:
+    page = visit(filled_server, **PHONE)
+    page.tab.get_by_role("button", name="Conversations", exact=True).click()
+    page.tab.get_by_role("searchbox", name="Search conversations and messages").fill("ocelot")
+    row = page.tab.get_by_role("region", name="In messages").get_by_role("button")
+    expect(row).to_be_visible()
+    left, right = row.evaluate(
+        "e => { const { paddingLeft, paddingRight } = getComputedStyle(e); return [paddingLeft, paddingRight]; }"
+    )
+    assert left == right  # no room is kept for buttons, which a match has not
+
+
 def expect_within(part: Locator, whole: Locator) -> None:
     """Expect an element that has a width, and ends before its line does."""
     expect(part).to_be_visible()

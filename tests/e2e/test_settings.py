@@ -1,6 +1,7 @@
 """What is chosen for one conversation: before its first message and later, kept, undone, and safe from another tab."""
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
@@ -49,6 +50,19 @@ def test_the_first_message_brings_what_was_chosen_before_it(
     page.reload()
     expect(answering(page)).to_have_text("other-model")
     assert settings(page).get_by_label("Instructions").input_value() == "Answer in French."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("viewport", [{"width": 1440, "height": 720}, {"width": 390, "height": 700}], ids=["wide", "phone"])
+def test_save_is_in_view_however_long_the_form_is(viewport: Any, shared_openai_server: Server, visit: Visit) -> None:
+    page = visit(shared_openai_server, viewport=viewport)
+    dialog = settings(page)
+    for name in ("Cancel", "Save"):
+        expect(dialog.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+    last = dialog.get_by_role("checkbox").last
+    last.focus()  # the keyboard scrolls to what it reaches
+    expect(last).to_be_in_viewport(ratio=1)
+    expect_accessible(page, "a long form")
 
 
 @pytest.mark.slow

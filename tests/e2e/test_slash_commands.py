@@ -88,6 +88,14 @@ def test_a_finger_chooses_a_command_and_names_stay_text(
     expect(page.dialog).to_contain_text(TAGS[0])
 
 
+def test_a_list_that_goes_on_has_a_shade_at_its_edge(shared_openai_server: Server, visit: Visit) -> None:
+    page = visit(shared_openai_server)
+    page.composer.fill("/")
+    commands = page.tab.get_by_role("listbox", name="Commands")
+    assert commands.evaluate("e => e.scrollHeight > e.clientHeight")
+    expect(commands).to_have_css("background-attachment", "local, scroll")  # its end covers the shade
+
+
 @pytest.mark.slow
 def test_the_palette_has_the_same_commands(shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI) -> None:
     page = visit(shared_openai_server)

@@ -34,7 +34,7 @@ export function ReadingDialog({ title, size = "lg", className, buttons = null, o
 }
 
 /**
- * A dialog with a form.
+ * A dialog with a form. Its buttons stay in view where the fields are scrolled.
  * @param {{title: string, className?: string, form: object, buttons: any, onClose: () => void, children: any}} props `form`:
  *   its properties
  */
@@ -42,8 +42,8 @@ export function FormDialog({ title, className = "", form, buttons, onClose, chil
   return h(
     DialogFrame,
     {
-      title, tag: "form", content: { autoComplete: "off", ...form }, body: { className }, closeLabel: _("Cancel"), buttons,
-      onClose,
+      title, layout: "modal-dialog-scrollable", tag: "form", content: { autoComplete: "off", ...form }, body: { className },
+      closeLabel: _("Cancel"), buttons, onClose,
     },
     children,
   );
