@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
+from playwright.sync_api import Page as Tab
 
 from tests.e2e.answers import PASTE
 from tests.e2e.conftest import Visit
@@ -83,6 +84,35 @@ def test_a_table_is_aligned_scrolls_on_a_phone_and_is_copied(
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_a_print_has_all_columns_of_a_wide_table_and_the_whole_of_a_line(
+    page: Page, fake_openai: FakeOpenAI, tmp_path: Path
+) -> None:
+    heads = " | ".join(f"A heading of column {number}" for number in range(1, 10))
+    code = f"```\n{'a line of code ' * 20}\n```"
+    show(page, fake_openai, f"| {heads} |\n|{'---|' * 9}\n|{' some text to read |' * 9}\n\n{code}")
+    expect_on_paper(page.tab)
+    page.tab.emulate_media(media="screen")
+    page.tab.set_viewport_size({"width": 1440, "height": 900})
+    page.ask_to_export().get_by_label("Format").select_option(label="HTML, to read anywhere")
+    html = page.export(tmp_path).read_text()
+    page.tab.goto("about:blank")
+    page.tab.set_content(html)
+    expect_on_paper(page.tab)
+
+
+def expect_on_paper(tab: Tab) -> None:
+    """Expect the last answer to be as wide as its sheet, with its table and its code."""
+    tab.set_viewport_size({"width": 720, "height": 900})
+    tab.emulate_media(media="print")
+    answer = tab.locator(".prose").last
+    for inner in (answer.get_by_role("columnheader").last, answer.locator("pre > code")):
+        sheet, part = answer.bounding_box(), inner.bounding_box()
+        assert sheet is not None
+        assert part is not None
+        assert part["x"] + part["width"] <= sheet["x"] + sheet["width"] + 1
+
+
 def test_code_is_downloaded_under_the_name_of_its_language_and_wraps(
     page: Page, fake_openai: FakeOpenAI, tmp_path: Path
 ) -> None:
