@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.e2e.conftest import Visit
+from tests.e2e.conftest import Start, Visit
 from tests.e2e.server import Server
 from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Page
@@ -61,6 +61,15 @@ def test_on_a_phone_a_tip_covers_nothing(server: Server, visit: Visit) -> None:
     page.tab.get_by_role("button", name="History", exact=True).tap()
     expect(tip(page, "History draws")).to_be_in_viewport(ratio=1)
     expect_accessible(page, "a tip in the sheet")
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_page_stays_where_it_is_when_its_last_line_has_the_focus(start: Start, visit: Visit) -> None:
+    page = visit(start(model=""), viewport=NARROW, has_touch=True, is_mobile=True)
+    page.tab.get_by_test_id("connect").focus()
+    assert page.tab.evaluate(
+        "[document.scrollingElement.scrollTop, document.scrollingElement.scrollHeight - innerHeight]"
+    ) == [0, 0]
 
 
 @pytest.mark.slow
