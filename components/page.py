@@ -170,7 +170,7 @@ def _build_topbar() -> list[Component]:
     }
     return [
         html.Div([PaneButton(name="threads"), brand], className="topbar-start"),
-        html.Div([html.H1(id=chat.Ids.TITLE), BranchChip()], className="topbar-title"),
+        html.Div([html.H1(id=chat.Ids.TITLE, dir="auto"), BranchChip()], className="topbar-title"),
         html.Button(find, id="open-palette", className="find", **_aria_label(_("Search everything"))),
         *undo_redo.bar_buttons(),
         html.Div(

@@ -103,6 +103,29 @@ def test_one_goes_back_within_the_conversation(talked: Page, visit: Visit) -> No
 
 
 @pytest.mark.slow
+def test_the_name_that_a_checkpoint_gets_by_itself_is_broken_between_words(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("Hello")
+    page.save()
+    count_lines = """element => {
+      const word = document.createRange();
+      word.setStart(element.firstChild, 0);
+      word.setEnd(element.firstChild, "Checkpoint".length);
+      return word.getClientRects().length;
+    }"""
+    for width in (1100, 1440, 1920):
+        page.tab.set_viewport_size({"width": width, "height": 900})
+        name = mark(page, "Checkpoint 1").locator(".mark-name")
+        assert name.evaluate(count_lines) == 1
+        assert (
+            name.evaluate(
+                "e => e.closest('.mark').getBoundingClientRect().left - e.closest('.log').getBoundingClientRect().left"
+            )
+            >= 0
+        )
+
+
+@pytest.mark.slow
 def test_the_menu_of_a_mark_is_over_the_marks_below_it(talked: Page) -> None:
     save_at(talked, "Green it is.", "Later")
     for number in range(6):

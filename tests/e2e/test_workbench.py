@@ -199,6 +199,26 @@ def test_the_bar_names_the_branch_and_its_length(shared_server: Server, visit: V
     expect(chip).to_have_count(0)
 
 
+@pytest.mark.slow
+def test_long_names_leave_room_in_the_bar_for_each_other_and_the_search(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server)
+    page.say("A question of some length")
+    title, search = page.tab.locator("#thread-title"), page.tab.locator(".find > span")
+    page.save("Here")
+    page.press("Here", "Branch from Here")
+    page.dialog.get_by_label("Name").fill("A branch with a name that does not end " * 3)
+    page.confirm("Branch")
+    expect(page.tab.locator(".branch-chip")).to_contain_text("A branch with")
+    is_whole = "e => e.scrollWidth <= e.clientWidth"
+    assert (title.evaluate(is_whole), search.evaluate(is_whole)) == (True, True)
+    page.threads.first.press("F2")
+    page.tab.keyboard.type("سؤال طويل " * 30)
+    page.tab.keyboard.press("Enter")
+    expect(title).to_contain_text("سؤال طويل")
+    assert search.evaluate(is_whole) is True
+    expect(title).to_have_css("direction", "rtl")  # the ellipsis is at the end of the text
+
+
 def test_an_address_without_a_conversation_says_so(shared_server: Server, visit: Visit) -> None:
     page = visit(shared_server, "/t/gone")
     expect(page.tab.get_by_role("heading", name="Conversation not found")).to_be_visible()
