@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.e2e.conftest import Visit
 from tests.e2e.server import Server
-from tests.e2e.test_accessibility import expect_accessible
+from tests.e2e.test_accessibility import NARROW, expect_accessible
 from tests.e2e.waymark import Page
 
 pytestmark = pytest.mark.e2e
@@ -116,6 +116,22 @@ def test_at_400_percent_and_with_a_large_font_the_conversation_can_be_read(share
     page.tab.set_viewport_size({"width": 1280, "height": 900})
     expect(threads_pane(page)).not_to_be_in_viewport()  # 40 em: a sheet
     assert measure(page.log)["width"] > 1200
+
+
+@pytest.mark.slow
+def test_on_a_phone_with_a_font_of_twice_the_size_all_buttons_are_in_view(shared_server: Server, visit: Visit) -> None:
+    page = visit(shared_server, viewport=NARROW, has_touch=True, is_mobile=True)
+    page.say("Hello")
+    page.tab.context.new_cdp_session(page.tab).send("Page.setFontSizes", {"fontSizes": {"standard": 32}})
+    history = page.tab.get_by_role("button", name="History", exact=True)
+    names = ("Conversations", "Search everything", "Undo last change", "Conversation menu", "Attach files")
+    buttons = [page.tab.get_by_role("button", name=name, exact=True) for name in names]
+    for button in (*buttons, history, page.tab.get_by_test_id("model"), page.tab.get_by_test_id("send")):
+        expect(button).to_be_in_viewport(ratio=1)
+    assert page.tab.locator(".composer-model").evaluate("e => e.scrollWidth <= e.clientWidth")
+    history.tap()
+    for button in (page.save_button, history_pane(page).locator(".sheet-close")):
+        expect(button).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.slow
