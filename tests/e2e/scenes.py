@@ -83,6 +83,11 @@ def _edit(page: Page) -> None:
     page.editor.get_by_role("textbox").wait_for()
 
 
+def _compare(page: Page) -> None:
+    page.select(page.branch("ecb-rates")).get_by_test_id("compare").click()
+    expect(page.dialog.locator(".compare-turn").first).to_be_visible()
+
+
 def _write_prompt(page: Page) -> None:
     dialogs.run_command(page, "/prompts")
     for name, text in (("Translate", "Translate {{text}} into {{language}}."), ("Review", "Review {{file}} as an auditor.")):
@@ -112,7 +117,7 @@ SCENES: Mapping[str, Callable[[Page], object]] = {
     "editing": _edit,
     "restore-dialog": lambda page: page.ask_to_restore(HERE),
     "branch-dialog": lambda page: page.press(HERE, f"Branch from {HERE}"),
-    "compare": lambda page: page.select(page.branch("ecb-rates")).get_by_test_id("compare").click(),
+    "compare": _compare,
     "bring-home": lambda page: page.choose_at(page.branch("ecb-rates"), "Bring home"),
     "run-again": lambda page: dialogs.run_command(page, "/again"),
     "prompts": _write_prompt,
