@@ -46,6 +46,7 @@ def test_the_first_message_brings_what_was_chosen_before_it(
     page.new_conversation()
     expect(answering(page)).to_have_text("fake-model")
     page.threads.first.click()
+    page.tab.wait_for_url("**/t/*")  # the address follows the messages
     page.expect_messages(2)
     page.reload()
     expect(answering(page)).to_have_text("other-model")
