@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_first_html import DASH, holding, read_path
 from tests.e2e.test_people import open_pages
+from tests.e2e.test_search import palette
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -47,6 +48,15 @@ def start_together(ann: Page, bob: Page, fake_openai: FakeOpenAI, role: str = "m
     expect(row).to_contain_text("ann")
     row.click()
     expect(bob.log).to_contain_text("At the lake.")
+
+
+def begin_branch(page: Page, fake_openai: FakeOpenAI) -> None:
+    """Ask for storks, and begin another branch before that."""
+    fake_openai.script(Say("On the roof."))
+    page.say("Where do the storks nest?")
+    page.ask_to_branch("At the lake.")
+    page.confirm("Branch")
+    page.expect_messages(2)
 
 
 def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
@@ -105,6 +115,20 @@ def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) 
     ann.edit("Where do the herons nest?", "Where do the cranes nest?")
     expect(ann.editor.get_by_role("alert")).to_contain_text("bob changed this conversation in the meantime")
     expect(ann.editor.get_by_role("textbox")).to_have_value("Where do the cranes nest?")
+
+
+def test_what_is_found_and_offered_for_a_note_says_who_asked(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    begin_branch(ann, fake_openai)
+    expect(bob.log).not_to_contain_text("On the roof.")
+    palette(bob).fill("storks")
+    hit = bob.tab.get_by_role("group", name="Messages found").get_by_role("option")
+    expect(hit.locator(".hit-facts")).to_have_text(re.compile("^ann · on branch"))
+    bob.tab.keyboard.press("Escape")
+    bob.choose_at(bob.branch("main"), "Bring home")
+    expect(bob.dialog.get_by_label("ann: Where do the storks nest?")).to_be_visible()
+    expect(bob.dialog.get_by_label("Waymark: On the roof.")).to_be_visible()
 
 
 def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list[Page], fake_openai: FakeOpenAI) -> None:
