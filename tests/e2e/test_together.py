@@ -168,6 +168,76 @@ def expect_read_only(page: Page) -> None:
     expect_accessible(page, "a conversation that one only reads")
 
 
+@pytest.fixture
+def reading(pages: list[Page], fake_openai: FakeOpenAI) -> list[Page]:
+    """The pages of Ann, whose conversation has two branches and a checkpoint, and of Bob, who reads it."""
+    ann, bob = pages
+    start_together(ann, bob, fake_openai, "may read it")
+    begin_branch(ann, fake_openai)
+    ann.save("Nest")
+    fake_openai.script(Say("In the reeds."))
+    ann.say("And the bitterns?")
+    expect(bob.log).to_contain_text("In the reeds.")
+    expect(bob.checkpoint("Nest")).to_have_count(1)
+    return pages
+
+
+def test_history_offers_a_reader_what_changes_nothing(reading: list[Page]) -> None:
+    bob = reading[1]
+    items = bob.tab.get_by_role("menuitem")
+    bob.open_card_menu(bob.checkpoint("Nest"))
+    expect(items).to_have_text(["Copy link"])
+    bob.tab.keyboard.press("Escape")
+    card = bob.tab.locator(".place-card")
+    expect(card.locator(".card-buttons .btn")).to_have_text(["Compare", "Show"])
+    expect(card.get_by_test_id("delete")).to_have_count(0)
+    bob.checkpoint("Nest").get_by_role("button").press("r")
+    expect(bob.toast).to_contain_text(READ_ONLY)
+    bob.checkpoint("Nest").get_by_role("button").press("b")
+    bob.open_card_menu(bob.branches.first)
+    expect(items).to_have_text(["Copy link"])
+    bob.tab.keyboard.press("Escape")
+    expect(card.locator(".card-buttons .btn")).to_have_text(["Compare", "Show"])
+    expect(bob.tab.locator(".modal")).to_have_count(0)
+    card.get_by_test_id("compare").click()
+    expect(bob.dialog).to_contain_text("At the lake.")
+    for name in ("Restore", "Switch to it", "Bring home …"):
+        expect(bob.dialog.get_by_role("button", name=name)).to_have_count(0)
+    expect_accessible(bob, "a comparison that one only reads")
+    bob.confirm("Close")
+    palette(bob).fill("Go back")
+    expect(bob.tab.get_by_role("option")).to_have_count(0)
+
+
+def test_the_menus_of_a_conversation_offer_a_reader_what_changes_nothing(reading: list[Page]) -> None:
+    ann, bob = reading
+    row = bob.tab.locator(".thread-row")
+    row.hover()
+    row.get_by_role("button", name="More for").click()
+    expect(bob.tab.get_by_role("menuitem")).to_have_text(["Copy link"])
+    bob.tab.keyboard.press("Escape")
+    bob.tab.get_by_test_id("thread").press("F2")
+    expect(row.get_by_role("textbox")).to_have_count(0)
+    menu = bob.open_menu()
+    for name in ("Summarise…", "Run again…", "Clear conversation"):
+        expect(menu.get_by_role("button", name=name)).to_be_disabled()
+    menu.get_by_role("button", name="History of changes").click()
+    expect(bob.dialog.get_by_test_id("change").first).to_be_visible()
+    expect(bob.dialog.get_by_role("button", name=re.compile("Undo|Redo|Nothing"))).to_have_count(0)
+    bob.confirm("Close")
+    bob.press_in_menu("Conversation settings")
+    expect(bob.dialog.get_by_label("Model")).to_be_disabled()
+    expect(bob.dialog).to_contain_text(READ_ONLY)
+    expect(bob.dialog.get_by_label("Language")).to_be_enabled()
+    expect_accessible(bob, "settings that one only reads")
+    bob.confirm("Save")
+    ann.press_in_menu("Share…")
+    ann.dialog.get_by_label("What bob may do").select_option(label="may change it")
+    row.hover()
+    row.get_by_role("button", name="More for").click()
+    expect(bob.tab.get_by_role("menuitem")).to_have_text(["Rename", "Copy link"])
+
+
 def test_whoever_becomes_a_reader_or_is_let_out_while_they_type_keeps_their_text(
     pages: list[Page], fake_openai: FakeOpenAI
 ) -> None:
