@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_first_html import DASH, holding, read_path
@@ -100,6 +100,33 @@ def test_the_list_of_whoever_is_let_in_or_out_changes_by_itself(pages: list[Page
     ann.dialog.get_by_role("button", name="Remove bob").click()
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Where do the bitterns nest?")
+
+
+def test_a_start_page_whose_socket_was_lost_hears_of_an_invitation(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    bob.expect_lost_server()
+    sockets: list[WebSocketRoute] = []
+    is_lost = False
+
+    def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        if is_lost:
+            socket.close(code=1001)
+        else:
+            socket.connect_to_server()
+
+    bob.tab.route_web_socket(re.compile("/api/events$"), connect)
+    bob.reload()
+    while not sockets:
+        bob.tab.wait_for_timeout(10)
+    is_lost = True
+    sockets[0].close(code=1001)
+    fake_openai.script(Say("At the lake."))
+    ann.say("Where do the herons nest?")
+    let_in(ann, "bob", "may read it")
+    expect(bob.tab.get_by_test_id("thread")).to_have_count(0)
+    is_lost = False
+    expect(bob.tab.get_by_test_id("thread")).to_contain_text("Where do the herons nest?")
 
 
 def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
