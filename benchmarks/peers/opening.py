@@ -1,6 +1,7 @@
 """Opening pages and conversations, and typing: until the page has painted it."""
 
 import random
+from collections.abc import Sequence
 
 from playwright.sync_api import Page
 
@@ -62,23 +63,26 @@ def measure_painted(bench: Bench) -> None:
 
 
 def measure_keys(bench: Bench, keys: int) -> None:
-    """Measure so many keys in the field below a long conversation."""
+    """Measure so many keys below a long conversation, and below a longer one in each of several pages."""
     storing = [each for each in bench.running if each.program.stores]
     empty = [each for each in bench.running if each.program.name == BARE]  # without messages: the browser's own part
     chance = random.Random(1)
-    for length, name, running in ((1_000, "1000-0", [*storing, *empty]), (10_000, "10000", storing[:1])):
+    for length, name, running in ((1_000, "1000-0", [*storing, *empty]), (10_000, "10000", storing[:1] * bench.runs)):
         typical, slow = KEYS[length, 50], KEYS[length, 95]
         with bench.table.watch([typical], "ms"), bench.table.watch([slow], "ms", percent=95):
             for each in running:
-                shown = name if each.program.stores else ""
-                with bench.table.tolerate(each, typical), each.open(bench.browser, shown) as (page, _):
-                    each.settle(page, SETTLING_MS, stored=each.program.stores)
-                    each.write(page, "")
-                    for _ in range(keys):
-                        page.keyboard.press(chance.choice("etaoinshrdlu "))
-                        page.wait_for_timeout(chance.uniform(30, 80))
-                    for title in (typical, slow):
-                        bench.table.add(title, each.name, *page.evaluate("probe.keys"))
+                _measure_typing(bench, each, (typical, slow), name if each.program.stores else "", keys, chance)
+
+
+def _measure_typing(bench: Bench, each: Running, titles: Sequence[str], name: str, keys: int, chance: random.Random) -> None:
+    with bench.table.tolerate(each, titles[0]), each.open(bench.browser, name) as (page, _):
+        each.settle(page, SETTLING_MS, stored=each.program.stores)
+        each.write(page, "")
+        for _ in range(keys):
+            page.keyboard.press(chance.choice("etaoinshrdlu "))
+            page.wait_for_timeout(chance.uniform(30, 80))
+        for title in titles:
+            bench.table.add(title, each.name, *page.evaluate("probe.keys"))
 
 
 def measure_switches(bench: Bench) -> None:

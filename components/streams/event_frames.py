@@ -49,8 +49,9 @@ def build_plain_frame(event: Event) -> Frame | None:
     match event:
         case WorkEnded(run_id, state, error):
             return {"kind": "rest", "run": run_id, "state": state, "error": say_error(error)}
-        case RunFinished(_, state, version, error, details):
-            return {"kind": "end", "version": version, "state": state, "error": say_error(error), "details": details}
+        case RunFinished(run_id, state, version, error, details):
+            about = {"error": say_error(error), "details": details}
+            return {"kind": "end", "run": run_id, "version": version, "state": state, **about}
         case HeadMoved(version) | MembersChanged(version, _):
             return {"kind": "head" if isinstance(event, HeadMoved) else "members", "version": version}
         case GraphProgress(nodes, lines):

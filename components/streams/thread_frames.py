@@ -64,6 +64,7 @@ async def stream_frames(
         progress = await read_progress(services, thread_id)
         if hello["run"] is None and progress.run_id is not None:  # its start is on its way, and comes after this
             hello = {**hello, "run": {"id": progress.run_id, **NO_TEXT}}
+        shown_run = _ShownRun(hello)
         wait_seconds = None if progress.version else MAX_EXPECTED_SECONDS
         with follow_list_changes(services, waiting, thread_id):
             yield {**hello, "version": progress.version}
@@ -74,7 +75,26 @@ async def stream_frames(
                 if may_be_closed and await services.belongs_to_another(thread_id):
                     raise ThreadNotFoundError(thread_id)
                 wait_seconds = None
-                yield frame
+                if shown_run.takes(frame):
+                    yield frame
+
+
+class _ShownRun:
+    """The run that a page shows. If it was read from the database, the end of the run before it may arrive later."""
+
+    def __init__(self, hello: Frame) -> None:
+        self._id: str | None = hello["run"] and hello["run"]["id"]
+
+    def takes(self, frame: Frame) -> bool:
+        """Take in a frame; return False for the end of another run."""
+        match frame["kind"]:
+            case "start":
+                self._id = frame["run"]
+            case "end" if self._id not in (None, frame["run"]):
+                return False
+            case "end":
+                self._id = None
+        return True
 
 
 class ThreadFrames:

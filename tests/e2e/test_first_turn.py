@@ -13,6 +13,18 @@ from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
+# The text of the transcript when the page applies the reply to a message; the first word is waited for, however long.
+RECORD_REPLY = """() => {
+  const wait = window.setTimeout;
+  window.setTimeout = (work, ms, ...rest) => (ms === 200 ? 0 : wait(work, ms, ...rest));
+  window.applied = new Promise((resolve) => {
+    const { set_props } = dash_clientside;
+    dash_clientside.set_props = (id, values) => {
+      if (id === "composer-panel" && values.reply) resolve(document.getElementById("transcript").textContent);
+      set_props(id, values);
+    };
+  });
+}"""
 
 
 def hear_of_run_first(socket: WebSocketRoute) -> None:
@@ -94,3 +106,33 @@ def test_a_title_that_comes_after_the_answer_is_shown_and_no_panel_is_read(
     page.tab.locator("#undo").click()
     expect(page.tab.locator("#thread-title")).to_have_text("Write me a poem")
     page.expect_messages(2)
+
+
+@pytest.mark.slow
+def test_the_first_word_is_shown_before_the_reply_to_its_message_is_applied(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.hold()
+    fake_openai.script(Say("The first line stands."))
+    page.tab.evaluate(RECORD_REPLY)
+    with page.tab.expect_response("**/api/actions/composer-panel"):
+        page.send("Write me a poem")
+    page.tab.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+    fake_openai.release()
+    assert "The first line" in page.tab.evaluate("applied")
+    expect_begun(page)
+    page.wait_for_answer()
+
+
+@pytest.mark.slow
+def test_a_model_that_thinks_for_long_does_not_keep_the_conversation_from_its_address(
+    shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
+) -> None:
+    page = visit(shared_openai_server)
+    fake_openai.hold()
+    fake_openai.script(Say("The first line stands."))
+    page.send("Write me a poem")
+    expect_begun(page)
+    fake_openai.release()
+    page.wait_for_answer()

@@ -29,7 +29,9 @@ def open_find_bar(page: Page) -> Locator:
     page.tab.keyboard.press("Control+k")
     page.tab.get_by_role("combobox").fill("find in this")
     page.tab.get_by_role("option", name="Find in this conversation").click()
-    return page.tab.get_by_role("search")
+    bar = page.tab.get_by_role("search")
+    bar.wait_for()  # without a network it would never come
+    return bar
 
 
 def test_words_are_found_in_the_conversation(page: Page, name: str) -> None:

@@ -155,7 +155,14 @@ class Fleet:
 
     def note_left_messages(self, thread_id: str) -> None:
         """Note the last messages of the runs in a conversation at rest, before a restore leaves them."""
-        self._left |= {each.run_id: each.id for each in self.store.list_messages(thread_id) if each.run_id}
+
+        def note() -> bool:
+            with suppress(StateError):  # the database may be killed meanwhile
+                self._left |= {each.run_id: each.id for each in self.store.list_messages(thread_id) if each.run_id}
+                return True
+            return False
+
+        wait_until(note)
 
 
 class Takeovers(threading.Thread):

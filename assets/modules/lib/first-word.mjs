@@ -1,18 +1,28 @@
 /** Work that waits until the first word of an answer is painted. */
-const MAX_WAIT_MS = 400; // the model may think for longer
+import { waitForPaint } from "./painting.mjs";
+
+const MAX_WAIT_MS = 200; // the model may think for longer
 const EVENT = "waymark-first-word";
 
-/** Report that an answer has its first word, or is over. */
-export const reportFirstWord = () => document.dispatchEvent(new Event(EVENT));
+let lastReport = -Infinity;
 
-/** @param {() => void} work called once, after the next first word or MAX_WAIT_MS */
-export function afterFirstWord(work) {
-  const controller = new AbortController();
-  const run = () => {
-    clearTimeout(timer);
-    controller.abort();
-    requestAnimationFrame(() => setTimeout(work)); // after the frame that paints it
-  };
-  const timer = setTimeout(run, MAX_WAIT_MS);
-  document.addEventListener(EVENT, run, { signal: controller.signal });
+/** Report that an answer has its first word, or is over. */
+export function reportFirstWord() {
+  lastReport = performance.now();
+  document.dispatchEvent(new Event(EVENT));
 }
+
+/**
+ * Wait until the first word of an answer is painted, or for MAX_WAIT_MS.
+ * @param {number} since the message was sent: performance.now()
+ */
+export async function waitForFirstWord(since) {
+  if (lastReport < since) await waitForReport();
+  await waitForPaint();
+}
+
+const waitForReport = () =>
+  new Promise((resolve) => {
+    setTimeout(resolve, MAX_WAIT_MS);
+    document.addEventListener(EVENT, resolve, { once: true });
+  });

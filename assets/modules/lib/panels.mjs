@@ -2,7 +2,7 @@
 import { buildPath, readThread } from "./addresses.mjs";
 import { chooseThread, getChosenThread, isGoing, reportShown, reportUnread } from "./chosen-thread.mjs";
 import { changeData } from "./data-changes.mjs";
-import { afterFirstWord } from "./first-word.mjs";
+import { waitForFirstWord } from "./first-word.mjs";
 import { beginMove, endMove, isMove } from "./moves.mjs";
 import { request } from "./page-request.mjs";
 import { waitForPaint } from "./painting.mjs";
@@ -53,7 +53,7 @@ export async function sendAction(list, action, options = {}) {
 
 async function sendAndApply(list, action, { thread = null, retry = null }) {
   const { visit } = getChosenThread();
-  const sent = { pathname: location.pathname, window: page.window, newestRead, visit };
+  const sent = { at: performance.now(), pathname: location.pathname, window: page.window, newestRead, visit };
   const reply = await request(
     `/api/actions/${list}`,
     { ...describePage(), ...(thread !== null && { pathname: buildPath(thread) }), action },
@@ -63,21 +63,32 @@ async function sendAndApply(list, action, { thread = null, retry = null }) {
   return reply;
 }
 
-function applyReply({ head, panels, ...others }, action, sent) {
+async function applyReply({ head, panels, ...others }, action, sent) {
   for (const { reply } of Object.values(others)) if (reply?.request_id) keepReply(reply);
   if (panels && isNewest(panels, sent)) return showPanels(panels, others, head, sent);
+  const isBeginning = action.type === "send" && sent.pathname === "/" && isLeading(head, sent);
+  if (isBeginning) {
+    page.begun = head.data.go;
+    await waitForFirstWord(sent.at); // rendering the reply would delay it
+  }
   if (panels && isAhead(panels, sent)) showInOrder(panels, others);
   else setProperties({ ...others, ...(panels && isHere(panels, sent) && fillField(head.data)) });
+  if (isBeginning) return followBegun(head.data.go, sent);
   if (!head) return;
   const { go, ...staying } = head.data;
-  const isElsewhere = getChosenThread().visit !== sent.visit || ![sent.pathname, go].includes(location.pathname);
-  if (!go || isElsewhere) return setHead(staying);
-  const isBeginning = action.type === "send" && location.pathname === "/";
-  if (isBeginning || getData("transcript")?.thread === null) page.begun = go;
+  if (!isLeading(head, sent)) return setHead(staying);
+  if (getData("transcript")?.thread === null) page.begun = go;
   else chooseThread(go);
-  if (!isBeginning) return setHead(head.data);
-  const thread = readThread(go);
-  afterFirstWord(() => page.begun === go && !isReading(thread) && goToBegun(thread, sent.visit)); // else they went on
+  setHead(head.data);
+}
+
+/** Return whether a reply leads to an address, and the user has not gone elsewhere. */
+const isLeading = (head, { visit, pathname }) =>
+  Boolean(head?.data.go) && getChosenThread().visit === visit && [pathname, head.data.go].includes(location.pathname);
+
+async function followBegun(address, { at, visit }) {
+  await waitForFirstWord(at);
+  if (page.begun === address && !isReading(readThread(address))) goToBegun(readThread(address), visit); // else they went on
 }
 
 /** Return the field's data with the text that an update fills in: a person may write before the panels are read for it. */
@@ -86,21 +97,16 @@ const fillField = ({ fill }) => fill && { [FIELD]: { data: { ...getData(FIELD), 
 /** Set the update of the page, which does not call off an address that Dash has not gone to yet. */
 const setHead = (update) => setProperties({ head: { data: { ...(page.going && { go: page.going }), ...update } } });
 
-/**
- * Return whether panels that came with an action are still what a reading would show: nothing else was read or shown since.
- */
-function isNewest(panels, sent) {
-  return newestRead === sent.newestRead && isHere(panels, sent) && !isOlder(panels);
-}
+/** Return whether panels that came with an action are what a reading would show: nothing else was read or shown since. */
+const isNewest = (panels, sent) => newestRead === sent.newestRead && isHere(panels, sent) && !isOlder(panels);
 
 /**
  * Return whether panels that came with an action have a change that the page does not show yet, though others are being
  * read. A change is broadcast before its own reply comes: on a busy server, the page asks for the panels meanwhile. Undo
  * must mean the change as soon as its dialog has closed.
  */
-function isAhead(panels, sent) {
-  return isHere(panels, sent) && getData("transcript").version < panels.transcript.data.version;
-}
+const isAhead = (panels, sent) =>
+  isHere(panels, sent) && getData("transcript").version < panels.transcript.data.version;
 
 /** Return whether panels that came with an action are of what the page shows now. */
 function isHere(panels, sent) {
@@ -233,8 +239,7 @@ export const refreshPanels = () => setProperties({ head: { data: beginUpdate().u
  * panel, or Dash, may not have seen yet.
  */
 function beginUpdate() {
-  const { fill, closed } = page.update ?? {};
-  const { going } = page;
+  const [{ fill, closed }, { going }] = [page.update ?? {}, page];
   const kept = { ...(fill && { fill }), ...(closed && { closed }), ...(going && { go: going }) };
   begunRead = beginRead(going ?? location.pathname, { tick: Date.now() / 1000, ...kept });
   return begunRead;

@@ -121,6 +121,32 @@ def test_a_page_that_joins_others_is_told_of_a_run_whose_start_has_not_arrived()
     asyncio.run(story())
 
 
+def test_the_end_of_a_run_that_arrives_after_the_next_one_has_begun_is_not_taken_for_that_ones_end() -> None:
+    """A page reads of the next run in the database, while the process that drove the former one has not told its end."""
+
+    async def story() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id = parts.store.create_thread().id
+            version, run = parts.store.get_thread(thread_id).version, parts.runs.begin_run(thread_id, None)
+            frames = stream_frames(parts, thread_id)
+            assert (await anext(frames))["run"]["id"] == run.id
+            for event in (
+                RunFinished("former", RunState.STOPPED, version),
+                RunStarted(run.id, version, None),
+                RunFinished("former", RunState.STOPPED, version),
+                RunFinished(run.id, RunState.DONE, version),
+            ):
+                parts.hub.publish(thread_id, event)
+            told = [await anext(frames) for _ in range(2)]
+            assert [(each["kind"], each["run"], each.get("state")) for each in told] == [
+                ("start", run.id, None),
+                ("end", run.id, "done"),
+            ]
+            await frames.aclose()  # type: ignore[attr-defined]
+
+    asyncio.run(story())
+
+
 def test_the_live_text_of_a_stopped_answer_is_what_was_kept() -> None:
     async def story() -> None:
         async with open_services(seconds_per_token=0.003) as parts:
