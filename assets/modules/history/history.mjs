@@ -130,7 +130,7 @@ function Places({
     if (!name || isGoing()) return false;
     const action = listPlaceActions(row, rows, { act, onCompare }, Boolean(data.read_only))[name];
     if (action) (action.run ?? action)();
-    else if (data.read_only) showToast(data.read_only);
+    else if (data.read_only && name !== "compare") showToast(data.read_only);
     else if (name === "restore") showToast(explainNoRestore(row, rows));
     return true;
   };
