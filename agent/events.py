@@ -108,7 +108,7 @@ class MembersChanged:
     """A person was let into the conversation, or out of it: who follows it asks again whether they may."""
 
     version: int
-    person: str
+    person: str = ""  # empty where a process of an earlier version tells it
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,10 @@ class ThreadReader:
         with self.database.begin_read() as connection:
             return thread_lists.select_changed_threads(connection, self.database.name_owner(owner), since, limit)
 
-    def list_shared_ids(self) -> list[str]:
-        """Return the ids of the conversations that the person who acts is let into."""
+    def list_shared_roles(self) -> dict[str, ThreadRole]:
+        """Return the roles of the person who acts, by the ids of the conversations that they are let into."""
         with self.database.begin_read() as connection:
-            return member_rows.select_shared_ids(connection, self.database.name_owner())
+            return member_rows.select_shared_roles(connection, self.database.name_owner())
 
     def list_deleted_threads(self, owner: str | None = None, limit: int = 20) -> list[Thread]:
         """Return the deleted conversations that undo can restore, the last deleted first."""

@@ -1,8 +1,13 @@
-"""Events as JSON, for the wire. Of a message it has only the id: whoever follows reads the message from the database."""
+"""Events as JSON, for the wire. Of a message it has only the id: whoever follows reads the message from the database.
 
+During a rolling upgrade, the sender may be of another version. Fields are only ever added, last and with a default: a reader
+ignores those that it does not know, and a missing one has its default.
+"""
+
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from agent.events import (
     AnswerBegun,
@@ -75,21 +80,28 @@ def decode_event(data: Json) -> Event | StoredEvent:
     match data:
         case str():
             event = TextDelta(data)
-        case ["candidate", number, inner]:
+        case ["candidate", number, inner, *_]:
             event = _decode_progress(number, decode_event(inner))
-        case ["message", message_id, version]:
+        case ["message", message_id, version, *_]:
             # To the text in progress, a message is what a withdrawal without reasoning is: all of it goes.
             event = StoredEvent(message_id, TextWithdrawn(""), partial(MessageAdded, version=version))
-        case ["start", run_id, version, message_id, encoded, attempt]:
+        case ["start", run_id, version, message_id, encoded, attempt, *_]:
             candidates = [_decode_candidate(each) for each in encoded]
             begin = partial(_begin_run, run_id, version, candidates=candidates, attempt=attempt)
             event = begin(None) if message_id is None else StoredEvent(message_id, begin(None), begin)
         case [name, *values] if name in _PLAIN_EVENTS:
-            kind = _PLAIN_EVENTS[name]
-            event = kind(*(_decode_value(each.name, value) for each, value in zip(fields(kind), values, strict=True)))
+            event = _decode_plain_event(_PLAIN_EVENTS[name], values)
         case _:
             raise UnknownEventError(str(data)[:80])
     return event
+
+
+def _decode_plain_event(kind: type[Any], values: Sequence[Json]) -> Event:
+    known = zip(fields(kind), values, strict=False)
+    try:
+        return cast(Event, kind(*(_decode_value(each.name, value) for each, value in known)))
+    except TypeError as error:  # a field without a default is missing
+        raise UnknownEventError(str(values)[:80]) from error
 
 
 def encode_live_run(live: LiveRun) -> Json:
@@ -101,10 +113,10 @@ def encode_live_run(live: LiveRun) -> Json:
 
 
 def decode_live_run(data: Json) -> LiveRun:
-    run_id, text, reasoning, rest, encoded, progress = data
+    run_id, text, reasoning, rest, encoded, progress, *_ = data
     candidates = [
         LiveCandidate(number, model, written, thought, _decode_as(RunFinished, end) if end else None)
-        for number, model, written, thought, end in encoded
+        for number, model, written, thought, end, *_ in encoded
     ]
     work_ended = _decode_as(WorkEnded, rest) if rest else None
     return LiveRun(run_id, text, reasoning, work_ended, candidates, _decode_as(GraphProgress, progress))
@@ -142,8 +154,9 @@ def _encode_candidate(candidate: Candidate) -> Json:
 
 
 def _decode_candidate(data: Json) -> Candidate:
-    run_id, number, model, branch_id, state, draft, error, *rest = data
-    return Candidate(run_id, number, model, branch_id, RunState(state), Draft(*draft), decode_sentence(error), *rest)
+    run_id, number, model, branch_id, state, draft, error, details, head_id, *_ = data
+    answer = Draft(*draft), decode_sentence(error), details, head_id
+    return Candidate(run_id, number, model, branch_id, RunState(state), *answer)
 
 
 def _decode_as(kind: type[Any], data: Json) -> Any:

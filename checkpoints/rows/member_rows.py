@@ -14,8 +14,8 @@ from . import thread_rows
 _member, _thread = schema.thread_member.c, schema.thread.c
 _IS_SHARED = sa.and_(_member.thread_id == _thread.id, _member.person == sa.bindparam("owner"))
 _shared_query = thread_rows.THREAD_COLUMNS.join(schema.thread_member, _IS_SHARED)
-_ids_query = (
-    sa.select(_member.thread_id)
+_roles_query = (
+    sa.select(_member.thread_id, _member.role)
     .join(schema.thread, _thread.id == _member.thread_id)
     .where(_member.person == sa.bindparam("owner"), _thread.deleted_at.is_(None))
 )
@@ -63,9 +63,11 @@ def count_shared(connection: sa.Connection, person: str) -> int:
     return connection.scalar(counted.where(_member.person == person, schema.thread.c.deleted_at.is_(None))) or 0
 
 
-def select_shared_ids(connection: sa.Connection, person: str) -> list[str]:
-    """Return the ids of the conversations that the person who acts is let into; none where nobody is told apart."""
-    return [] if find_access(connection) is None else list(connection.scalars(_ids_query, {"owner": person}))
+def select_shared_roles(connection: sa.Connection, person: str) -> dict[str, ThreadRole]:
+    """Return the roles of the person who acts in the conversations of others; none where nobody is told apart."""
+    if find_access(connection) is None:
+        return {}
+    return {row.thread_id: ThreadRole(row.role) for row in connection.execute(_roles_query, {"owner": person})}
 
 
 def select_shared(

@@ -20,7 +20,7 @@ from ..storage.row_security import pass_policies
 from ..values import files
 from ..values.history import Place
 from ..values.limits import MAX_SEARCH_HITS
-from ..values.model import Message, Node
+from ..values.model import MAIN, Message, Node
 from . import file_rows, member_rows, message_rows, search_queue, tag_rows, thread_rows
 from .message_places import find_branches, load_current_path
 from .search_matches import WantedMatches, select_matches
@@ -127,6 +127,7 @@ def _build_hits(
                 title=row.title,
                 owner=row.owner,
                 role=role,
+                person=message.person if message and role == "user" and message.agent == MAIN else None,
                 message_id=node.id,
                 depth=node.depth,
                 checkpoint_id=row.checkpoint_id,

@@ -47,6 +47,7 @@ class SearchHit:
     title: str  # of the conversation
     owner: str  # of the conversation
     role: Role | Literal["summary"]
+    person: str | None  # who asked, where people are told apart
     message_id: str  # of a checkpoint, the message that it stands on
     depth: int
     checkpoint_id: str | None

@@ -63,8 +63,9 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:
     has_states = services.store.has_states(turn.thread.id)
-    saving = _describe_saving(services.store, turn.thread)
-    change: DataChange = {"fields": {"version": turn.thread.version, "save": saving, "has_states": has_states}}
+    read_only = describe_read_only(services.store, turn.thread.id)
+    marks = {"save": _describe_saving(turn.thread, read_only), "has_states": has_states, "read_only": read_only}
+    change: DataChange = {"fields": {"version": turn.thread.version, **marks}}
     if turn.thread.version > turn.base_version and turn.messages:  # the head is at a new message
         head = turn.messages[-1]
         place = {"segment": head.segment, "messages": head.depth + 1, "message": head.id}
@@ -158,13 +159,15 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     if thread is None:
-        return {**NO_HISTORY, "save": {"enabled": False, "reason": _(NOTHING_TO_SAVE)}}
-    marks = {"save": _describe_saving(store, thread), "has_states": store.has_states(thread.id)}
+        read_only = describe_read_only(store, None)
+        return {**NO_HISTORY, "save": {"enabled": False, "reason": read_only or _(NOTHING_TO_SAVE)}, "read_only": read_only}
+    read_only = describe_read_only(store, thread.id)
+    marks = {"save": _describe_saving(thread, read_only), "has_states": store.has_states(thread.id), "read_only": read_only}
     return {**_describe_portion(store, thread, 1), **marks}
 
 
-def _describe_saving(store: Store, thread: Thread) -> dict[str, Any]:
-    if read_only := describe_read_only(store, thread.id):
+def _describe_saving(thread: Thread, read_only: str | None) -> dict[str, Any]:
+    if read_only:
         return {"enabled": False, "reason": read_only}
     is_enabled = thread.head_id is not None or thread.state_id is not None
     return {"enabled": is_enabled, "reason": None if is_enabled else _(NOTHING_TO_SAVE)}

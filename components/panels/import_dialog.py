@@ -22,6 +22,7 @@ from components import dialog, page_state
 from components.actions import NamedUpload
 from components.panel import Panel
 from components.panels import import_preview
+from components.people import READER, get_acting_role
 from components.services import Services
 from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from components.transfers.uploads import UploadGoneError
@@ -282,4 +283,11 @@ def _register_merge(app: Dash, services: Services) -> None:
         return page_state.build_update(), False  # the banner says what was added, and has Undo
 
 
-PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons)
+SHOWN = ((Ids.UPLOAD, "data"),)
+
+
+def show(_services: Services, _location: page_state.PageLocation) -> tuple[dict[str, bool]]:
+    return ({"hidden": get_acting_role() == READER},)
+
+
+PANEL = Panel(register=register, dialogs=dialogs, buttons=buttons, shown=SHOWN, show=show)

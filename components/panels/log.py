@@ -19,6 +19,7 @@ from components.shapes import Count
 from components.views import change_log, operations
 from components.views.names import add_name
 from components.widgets import Log, build_menu_item
+from components.write_access import describe_read_only
 from words import N_, _
 
 DIALOG_TITLE = N_("History of changes")
@@ -94,7 +95,8 @@ ACTIONS: Mapping[str, Handlers] = {Ids.LOG: {"undo": _undo_last_change, "redo": 
 
 def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]:
     if thread_id is None:
-        return {"thread": None, "version": 0, "entries": [], "count": count, "more": False, "undo": None, "redo": None}
+        nothing: dict[str, Any] = {"entries": [], "more": False, "undo": None, "redo": None, "read_only": False}
+        return {"thread": None, "version": 0, "count": count, **nothing}
     done = store.list_operations(thread_id, last=count + 1, abridged=True)
     undoable, undone = store.find_undoable(thread_id), store.find_redoable(thread_id)
     redoable = store.get_operation(thread_id, undone.target, abridged=True) if undone and undone.target else None
@@ -106,6 +108,7 @@ def _read_log(store: Store, thread_id: str | None, count: int) -> dict[str, Any]
         "more": len(done) > count,
         "undo": add_name(operations.describe_undo(undoable), undoable),
         "redo": add_name(operations.describe_undo(redoable), redoable),
+        "read_only": describe_read_only(store, thread_id) is not None,
     }
 
 

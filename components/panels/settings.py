@@ -22,6 +22,7 @@ from components.properties import set_properties
 from components.services import Services
 from components.views import operations
 from components.widgets import SettingsButton
+from components.write_access import describe_read_only
 from words import N_, _
 
 CONFLICT_NOTICE = N_(
@@ -85,6 +86,7 @@ def _read_thread_settings(services: Services, thread_id: str | None) -> dict[str
         "defaults": defaults,
         "efforts": REASONING_EFFORTS,
         "ranges": {name: {"min": lowest, "max": highest} for name, (lowest, highest) in PARAMETER_RANGES.items()},
+        "read_only": describe_read_only(services.store, thread_id),
         "models": list_models(services, with_graphs=thread_id is None),
         **general,
         "max_chars": {"instructions": MAX_INSTRUCTIONS_CHARS, "extra_body": MAX_EXTRA_BODY_CHARS},

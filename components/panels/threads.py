@@ -17,9 +17,10 @@ from checkpoints.values.errors import ReadOnlyError
 from components import dialog, page_state
 from components.actions import Action, Answer, Handlers
 from components.panel import Panel
+from components.people import READER, get_acting_role
 from components.routes.thread_list import MAX_LISTED_THREADS, read_thread_portion
 from components.services import Services
-from components.streams.list_changes import are_ends_told, read_run_states
+from components.streams.list_changes import are_ends_told, describe_shared, read_run_states
 from components.streams.turns import Turn, TurnChanges
 from components.views import list_rows, operations
 from components.widgets import Threads
@@ -76,8 +77,8 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     told = {"told": are_ends_told(services.store), **read_run_states(services)}
     changed = _read_changed_threads(services, location.list_seen, now)
     shown = read_thread_portion(services.store) if changed is None else changed
-    shared = services.store.list_shared_ids()
-    return ({"since": None, "gone": [], "shared": shared, **state, **told, **shown},)
+    rights = {**describe_shared(services.store), "is_reader": get_acting_role() == READER}
+    return ({"since": None, "gone": [], **rights, **state, **told, **shown},)
 
 
 def show_turn(services: Services, turn: Turn) -> TurnChanges:

@@ -22,6 +22,7 @@ from components.routes.search import describe_message_place
 from components.services import Services
 from components.shapes import Count, MalformedRequestError, RequestId, parse_body
 from components.views.comparison_view import read_cost
+from components.views.names import name_other
 from components.views.places import describe_place_name
 
 MAX_OFFERED_MESSAGES = 200  # to be quoted, the last of the place
@@ -100,11 +101,13 @@ def describe_origin(origin: Origin) -> Mapping[str, Any]:
     offered = [message for message in origin.messages if is_quotable(message)][-MAX_OFFERED_MESSAGES:]
     return {
         "name": describe_place_name(origin.place),
-        "messages": [
-            {"id": each.id, "role": "user" if each.type == "human" else "assistant", "text": _quote_beginning(each)}
-            for each in offered
-        ],
+        "messages": [{"id": each.id, **_describe_speaker(each), "text": _quote_beginning(each)} for each in offered],
     }
+
+
+def _describe_speaker(message: Message) -> dict[str, str]:
+    is_question = message.type == "human"
+    return {"role": "user", "person": name_other(message.person)} if is_question else {"role": "assistant", "person": ""}
 
 
 def _quote_beginning(message: Message) -> str:

@@ -41,6 +41,7 @@ class HitView(TypedDict):
     title: str
     owner: str  # somebody else who shares it; empty otherwise
     role: str
+    person: str  # somebody else who asked; empty otherwise
     message: str
     checkpoint: str | None
     name: str  # of the checkpoint
@@ -142,6 +143,7 @@ def _describe_hit(hit: SearchHit) -> HitView:
         "title": hit.title,
         "owner": name_other(hit.owner),
         "role": hit.role,
+        "person": name_other(hit.person),
         "message": hit.message_id,
         "checkpoint": hit.checkpoint_id,
         "name": hit.name,

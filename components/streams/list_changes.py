@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from checkpoints import Store, get_acting_owner
+from checkpoints.values.model import ThreadRole
 from components.broadcasts import Frame, WaitingFrames
 from components.list_broadcast import FollowingPage
 from components.services import Services
@@ -40,5 +41,11 @@ def _read_change(services: Services, thread_ids: Collection[str]) -> dict[str, A
     store = services.store
     threads = [store.get_thread(each) for each in sorted(thread_ids) if store.thread_exists(each)]
     rows = [describe_thread(thread) for thread in threads if not (thread.deleted or thread.archived)]
-    shared = {"shared": store.list_shared_ids()} if store.database.separates_owners else {}
+    shared = describe_shared(store) if store.database.separates_owners else {}
     return {"fields": {**read_run_states(services), **shared}, "threads": rows}
+
+
+def describe_shared(store: Store) -> dict[str, list[str]]:
+    """Describe what others share with the person who acts: all ids, and those that they only read."""
+    roles = store.list_shared_roles()
+    return {"shared": [*roles], "read_only": [each for each, role in roles.items() if role is ThreadRole.READER]}

@@ -114,13 +114,13 @@ def test_the_first_word_is_shown_before_the_reply_to_its_message_is_applied(
 ) -> None:
     page = visit(shared_openai_server)
     fake_openai.hold()
-    fake_openai.script(Say("The first line stands."))
+    fake_openai.script(Say("Kingfishers stand on the first line."))
     page.tab.evaluate(RECORD_REPLY)
     with page.tab.expect_response("**/api/actions/composer-panel"):
         page.send("Write me a poem")
     page.tab.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
     fake_openai.release()
-    assert "The first line" in page.tab.evaluate("applied")
+    assert "Kingfishers" in page.tab.evaluate("applied")
     expect_begun(page)
     page.wait_for_answer()
 

@@ -31,7 +31,7 @@ def test_a_limit_is_told_and_keeps_the_text(page: Page) -> None:
     join(page, page.server.links[0], "Ann")
     notice = page.tab.get_by_test_id("limits")
     expect(notice).to_have_count(0)
-    page.send("What can I do here?")
+    page.say("What can I do here?")  # a message during the answer would wait, and come back unsent if that fails
     expect(notice).to_contain_text("of your tokens for today are used.")
     page.composer.fill("One more heron")
     page.composer.press("Enter")

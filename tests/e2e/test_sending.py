@@ -52,6 +52,12 @@ class Network:
     def release(self) -> None:
         self._page.tab.unroute(ACTIONS)  # and what was held goes on
 
+    def refuse(self, **fields: object) -> None:
+        """Refuse what is held; what comes later goes on."""
+        for route in self._held:
+            route.fulfill(json=_refusal(route, **fields))
+        self.release()
+
     def deliver_unseen(self) -> None:
         """Leave the page, and bring to the server what is held: nobody reads the reply."""
         while not self._held:
@@ -171,10 +177,44 @@ def test_a_refused_message_comes_back_before_what_was_typed_meanwhile(page: Page
     expect(chips(page)).to_have_count(1)
 
 
-def _refusal(route: Route) -> dict[str, object]:
+@pytest.mark.parametrize(
+    "is_late", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["refused", "late, then refused"]
+)
+def test_a_refused_message_comes_back_before_the_one_that_waits_for_it(page: Page, is_late: bool) -> None:
+    page.say("Tell me of harbours")
+    _queue_behind_held(page, is_late=is_late).refuse()
+    expect(page.tab.locator(".composer-problem")).to_contain_text(REFUSED)
+    expect(page.queued).to_have_count(0)
+    expect(page.composer).to_have_value("First\n\nSecond\n\nand more")
+
+
+def test_a_message_that_has_to_wait_is_sent_before_the_one_behind_it(page: Page) -> None:
+    page.say("Tell me of harbours")
+    _queue_behind_held(page).refuse(text=None, waits=True)
+    _expect_asked(page, "Tell me of harbours", "FirstSecond")  # each in its own paragraph
+    expect(page.composer).to_have_value("and more")
+
+
+def _queue_behind_held(page: Page, *, is_late: bool = False) -> Network:
+    """Send a message, which is held, and one that waits for it; then go on typing."""
+    network = Network(page)
+    network.hold()
+    page.composer.fill("First")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    page.composer.fill("Second")
+    page.composer.press("Enter")
+    expect(page.queued).to_contain_text("Second")
+    if is_late:
+        expect(page.composer).to_have_value("First")  # the server has not answered for too long
+    page.tab.keyboard.insert_text("\n\nand more" if is_late else "and more")
+    return network
+
+
+def _refusal(route: Route, **fields: object) -> dict[str, object]:
     operation = re.search('"request_id": ?"([^"]+)"', route.request.post_data or "")
     assert operation is not None
-    return {"composer-panel": {"reply": {"request_id": operation[1], "ok": False, "text": REFUSED}}}
+    return {"composer-panel": {"reply": {"request_id": operation[1], "ok": False, "text": REFUSED, **fields}}}
 
 
 def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, WebSocketRoute, expect
 
 from tests.e2e.test_accessibility import expect_accessible
 from tests.e2e.test_first_html import DASH, holding, read_path
 from tests.e2e.test_people import open_pages
+from tests.e2e.test_search import palette
 from tests.e2e.waymark import Page
 from tests.fakes.openai import Call, FakeOpenAI, Say
 
@@ -47,6 +48,15 @@ def start_together(ann: Page, bob: Page, fake_openai: FakeOpenAI, role: str = "m
     expect(row).to_contain_text("ann")
     row.click()
     expect(bob.log).to_contain_text("At the lake.")
+
+
+def begin_branch(page: Page, fake_openai: FakeOpenAI) -> None:
+    """Ask for storks, and begin another branch before that."""
+    fake_openai.script(Say("On the roof."))
+    page.say("Where do the storks nest?")
+    page.ask_to_branch("At the lake.")
+    page.confirm("Branch")
+    page.expect_messages(2)
 
 
 def test_each_sees_the_answers_stream_and_decides_for_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
@@ -92,6 +102,33 @@ def test_the_list_of_whoever_is_let_in_or_out_changes_by_itself(pages: list[Page
     expect(rows).to_contain_text("Where do the bitterns nest?")
 
 
+def test_a_start_page_whose_socket_was_lost_hears_of_an_invitation(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    bob.expect_lost_server()
+    sockets: list[WebSocketRoute] = []
+    is_lost = False
+
+    def connect(socket: WebSocketRoute) -> None:
+        sockets.append(socket)
+        if is_lost:
+            socket.close(code=1001)
+        else:
+            socket.connect_to_server()
+
+    bob.tab.route_web_socket(re.compile("/api/events$"), connect)
+    bob.reload()
+    while not sockets:
+        bob.tab.wait_for_timeout(10)
+    is_lost = True
+    sockets[0].close(code=1001)
+    fake_openai.script(Say("At the lake."))
+    ann.say("Where do the herons nest?")
+    let_in(ann, "bob", "may read it")
+    expect(bob.tab.get_by_test_id("thread")).to_have_count(0)
+    is_lost = False
+    expect(bob.tab.get_by_test_id("thread")).to_contain_text("Where do the herons nest?")
+
+
 def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
     ann, bob = pages
     start_together(ann, bob, fake_openai)
@@ -105,6 +142,20 @@ def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) 
     ann.edit("Where do the herons nest?", "Where do the cranes nest?")
     expect(ann.editor.get_by_role("alert")).to_contain_text("bob changed this conversation in the meantime")
     expect(ann.editor.get_by_role("textbox")).to_have_value("Where do the cranes nest?")
+
+
+def test_what_is_found_and_offered_for_a_note_says_who_asked(pages: list[Page], fake_openai: FakeOpenAI) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    begin_branch(ann, fake_openai)
+    expect(bob.log).not_to_contain_text("On the roof.")
+    palette(bob).fill("storks")
+    hit = bob.tab.get_by_role("group", name="Messages found").get_by_role("option")
+    expect(hit.locator(".hit-facts")).to_have_text(re.compile("^ann · on branch"))
+    bob.tab.keyboard.press("Escape")
+    bob.choose_at(bob.branch("main"), "Bring home")
+    expect(bob.dialog.get_by_label("ann: Where do the storks nest?")).to_be_visible()
+    expect(bob.dialog.get_by_label("Waymark: On the roof.")).to_be_visible()
 
 
 def test_a_reader_follows_and_changes_nothing_until_they_are_let_out(pages: list[Page], fake_openai: FakeOpenAI) -> None:
@@ -144,6 +195,76 @@ def expect_read_only(page: Page) -> None:
     expect_accessible(page, "a conversation that one only reads")
 
 
+@pytest.fixture
+def reading(pages: list[Page], fake_openai: FakeOpenAI) -> list[Page]:
+    """The pages of Ann, whose conversation has two branches and a checkpoint, and of Bob, who reads it."""
+    ann, bob = pages
+    start_together(ann, bob, fake_openai, "may read it")
+    begin_branch(ann, fake_openai)
+    ann.save("Nest")
+    fake_openai.script(Say("In the reeds."))
+    ann.say("And the bitterns?")
+    expect(bob.log).to_contain_text("In the reeds.")
+    expect(bob.checkpoint("Nest")).to_have_count(1)
+    return pages
+
+
+def test_history_offers_a_reader_what_changes_nothing(reading: list[Page]) -> None:
+    bob = reading[1]
+    items = bob.tab.get_by_role("menuitem")
+    bob.open_card_menu(bob.checkpoint("Nest"))
+    expect(items).to_have_text(["Copy link"])
+    bob.tab.keyboard.press("Escape")
+    card = bob.tab.locator(".place-card")
+    expect(card.locator(".card-buttons .btn")).to_have_text(["Compare", "Show"])
+    expect(card.get_by_test_id("delete")).to_have_count(0)
+    bob.checkpoint("Nest").get_by_role("button").press("r")
+    expect(bob.toast).to_contain_text(READ_ONLY)
+    bob.checkpoint("Nest").get_by_role("button").press("b")
+    bob.open_card_menu(bob.branches.first)
+    expect(items).to_have_text(["Copy link"])
+    bob.tab.keyboard.press("Escape")
+    expect(card.locator(".card-buttons .btn")).to_have_text(["Compare", "Show"])
+    expect(bob.tab.locator(".modal")).to_have_count(0)
+    card.get_by_test_id("compare").click()
+    expect(bob.dialog).to_contain_text("At the lake.")
+    for name in ("Restore", "Switch to it", "Bring home …"):
+        expect(bob.dialog.get_by_role("button", name=name)).to_have_count(0)
+    expect_accessible(bob, "a comparison that one only reads")
+    bob.confirm("Close")
+    palette(bob).fill("Go back")
+    expect(bob.tab.get_by_role("option")).to_have_count(0)
+
+
+def test_the_menus_of_a_conversation_offer_a_reader_what_changes_nothing(reading: list[Page]) -> None:
+    ann, bob = reading
+    row = bob.tab.locator(".thread-row")
+    row.hover()
+    row.get_by_role("button", name="More for").click()
+    expect(bob.tab.get_by_role("menuitem")).to_have_text(["Copy link"])
+    bob.tab.keyboard.press("Escape")
+    bob.tab.get_by_test_id("thread").press("F2")
+    expect(row.get_by_role("textbox")).to_have_count(0)
+    menu = bob.open_menu()
+    for name in ("Summarise…", "Run again…", "Clear conversation"):
+        expect(menu.get_by_role("button", name=name)).to_be_disabled()
+    menu.get_by_role("button", name="History of changes").click()
+    expect(bob.dialog.get_by_test_id("change").first).to_be_visible()
+    expect(bob.dialog.get_by_role("button", name=re.compile("Undo|Redo|Nothing"))).to_have_count(0)
+    bob.confirm("Close")
+    bob.press_in_menu("Conversation settings")
+    expect(bob.dialog.get_by_label("Model")).to_be_disabled()
+    expect(bob.dialog).to_contain_text(READ_ONLY)
+    expect(bob.dialog.get_by_label("Language")).to_be_enabled()
+    expect_accessible(bob, "settings that one only reads")
+    bob.confirm("Save")
+    ann.press_in_menu("Share…")
+    ann.dialog.get_by_label("What bob may do").select_option(label="may change it")
+    row.hover()
+    row.get_by_role("button", name="More for").click()
+    expect(bob.tab.get_by_role("menuitem")).to_have_text(["Rename", "Copy link"])
+
+
 def test_whoever_becomes_a_reader_or_is_let_out_while_they_type_keeps_their_text(
     pages: list[Page], fake_openai: FakeOpenAI
 ) -> None:
@@ -178,8 +299,7 @@ def test_two_refusals_before_dash_are_both_heard(pages: list[Page], fake_openai:
                 bob.tab.keyboard.press("Enter")
     expect(bob.tab.get_by_text("You have read-only access.").first).to_be_visible()
     expect(bob.queued).to_have_count(0)
-    for text in ("May I?", "Please."):
-        expect(bob.composer).to_have_value(re.compile(re.escape(text)))
+    expect(bob.composer).to_have_value("May I?\n\nPlease.")
 
 
 def test_a_member_leaves(pages: list[Page], fake_openai: FakeOpenAI) -> None:

@@ -73,6 +73,11 @@ class People:
         """One of the questions that were asked last."""
         return chance.choice([*self._open.values()])
 
+    def wait_for_answers(self) -> None:
+        """Wait until what was asked last has its answer."""
+        last = [*self._open.values()]
+        wait_until(lambda: all(self.fleet.is_at_rest(each.run_id) for each in last), pause=0.2)
+
     def _live(self, number: int, chance: random.Random) -> None:
         try:
             self._live_on(number, chance)
@@ -125,7 +130,10 @@ class _Person:
         return self._conversation
 
     def _wait_for_end(self, question: Question) -> None:
-        wait_until(partial(self._fleet.is_at_rest, question.run_id), pause=0.2)
+        try:
+            wait_until(partial(self._fleet.is_at_rest, question.run_id), pause=0.2)
+        except AssertionError:
+            raise AssertionError(f"{question} has no end: {self._fleet.find_run(question.run_id)}") from None
 
     def _ask(self, text: str) -> Question:
         """Send until a server acknowledges, as a page does: the same request, at any server."""

@@ -181,7 +181,7 @@ def test_a_deployment_cuts_no_run(fleet: Fleet, rounds: Rounds) -> None:
 
 @pytest.mark.long
 def test_a_deployment_cuts_no_long_tool_and_no_long_answer(fleet: Fleet, rounds: Rounds) -> None:
-    """Tools of 15 seconds, and answers of 25: these are handed over after 10, and written on."""
+    """Tools of 15 seconds, and answers of 25: these are handed over after 10, and written on by whoever lives longer."""
     fleet.model.token_delay, fleet.search.first_byte_delay = 0.6, 15.0
     chance = random.Random(15)
     with at_work(fleet, chance) as (people, _):
@@ -190,6 +190,7 @@ def test_a_deployment_cuts_no_long_tool_and_no_long_answer(fleet: Fleet, rounds:
                 wait_until(partial(fleet.list_driven, process))
                 assert process.stop() in (0, -signal.SIGTERM)
                 process.restart()
+            people.wait_for_answers()
     tools = len(searched_results(fleet, people.asked))
     print(f"tools of 15 s: {tools}")  # noqa: T201
     assert tools

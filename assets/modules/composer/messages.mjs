@@ -22,7 +22,7 @@ export function useMessages(props, data, coming, field) {
   const thread = data.thread ?? null;
   const awaited = useRef(null); // the conversation that has begun, until it is shown
   const drafts = useDrafts(data, field, coming.visit, awaited);
-  const later = useRef(null); // adds to the queue
+  const later = useRef(null); // adds to the queue, before what waits there
   const server = { reply: props.reply, act };
   const sending = useSending(data, server, field, drafts, awaited, (message) => later.current(message));
   const { pending, isLate, isRunExpected } = sending;
@@ -36,7 +36,7 @@ export function useMessages(props, data, coming, field) {
     if (isLoaded) recoverSent(thread, pending?.request_id, field); // before the queue is sent
   }, [thread, isLoaded]);
   const queue = useQueue(data, run, sending, { isBusy, coming, awaited, field, drafts });
-  later.current = (message) => queue.addToQueue(message, false);
+  later.current = queue.addFirst;
   useLeavingRerun(queue.queued !== null && isLoaded, data.asking ? data.version : null, act);
   const isStopped = pending?.type === "stop" && !isRunning;
   useLayoutEffect(() => {

@@ -14,7 +14,8 @@ const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 /**
  * @param {import("../lib/types.mjs").ComposerData} data
  * @param {{isRunning: boolean, rest: string|null}} run in progress, and how the last one ended
- * @param {{pending: object|null, isLate: boolean, problem: object|null, send: Function}} sending
+ * @param {{pending: object|null, isLate: boolean, problem: object|null, returned: {current:
+ *   import("./sending.mjs").Sent|null}, send: Function}} sending
  * @param {{isBusy: () => boolean, coming: import("./chosen-data.mjs").Coming, field:
  *   import("./message-field.mjs").MessageFieldState, drafts: ReturnType<import("./unsent-messages.mjs").useDrafts>, awaited:
  *   {current: import("./unsent-messages.mjs").AwaitedThread|null}}} page `isBusy`: whether a new message must wait
@@ -35,35 +36,53 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
     shown.current = { thread, visit };
     if (queued === null) return;
     if (hasBegun) moveUnsent("queue", left);
-    if (left !== thread) return clearQueued(left), returnToDraft({ ...queued, thread: left }, drafts);
+    const { current: first } = sending.returned;
+    if (left !== thread) return clearQueued(left), returnToDraft({ ...queued, thread: left }, drafts, first);
     const isRefused = isFileRefused || isReturned(queued, sending, coming);
     const isAtWork = isPendingFor(thread, sending) || isBusy() || awaited.current !== null; // else it could begin another
     if ((isAtWork || isUnread) && !isRefused) return void (isRunning && noteAnswer(queued, setQueued));
     clearQueued(thread);
-    if (isRefused || (rest !== "done" && queued.isAfterEnd === false)) field.putBack(queued);
+    if (isRefused || (rest !== "done" && queued.isAfterEnd === false)) putBack();
     else sending.send({ ...queued, files: listFiles(queued) });
   }, [data, sending.pending, sending.problem, queued, isUnread, isFileRefused, visit, coming.isLost, moves]);
 
-  const addToQueue = (added, isAfterEnd) => {
-    const before = queued ?? (coming.isComing ? readUnsent("queue", thread) : null); // that of before a reload, not read yet
-    const message = joinMessages(before, added, isAfterEnd);
-    setQueued({ ...message, ...(moves.open > 0 && { failed: moves.failed }) }); // it is for where the move leads
-    storeQueued(message, thread, awaited.current);
-  };
+  const putBack = () => putBackBehind(sending.returned.current, { ...queued, thread }, field);
+  const adding = buildAdding(queued, setQueued, thread, coming, awaited);
   const editQueued = () => {
     clearQueued(thread);
-    field.putBack(queued);
+    putBack();
     field.textarea.current.focus();
   };
   const sendAfterStop = () => setQueued({ ...queued, isAfterEnd: true }); // also after an answer that was stopped
   const recover = () => queued === null && setQueued(recoverQueued(thread, field, isBusy));
-  return { queued, isUnread, addToQueue, editQueued, sendAfterStop, recover };
+  return { queued, isUnread, ...adding, editQueued, sendAfterStop, recover };
+}
+
+/** Build the functions that queue a message: `addToQueue` behind the one that waits, `addFirst` before it. */
+function buildAdding(queued, setQueued, thread, { isComing, moves }, awaited) {
+  const keep = (message) => {
+    setQueued({ ...message, ...(moves.open > 0 && { failed: moves.failed }) }); // it is for where the move leads
+    storeQueued(message, thread, awaited.current);
+  };
+  const addToQueue = (added, isAfterEnd) => {
+    const before = queued ?? (isComing ? readUnsent("queue", thread) : null); // that of before a reload, not read yet
+    keep(joinMessages(before, added, isAfterEnd));
+  };
+  const addFirst = ({ text, files }) => keep(joinMessages({ text, files }, queued ?? { text: "", files: [] }, false));
+  return { addToQueue, addFirst };
 }
 
 /** Make the message a draft of its conversation, which has been left. */
-function returnToDraft(message, drafts) {
-  drafts.putBack(message);
+function returnToDraft(message, drafts, first) {
+  putBackBehind(first, message, drafts);
   reportLeftMessage(message);
+}
+
+/** Put a message back behind the one that it waited for, if that came back before and is still there unchanged. */
+function putBackBehind(first, message, target) {
+  const isThere = first !== null && first.thread === message.thread && target.removeMessage(first);
+  target.putBack(message);
+  if (isThere) target.putBack(first);
 }
 
 /** Store a message with the conversation that it is for, which may not have its address yet. */

@@ -38,14 +38,14 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
   const [problem, setProblem] = useState(null);
   const accepted = useRef(null); // the message that was accepted last: until newer data comes, its run is unknown
   const thread = data.thread ?? null;
-  const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
+  const { returned, giveBack, takeBack } = useReturning(thread, field, drafts);
   const onReply = (sent, { ok, text, waits = false }, wasLate) => {
     setProblem(ok || waits ? null : { text: text ?? REFUSED_TEXT, canRetry: false });
     if (sent.type === "stop") return;
     followBegun(awaited, sent, { isRefused: !ok });
     if (waits && !wasLate && sent.thread === thread) onWait(sent);
-    else if (!ok && !wasLate) giveBack(sent, pickTarget(sent), waits);
-    if (ok && wasLate) (pickTarget(sent).removeMessage(sent), dropReturnedInputs(sent.thread));
+    else if (!ok && !wasLate) giveBack(sent, waits);
+    if (ok && wasLate) takeBack(sent);
     accepted.current = (ok || waits) && sent.thread === thread ? sent : null;
     if (readUnsent("sent", sent.thread)?.request_id === sent.request_id) storeUnsent("sent", sent.thread, null);
   };
@@ -53,12 +53,13 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
     setProblem({ text: NO_REPLY_TEXT[sent.type], canRetry: true });
     if (sent.type !== "send") return;
     followBegun(awaited, sent, { isLate: true });
-    giveBack(sent, pickTarget(sent));
+    giveBack(sent);
   };
   const request = useRequest({ reply, onReply, onLate });
   const actWithFiles = useFileSending(act, thread, request);
   const startRequest = (sent, fields) => {
     setProblem(null);
+    returned.current = null;
     const request_id = actWithFiles(sent, fields);
     if (sent.type === "send") rememberSent(sent, thread, request_id, awaited);
     request.start({ ...sent, request_id, thread, data, visit: getChosenThread().visit });
@@ -71,14 +72,28 @@ export function useSending(data, { reply, act }, field, drafts, awaited, onWait)
   const repeat = () => repeatSent(request, thread, field, send);
   const forgetProblem = () => setProblem(null);
   const finishStop = () => (forgetProblem(), request.end());
-  return { ...request, problem, isRunExpected, send, stop, refuse, finishStop, repeat, forgetProblem };
+  return { ...request, problem, returned, isRunExpected, send, stop, refuse, finishStop, repeat, forgetProblem };
 }
 
-/** Give a message back to its field or draft. @param {boolean} [isLeft] whether the person must be told where it is */
-function giveBack(sent, target, isLeft = false) {
-  target.putBack(sent);
-  returnInputs(sent.thread);
-  if (isLeft) reportLeftMessage(sent);
+/**
+ * Give messages back to the field, or to the draft of the conversation that has been left. `returned` is the last one: a
+ * message that waited for it comes back behind it.
+ */
+function useReturning(thread, field, drafts) {
+  const returned = useRef(null);
+  const pickTarget = (sent) => (sent.thread === thread ? field : drafts);
+  const giveBack = (sent, isLeft = false) => { // `isLeft`: the person must be told where it is
+    returned.current = sent;
+    pickTarget(sent).putBack(sent);
+    returnInputs(sent.thread);
+    if (isLeft) reportLeftMessage(sent);
+  };
+  const takeBack = (sent) => { // it has arrived
+    returned.current = null;
+    pickTarget(sent).removeMessage(sent);
+    dropReturnedInputs(sent.thread);
+  };
+  return { returned, giveBack, takeBack };
 }
 
 const takeChoices = (thread) => ({ ...takeChoice(thread), ...takeModels(thread), ...takeInputs(thread) });

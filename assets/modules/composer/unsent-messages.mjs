@@ -108,9 +108,10 @@ function buildDraftActions(filesByThread, returnReadings) {
     },
     removeMessage: ({ text, files, thread }) => {
       const draft = readUnsent("draft", thread) ?? "";
-      if (!draft.startsWith(text)) return;
+      if (!draft.startsWith(text)) return false;
       storeUnsent("draft", thread, draft.slice(text.length).trimStart());
       filesByThread.current.set(thread, getFiles(thread).filter((file) => !files.includes(file)));
+      return true;
     },
   };
 }

@@ -22,7 +22,7 @@ const SPEAKER_NAMES = { user: _("You"), assistant: "Waymark" };
 loadStyle(new URL("./bring-home.lazy.css", import.meta.url));
 
 /**
- * @typedef {{id: string, role: "user"|"assistant", text: string}} QuotableMessage
+ * @typedef {{id: string, role: "user"|"assistant", person: string, text: string}} QuotableMessage
  * @param {{data: import("../lib/types.mjs").HistoryData, place: string, onClose: () => void}} props
  */
 export function BringHome({ data, place, onClose }) {
@@ -96,7 +96,7 @@ function MessageChoice({ messages, chosen, setChosen }) {
     "fieldset",
     { className: "bring-messages" },
     h("legend", null, _("Messages to quote")),
-    messages.map(({ id, role, text }) =>
+    messages.map(({ id, role, person, text }) =>
       h(
         "label",
         { key: id },
@@ -106,7 +106,7 @@ function MessageChoice({ messages, chosen, setChosen }) {
           checked: chosen.includes(id),
           onChange: () => toggle(id),
         }),
-        h("span", null, h("strong", null, `${SPEAKER_NAMES[role]}: `), h("bdi", null, text)),
+        h("span", null, h("strong", null, `${person || SPEAKER_NAMES[role]}: `), h("bdi", null, text)),
       ),
     ),
   );

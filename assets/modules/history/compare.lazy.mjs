@@ -120,8 +120,9 @@ function SideHead({ name, data, place, onChoose, side, go, onBring }) {
       { className: "compare-place" },
       h("label", { className: "visually-hidden", id: `${id}-label`, htmlFor: `${id}-place` }, SIDE_LABELS[name]),
       h(PositionSelect, { id: `${id}-place`, data, place, onChoose }),
-      h(GoButton, { place, go }),
+      !data.read_only && h(GoButton, { place, go }),
       side?.length > 0 &&
+        !data.read_only &&
         place !== CURRENT_POSITION &&
         h("button", { type: "button", className: "quiet-button", onClick: () => onBring(place) }, _("Bring home …")),
     ),

@@ -34,6 +34,7 @@ const EMPTY_HISTORY = {
     alternatives: [],
     removed: null,
     has_states: false,
+    read_only: null,
     save: { enabled: false, reason: null },
   },
 };
@@ -83,7 +84,7 @@ export function History(props) {
     h(PaneHead, { title: _("History"), id: "history-heading" },
       !form.place && h(SaveButton, { save: data.save, onClick: () => form.open() })),
     form.place && h(NewCheckpoint, { form, saving }),
-    h(Tip, { name: "history" }),
+    !data.read_only && h(Tip, { name: "history" }),
     data.save.enabled && h(TokenPlot, { key: `tokens-${data.thread}`, data, layout, selection }),
     h(Filters, { filter }),
     h(Places, { key: data.thread, data, layout, filter, saving, act, selection, opening, portion, onCompare: comparing.start,
@@ -127,8 +128,9 @@ function Places({
   const onKey = (key, row) => {
     const name = ACTION_KEYS[key];
     if (!name || isGoing()) return false;
-    const action = listPlaceActions(row, rows, { act, onCompare })[name];
+    const action = listPlaceActions(row, rows, { act, onCompare }, Boolean(data.read_only))[name];
     if (action) (action.run ?? action)();
+    else if (data.read_only && name !== "compare") showToast(data.read_only);
     else if (name === "restore") showToast(explainNoRestore(row, rows));
     return true;
   };
@@ -143,7 +145,7 @@ function Places({
     isFiltered && rows.every(({ kind, item }) => kind !== "checkpoint" || !hasWords(item.value, filter.value.words));
   const selected = rows[layout.numbers.get(selection.selected)];
   const before = [
-    isBare && !saving.pending && h(NoCheckpoints, { key: "none" }),
+    isBare && !saving.pending && h(NoCheckpoints, { key: "none", isReadOnly: Boolean(data.read_only) }),
     isEmpty && h("p", { key: "empty", className: "pane-empty" }, _("No matching checkpoints.")),
     portion.hidden > 0 &&
       !filter.value.words &&
@@ -170,7 +172,7 @@ const hasWords = ({ name, description }, words) => `${name}\n${description}`.toL
 
 /** List the history's commands for the palette. @returns {import("../lib/types.mjs").Command[]} */
 function listHistoryCommands(
-  { checkpoints, branches, save, has_states: hasStates },
+  { checkpoints, branches, save, has_states: hasStates, read_only: reason },
   act,
   onOpenForm,
   onSave,
@@ -181,6 +183,7 @@ function listHistoryCommands(
   selection,
 ) {
   const newest = [...checkpoints].reverse();
+  const changes = (list) => (reason ? [] : list);
   const head = branches.find(({ current }) => current)?.message;
   const others = branches.filter(({ current }) => !current);
   const comparable = [
@@ -188,10 +191,10 @@ function listHistoryCommands(
     ...newest.filter(({ here }) => !here).map(({ id }) => `checkpoint:${id}`),
   ];
   const place = (group, { name, messages }, run) => ({ group, name, detail: formatCount(messages, "message"), run });
-  const restorable = newest
+  const restorable = changes(newest)
     .filter(({ message }) => message !== head)
     .map((checkpoint) => place(GO_BACK, checkpoint, () => act("restore", { checkpoint: checkpoint.id })));
-  const switches = others.map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
+  const switches = changes(others).map((branch) => place(_("Branches"), branch, () => act("switch", { branch: branch.id })));
   const saveNamed = (name) => (name ? (showPane("history"), onSave({ name, description: "" })) : onOpenForm());
   return [
     {
@@ -200,18 +203,19 @@ function listHistoryCommands(
     },
     {
       group: _("Actions"), name: _("Restore a checkpoint"), word: "restore",
-      offReason: restorable.length > 0 ? null : _("There is no checkpoint to go back to."), choices: () => restorable,
+      offReason: reason ?? (restorable.length > 0 ? null : _("There is no checkpoint to go back to.")),
+      choices: () => restorable,
     },
     {
       group: _("Actions"), name: _("Branch from here"), word: "branch", hint: _("name"),
-      offReason: head ? null : NOTHING_THERE, run: (name = "") => act("fork", { message: head, name }),
+      offReason: reason ?? (head ? null : NOTHING_THERE), run: (name = "") => act("fork", { message: head, name }),
     },
     {
       group: _("Actions"), name: _("Switch to a branch"), word: "switch",
-      offReason: switches.length > 0 ? null : _("There is no other branch."), choices: () => switches,
+      offReason: reason ?? (switches.length > 0 ? null : _("There is no other branch.")), choices: () => switches,
     },
     {
-      group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: head ? null : NOTHING_THERE,
+      group: _("Actions"), name: RUN_AGAIN_COMMAND, word: "again", offReason: reason ?? (head ? null : NOTHING_THERE),
       run: () => onRunAgain(CURRENT_POSITION),
     },
     ...(comparable.length > 0 ? [{ group: _("Actions"), name: _("Compare"), run: () => onCompare(comparable[0]) }] : []),
@@ -255,9 +259,11 @@ function TokenPlot({ data, layout, selection }) {
   );
 }
 
-function NoCheckpoints() {
+function NoCheckpoints({ isReadOnly }) {
   return h("div", { className: "pane-empty" },
     icon("signpost-2"),
-    h("p", null, _("No checkpoints yet. Save one, and you can come back to this point whenever you like.")),
+    h("p", null, isReadOnly
+      ? _("No checkpoints yet.")
+      : _("No checkpoints yet. Save one, and you can come back to this point whenever you like.")),
   );
 }

@@ -1,6 +1,8 @@
 /** The actions on a place: one list for the buttons of its card and for its keys. */
 import { _ } from "../lib/words.mjs";
 
+const NO_CHANGES = { restore: null, fork: null, bring: null, again: null, switchTo: null };
+
 /**
  * @typedef {{act: Function, onCompare: (place: string) => void, onBring?: (place: string) => void, onRunAgain?:
  *   (place: string) => void, onState?: ((place: string) => void)|null}} PlaceHandlers  `onState` is null where the
@@ -12,21 +14,26 @@ import { _ } from "../lib/words.mjs";
  * @param {import("./layout.mjs").HistoryRow} row
  * @param {import("./layout.mjs").HistoryRow[]} rows
  * @param {PlaceHandlers} handlers
+ * @param {boolean} isReadOnly whether every change would be refused
  * @returns {PlaceActions}
  */
-export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }) {
+export function listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }, isReadOnly) {
   const { item, branch, message } = row;
   const own = isOwn(row) ? item.value.id : null;
   const isHere = isCurrentPlace(row, rows);
   const place = own ? `checkpoint:${own}` : branch ? `branch:${branch.id}` : message && `message:${message}`;
   const target = isHere ? null : findRestoreTarget(row);
+  const readings = {
+    compare: place && !isHere ? () => onCompare(place) : null,
+    state: place && onState ? () => onState(place) : null,
+  };
+  if (isReadOnly) return { ...NO_CHANGES, ...readings };
   return {
+    ...readings,
     restore: target && (() => act("restore", target)),
     fork: own ? () => act("fork", { checkpoint: own }) : message ? () => act("fork", { message }) : null,
-    compare: place && !isHere ? () => onCompare(place) : null,
     bring: branch && !branch.current ? () => onBring(place) : null,
     again: place ? () => onRunAgain(place) : null,
-    state: place && onState ? () => onState(place) : null,
     switchTo: findSwitch(row, rows, act),
   };
 }

@@ -19,7 +19,8 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
  */
 export function PlaceButtons({ row, name, data, act, actions, onShow, onRename }) {
   const [isOpen, setOpen] = useState(false);
-  const offered = [...listChanges(row, name, act, actions), ...listReadings(row, name, actions, onShow)];
+  const changes = listChanges(row, name, act, actions);
+  const offered = [...(data.read_only ? [] : changes), ...listReadings(row, name, actions, onShow)];
   const shown = row.kind === "removed" ? 2 : MAX_BUTTONS; // "Keep as branch" takes the room of two
   const others = offered.slice(shown).map(({ text, run, testId }) => [text, run, testId]);
   const items = [...others, ...listBeginnings(actions), ...listChangesOfPlace(row, data, act, onRename)];
@@ -110,7 +111,7 @@ function listChangesOfPlace({ kind, item, branch }, data, act, onRename) {
   const { id, name, pinned } = item.value;
   const link = [_("Copy link"), () => copyLink(data.thread, { checkpoint: id }), "copy-link"];
   const ofBranch = branch ? listChangesOfBranch(branch, data, act, onRename, true) : [];
-  if (item.isElsewhere) return [link, ...ofBranch];
+  if (item.isElsewhere || data.read_only) return [link, ...ofBranch];
   return [
     link,
     [_("Share"), () => showShare(data.thread, { id, name }), "share"],
@@ -127,7 +128,7 @@ function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = fal
     () => copyLink(data.thread, { branch: id }),
     isNamed ? "copy-branch-link" : "copy-link",
   ];
-  if (data.branch_count < 2) return [link];
+  if (data.branch_count < 2 || data.read_only) return [link];
   const rename = [
     isNamed ? _("Rename the branch") : _("Rename"),
     () => onRename("branch"),
@@ -142,6 +143,7 @@ function listChangesOfBranch({ id, current }, data, act, onRename, isNamed = fal
  *   act: Function}} props
  */
 export function DeleteButton({ row: { kind, item, branch }, name, data, act }) {
+  if (data.read_only) return null;
   const isOwn = kind === "checkpoint" && !item.isElsewhere;
   const isOtherBranch = branch && data.branch_count > 1 && !branch.current;
   if (!isOwn && !isOtherBranch) return null;

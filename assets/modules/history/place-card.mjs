@@ -57,8 +57,8 @@ export function PlaceCard({ row, rows, data, act, onShow, onCompare, onBring, on
       !row.item.isElsewhere &&
       h(PlaceUsage, { thread: data.thread, place: `checkpoint:${row.item.value.id}` }),
     h(PlaceButtons, {
-      row, name, data, act, onShow, actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }),
-      onRename: renaming.start,
+      row, name, data, act, onShow, onRename: renaming.start,
+      actions: listPlaceActions(row, rows, { act, onCompare, onBring, onRunAgain, onState }, Boolean(data.read_only)),
     }),
   );
 }

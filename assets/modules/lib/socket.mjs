@@ -1,4 +1,4 @@
-/** The thread's event stream: one WebSocket that reconnects by itself. */
+/** The page's event stream: one WebSocket that reconnects by itself, of a conversation or of the start page. */
 import { forgetRun, recordRun } from "./live-run.mjs";
 import { readPageKey } from "./page-key.mjs";
 import { recordVersion } from "./seen-version.mjs";
@@ -6,30 +6,29 @@ import { recordVersion } from "./seen-version.mjs";
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5000;
 const LOST_AFTER_MS = 1000;
+const PROVEN_AFTER_MS = 5000;
+const REPLACED = 1013;
 const SESSION_ENDED = 4401;
 const THREAD_IS_GONE = 4404;
 
-/** The socket of a start page, open before its first message. It then follows the conversation that it names. */
+/** @type {StartSocket|null} */
 let prepared = null;
 
 /**
  * Open a socket for the conversation that a first message will begin.
- * @param {(frame: object) => void} onFrame of what happens in other conversations meanwhile
+ * @param {{onFrame: (frame: object) => void, onReturn: () => void}} on `onFrame`: of what happens in other conversations
+ *   meanwhile; `onReturn`: the socket was lost and is back, so that frames may be missed
  * @returns {void}
  */
-export function prepareSocket(onFrame) {
-  if (prepared !== null && prepared.readyState !== WebSocket.CLOSED) return;
-  prepared = createSocket("/api/events");
-  prepared.onmessage = (event) => onFrame(JSON.parse(event.data));
+export function prepareSocket(on) {
+  prepared ??= new StartSocket(on);
 }
 
 /** @returns {WebSocket|null} the prepared socket; null if it is not open */
 function takePrepared() {
-  const socket = prepared;
+  const socket = prepared?.take() ?? null;
   prepared = null;
-  if (socket?.readyState === WebSocket.OPEN) return socket;
-  socket?.close();
-  return null;
+  return socket;
 }
 
 function createSocket(path) {
@@ -57,27 +56,128 @@ export function followThread(thread, on, isExpected) {
   return () => following.stop();
 }
 
+/** Opens a socket again after it was lost: later each time, and at once when the network or the user is back. */
+class Reconnection {
+  #open;
+  #onWait;
+  #attempts = 0;
+  #timer = 0;
+  #isLost = false;
+  #isStopped = false;
+
+  constructor(open, onWait = () => undefined) {
+    this.#open = open;
+    this.#onWait = onWait;
+    window.addEventListener("online", this.#openIfLost);
+    document.addEventListener("visibilitychange", this.#openIfLost);
+  }
+
+  /** Note that the connection works: the next loss is a first one. */
+  prove() {
+    this.#attempts = 0;
+  }
+
+  /** Note that the socket was closed. @param {{isRetried?: boolean}} [options] `isRetried`: also while the user is away */
+  noteLoss({ isRetried = true } = {}) {
+    this.#isLost = true;
+    if (!isRetried) return;
+    this.#onWait();
+    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
+    this.#attempts += 1;
+    this.#timer = setTimeout(() => this.#openNow(), wait + Math.random() * wait * 0.25);
+  }
+
+  /**
+   * Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see
+   * early.js).
+   */
+  async returnToSession() {
+    this.#isLost = true;
+    const reply = window.waymark.isLeaving ? null : await fetch("/api/sessions").catch(() => null);
+    if (!this.#isStopped && reply?.status !== 401) this.noteLoss();
+  }
+
+  stop() {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    window.removeEventListener("online", this.#openIfLost);
+    document.removeEventListener("visibilitychange", this.#openIfLost);
+  }
+
+  #openNow() {
+    clearTimeout(this.#timer);
+    if (window.waymark.isLeaving) return;
+    this.#isLost = false;
+    this.#open();
+  }
+
+  #openIfLost = () => {
+    if (this.#isLost && document.visibilityState === "visible") this.#openNow();
+  };
+}
+
+/** The socket of a start page, open before its first message. It then follows the conversation that it names. */
+class StartSocket {
+  #on;
+  #socket = null;
+  #openedAt = 0;
+  #hasLost = false;
+  #reconnection = new Reconnection(() => this.#open());
+
+  constructor(on) {
+    this.#on = on;
+    if (!window.waymark.isLeaving) this.#open();
+  }
+
+  /** End here. @returns {WebSocket|null} the socket, if it is open */
+  take() {
+    this.#reconnection.stop();
+    const socket = this.#socket;
+    if (socket === null) return null;
+    socket.onopen = socket.onclose = null;
+    if (socket.readyState === WebSocket.OPEN) return socket;
+    socket.close();
+    return null;
+  }
+
+  #open() {
+    this.#socket = createSocket("/api/events");
+    this.#socket.onopen = () => this.#noteOpen();
+    this.#socket.onmessage = (event) => this.#on.onFrame(JSON.parse(event.data));
+    this.#socket.onclose = (event) => this.#handleClose(event);
+  }
+
+  #noteOpen() {
+    this.#openedAt = performance.now();
+    if (this.#hasLost) this.#on.onReturn();
+    this.#hasLost = false;
+  }
+
+  #handleClose({ code }) {
+    this.#hasLost = true;
+    if (performance.now() - this.#openedAt > PROVEN_AFTER_MS) this.#reconnection.prove();
+    if (code === SESSION_ENDED) this.#reconnection.returnToSession();
+    else this.#reconnection.noteLoss({ isRetried: code !== REPLACED }); // else two pages would replace each other
+  }
+}
+
 /** @typedef {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void}} Listeners */
 class ThreadSocket {
   #thread;
   #query;
   #on;
   #socket = null;
-  #attempts = 0;
   #isStopped = false;
-  #retryTimer = 0;
   #noticeTimer = 0;
+  #reconnection = new Reconnection(() => this.open(), () => this.#noticeLoss());
 
   constructor(thread, on, query) {
     this.#thread = thread;
     this.#query = query;
     this.#on = on;
-    window.addEventListener("online", this.#reconnectNow);
-    document.addEventListener("visibilitychange", this.#reconnectNow);
   }
 
   open() {
-    clearTimeout(this.#retryTimer);
     if (window.waymark.isLeaving) return;
     this.attach(createSocket(`/api/threads/${encodeURIComponent(this.#thread)}/events${this.#query}`));
   }
@@ -90,10 +190,8 @@ class ThreadSocket {
 
   stop() {
     this.#isStopped = true;
-    clearTimeout(this.#retryTimer);
     clearTimeout(this.#noticeTimer);
-    window.removeEventListener("online", this.#reconnectNow);
-    document.removeEventListener("visibilitychange", this.#reconnectNow);
+    this.#reconnection.stop();
     this.#socket?.close();
   }
 
@@ -101,7 +199,7 @@ class ThreadSocket {
     if (this.#isStopped) return;
     if (frame.kind === "hello") {
       // Only a first frame proves the connection: a proxy may accept a socket and drop it at once.
-      this.#attempts = 0;
+      this.#reconnection.prove();
       clearTimeout(this.#noticeTimer);
       this.#noticeTimer = 0;
       this.#on.onConnection(false);
@@ -120,29 +218,11 @@ class ThreadSocket {
       return;
     }
     forgetRun();
-    if (code === SESSION_ENDED) this.#returnToSession();
-    else this.#retry();
+    if (code === SESSION_ENDED) this.#reconnection.returnToSession();
+    else this.#reconnection.noteLoss();
   }
 
-  /**
-   * Go on with another session, for example after a new link in another tab. Without one, the request leaves the page (see
-   * early.js).
-   */
-  async #returnToSession() {
-    const reply = window.waymark.isLeaving ? null : await fetch("/api/sessions").catch(() => null);
-    if (!this.#isStopped && reply?.status !== 401) this.#retry();
-  }
-
-  #retry() {
+  #noticeLoss() {
     this.#noticeTimer ||= setTimeout(() => this.#on.onConnection(true), LOST_AFTER_MS);
-    const wait = Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
-    this.#attempts += 1;
-    this.#retryTimer = setTimeout(() => this.open(), wait + Math.random() * wait * 0.25);
   }
-
-  /** Reconnect at once, without the timer, when the network or the user is back. */
-  #reconnectNow = () => {
-    if (!this.#isStopped && document.visibilityState === "visible" && this.#socket?.readyState === WebSocket.CLOSED)
-      this.open();
-  };
 }

@@ -87,15 +87,17 @@
  *   checkpoints: CheckpointView[], segments: SegmentView[], elsewhere: CheckpointView[], moves: MoveView[],
  *   alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
- * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}}} HistoryData
+ * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}, read_only:
+ *   string|null}} HistoryData  `read_only`: why nothing can be changed
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?:
  *   string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it
- * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], shared?: string[], seen: string,
- *   current: string|null, running: string[], waiting: string[], tags: {id: string, name: string}[], open: ThreadItem|null,
- *   told: boolean}}
+ * @typedef {{threads: ThreadItem[], more?: boolean, since: string|null, gone: string[], shared?: string[],
+ *   read_only?: string[], is_reader?: boolean, seen: string, current: string|null, running: string[], waiting: string[],
+ *   tags: {id: string, name: string}[], open: ThreadItem|null, told: boolean}}
  *   ThreadsData  the first portion; with `since`, what has changed since that moment. `told`: the socket tells of the ends
- *   of other conversations' runs
+ *   of other conversations' runs; `read_only`: the ids of those of `shared` that one only reads; `is_reader`: one only reads
+ *   everywhere
  * @typedef {ThreadItem & {version: number}} DeletedItem
  *
  * @typedef {{model?: string, instructions?: string, time_travel?: string, temperature?: string, top_p?: string,
@@ -108,6 +110,6 @@
  * @typedef {{thread: string|null, choice: Required<Choice>, models: ModelItem[], default: string,
  *   time_travel: "ask"|"allow"|"off", max_chars: {instructions: number, extra_body: number}, efforts: string[],
  *   ranges: Record<"temperature"|"top_p"|"max_tokens", {min: number, max: number}>, defaults: Partial<Record<keyof Choice,
- *   string|number>>}} SettingsData
+ *   string|number>>, read_only: string|null}} SettingsData
  */
 export {};

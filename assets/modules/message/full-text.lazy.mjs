@@ -9,7 +9,7 @@ const { createElement: h } = window.React;
 
 const GONE_TEXT = _("The full text is not available: it was erased, or it is in the conversation this one was copied from.");
 
-/** @param {{title: string, address: string, act: Function, onClose: () => void}} props */
+/** @param {{title: string, address: string, act: Function|null, onClose: () => void}} props */
 export function FullText({ title, address, act, onClose }) {
   const { content, status } = useFetch(address, GONE_TEXT);
   const branch = () => {
@@ -17,7 +17,7 @@ export function FullText({ title, address, act, onClose }) {
     act("fork", { message: content.head });
   };
   const buttons =
-    content && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, _("Branch from there"));
+    content && act && h("button", { type: "button", className: "btn btn-primary", onClick: branch }, _("Branch from there"));
   return h(
     ReadingDialog,
     { title, className: "full-text", buttons, onClose },

@@ -15,7 +15,7 @@ const FullText = lazy(
   _("The full text could not be loaded. Please try again."),
 );
 
-/** @param {{title: string, address: string, act: Function}} props */
+/** @param {{title: string, address: string, act: Function|null}} props */
 function ShowFullText({ title, address, act }) {
   const [isOpen, setOpen] = useState(false);
   return h(
@@ -28,7 +28,7 @@ function ShowFullText({ title, address, act }) {
 
 const formatReduction = ({ before, after }) => `${formatNumber(before)} → ${formatCount(after, "token")}`;
 
-/** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
+/** @param {{message: import("../lib/types.mjs").MessageView, act: Function|null}} props */
 export function Removal({ message, act }) {
   const { removed, address } = message.left;
   return h(
@@ -39,7 +39,7 @@ export function Removal({ message, act }) {
   );
 }
 
-/** @param {{message: import("../lib/types.mjs").MessageView, act: Function}} props */
+/** @param {{message: import("../lib/types.mjs").MessageView, act: Function|null}} props */
 export function Summary({ message, act }) {
   const { removed, sources, address } = message.summary;
   const title = _("{messages} summarised", { messages: formatCount(removed, "message") });

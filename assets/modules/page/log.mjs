@@ -29,7 +29,7 @@ export function requestLog(clicks, head, action, isOpen) {
  * @typedef {{version: number, who: "user"|"agent"|"judge"|"system", person: string, text: string, time: string,
  *   undone: boolean}} LogEntry
  * @typedef {{thread: string|null, version: number, entries: LogEntry[], count: number, more: boolean,
- *   undo: string|null, redo: string|null}} LogData
+ *   undo: string|null, redo: string|null, read_only: boolean}} LogData
  * @param {{id: string, data?: LogData, setProps: Function}} props
  */
 export function Log(props) {
@@ -41,7 +41,7 @@ export function Log(props) {
   return h(
     "div",
     { id: props.id, className: "changes" },
-    h(
+    !data.read_only && h(
       "div",
       { className: "changes-head" },
       h(StepButton, {

@@ -30,9 +30,9 @@ export const SEARCH_HINT = _(
 loadStyle(new URL("./search.lazy.css", import.meta.url));
 
 /**
- * @typedef {{thread: string, title: string, owner: string, role: string, message: string, checkpoint: string|null,
- *   name: string, parts: {text: string, marked: boolean}[], time: string, standing: "current"|"branch"|"left",
- *   branch: string}} Hit
+ * @typedef {{thread: string, title: string, owner: string, role: string, person: string, message: string,
+ *   checkpoint: string|null, name: string, parts: {text: string, marked: boolean}[], time: string,
+ *   standing: "current"|"branch"|"left", branch: string}} Hit
  */
 
 /**
@@ -79,6 +79,7 @@ export async function openHit(hit) {
 /** One hit: its conversation, and its snippet with marks. @param {{hit: Hit, now: number}} props */
 export function HitLine({ hit, now }) {
   const standing = { left: _("left behind"), branch: _("on branch “{branch}”", { branch: hit.branch }) }[hit.standing];
+  const people = new Set([hit.owner, hit.person || ROLES[hit.role]]); // the owner may have asked
   const mark = ({ text, marked }, index) => (marked ? h("mark", { key: index }, text) : text);
   return h(
     Fragment,
@@ -90,7 +91,7 @@ export function HitLine({ hit, now }) {
       h(
         "span",
         { className: "hit-facts" },
-        [hit.owner, ROLES[hit.role], standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
+        [...people, standing, formatAge(hit.time, now)].filter(Boolean).join(" · "),
       ),
     ),
     h("span", { className: "hit-snippet", dir: "auto" }, hit.parts.map(mark)),

@@ -35,8 +35,11 @@ function describeFailure(error) {
   return error.name === "AbortError" ? _("It was cancelled.") : _("The file cannot be read, or the server does not answer.");
 }
 
-/** Choose a file, or drop one on the button. @param {{id: string}} props */
-export function ImportButton({ id }) {
+/**
+ * Choose a file, or drop one on the button.
+ * @param {{id: string, data?: {hidden: boolean}}} props `hidden`: to who may only read
+ */
+export function ImportButton({ id, data }) {
   const chooser = useRef(null);
   const [isOver, setOver] = useState(false);
   const take = ([file]) => file && importFile(file);
@@ -56,7 +59,7 @@ export function ImportButton({ id }) {
   const name = { "aria-label": _("Import"), title: _("Import a conversation") };
   return h(
     "div",
-    { id, onDragOver, onDragLeave: () => setOver(false), onDrop },
+    { id, hidden: data?.hidden, onDragOver, onDragLeave: () => setOver(false), onDrop },
     h(
       "button",
       {

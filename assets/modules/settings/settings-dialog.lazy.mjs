@@ -52,8 +52,8 @@ export function SettingsDialog({ title, onClose, ...props }) {
 /** The fields for the built-in agent. */
 function AgentFields({ id, data, choice, change }) {
   return h(
-    Fragment,
-    null,
+    "fieldset",
+    { disabled: data.read_only !== null },
     h(ModelField, { id: `${id}-model`, data, value: choice.model, onChange: change("model") }),
     h(InstructionsField, {
       id: `${id}-instructions`, longest: data.max_chars.instructions, value: choice.instructions,
@@ -63,7 +63,7 @@ function AgentFields({ id, data, choice, change }) {
     h(PolicyField, {
       name: `${id}-policy`, general: data.time_travel, value: choice.time_travel, onChange: change("time_travel"),
     }),
-    h("p", { className: "quiet" }, _("Takes effect from the next answer.")),
+    h("p", { className: "quiet" }, data.read_only ?? _("Takes effect from the next answer.")),
   );
 }
 

@@ -2,7 +2,7 @@
 import { _ } from "../lib/words.mjs";
 const { createElement: h } = window.React;
 
-/** @param {{deleted: DeletedItem[], onBringBack: (fields: {thread: string, version: number}) => void}} props */
+/** @param {{deleted: DeletedItem[], onBringBack: ((fields: {thread: string, version: number}) => void)|null}} props */
 export function Deleted({ deleted, onBringBack }) {
   if (deleted.length === 0) return h("p", { className: "pane-empty" }, _("No deleted conversations."));
   return h(
@@ -13,7 +13,7 @@ export function Deleted({ deleted, onBringBack }) {
         "li",
         { key: id, className: "thread-row thread-deleted" },
         h("span", { className: "thread-title", title }, title),
-        h(
+        onBringBack && h(
           "button",
           {
             type: "button", className: "quiet-button", "aria-label": _("Bring back {title}", { title }),

@@ -18,7 +18,8 @@ const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu coul
  *   onTitle: (id: string, title: string) => void, onSelect: (thread: object, isRange?: boolean) => void}} RowActions
  * @param {{thread: import("../lib/types.mjs").ThreadItem, place: {index: number, style: object}, now: number,
  *   state: "running"|"waiting"|null, mode: "link"|"rename"|"select", isCurrent: boolean, isSelected: boolean,
- *   isAnyView: boolean, names: import("./tags.mjs").TagNames, filterTag: string|null, actions: RowActions}} props
+ *   isAnyView: boolean, isReadOnly: boolean, names: import("./tags.mjs").TagNames, filterTag: string|null,
+ *   actions: RowActions}} props
  */
 function ThreadRow(props) {
   const { thread, place, mode, isCurrent, actions } = props;
@@ -52,7 +53,8 @@ const isSame = (before, after) =>
 export const Row = memo(ThreadRow, isSame);
 
 function ThreadLink(props) {
-  const { thread: { id }, isCurrent, actions } = props;
+  const { thread: { id }, isCurrent, isReadOnly, actions } = props;
+  const rename = () => isReadOnly || actions.onRename(id);
   const onClick = (event) => {
     // Anything but a plain click belongs to the browser: a new tab, a new window, a download.
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
@@ -62,14 +64,14 @@ function ThreadLink(props) {
   const onKeyDown = (event) => {
     if (event.key !== "F2") return;
     event.preventDefault();
-    actions.onRename(id);
+    rename();
   };
   const hooks = { "data-testid": "thread", "data-thread-id": id, "aria-current": isCurrent ? "page" : undefined };
   return h(
     "a",
     {
       href: `/t/${encodeURIComponent(id)}`, className: "thread-link", ...hooks, onClick, onKeyDown,
-      onDoubleClick: () => actions.onRename(id),
+      onDoubleClick: rename,
     },
     h(ThreadLine, props),
   );
@@ -115,15 +117,16 @@ function ThreadState({ thread, now, state }) {
 }
 
 /** The menu, and the button for what is done most. */
-function RowButtons({ thread, actions }) {
+function RowButtons({ thread, isReadOnly, actions }) {
   const [isOpen, setOpen] = useState(false);
   const { id, title, pinned, archived } = thread;
-  const isOwn = !thread.owner; // the owner alone orders and deletes it
+  const isOwn = !thread.owner;
+  const isOrdered = isOwn && !isReadOnly; // the owner alone orders and deletes it
   const items = [
-    [_("Rename"), () => actions.onRename(id)],
-    isOwn && [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
-    isOwn && [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
-    isOwn && [_("Tags"), () => actions.onTags(thread)],
+    !isReadOnly && [_("Rename"), () => actions.onRename(id)],
+    isOrdered && [pinned ? _("Unpin") : _("Pin"), () => actions.onPin(thread)],
+    isOrdered && [archived ? _("Unarchive") : _("Archive"), () => actions.onArchive(thread)],
+    isOrdered && [_("Tags"), () => actions.onTags(thread)],
     [_("Copy link"), () => copyLink(id)],
     isOwn && [_("Select"), () => actions.onSelect(thread)],
   ].filter(Boolean);
@@ -139,7 +142,7 @@ function RowButtons({ thread, actions }) {
       }),
       isOpen && h(Menu, { name: menuName, items, onClose: () => setOpen(false) }),
     ),
-    isOwn &&
+    isOrdered &&
       h(RowButton, {
         label: _("Delete {title}", { title }), sign: "trash3", onClick: () => actions.onDelete(id), "data-testid": "delete",
       }),

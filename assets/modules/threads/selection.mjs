@@ -54,10 +54,10 @@ function listRange(threads, from, to) {
 }
 
 /**
- * @param {{count: number, isArchive: boolean, onArchive: Function, onTags: Function, onExport: Function, onDelete: Function,
- *   onAll: Function, onDone: Function}} props
+ * @param {{count: number, isReader?: boolean, isArchive: boolean, onArchive: Function, onTags: Function,
+ *   onExport: Function, onDelete: Function, onAll: Function, onDone: Function}} props
  */
-export function SelectionBar({ count, isArchive, onArchive, onTags, onExport, onDelete, onAll, onDone }) {
+export function SelectionBar({ count, isReader = false, isArchive, onArchive, onTags, onExport, onDelete, onAll, onDone }) {
   const bar = useRef(null);
   useLayoutEffect(() => {
     const element = bar.current;
@@ -75,9 +75,9 @@ export function SelectionBar({ count, isArchive, onArchive, onTags, onExport, on
     h("span", { className: "selection-count", role: "status" }, _("{count} selected", { count })),
     button(_("All"), onAll, true),
     button(_("Done"), onDone, true),
-    button(isArchive ? _("Unarchive") : _("Archive"), onArchive),
-    button(_("Tags"), onTags),
+    !isReader && button(isArchive ? _("Unarchive") : _("Archive"), onArchive),
+    !isReader && button(_("Tags"), onTags),
     button(_("Export"), onExport),
-    button(_("Delete"), onDelete),
+    !isReader && button(_("Delete"), onDelete),
   );
 }

@@ -6,6 +6,7 @@ import { showDialog } from "../page/keys.mjs";
 
 const { createElement: h, useRef } = window.React;
 
+const ONLY_OWNER = _("Only the owner of this conversation can do this.");
 const FAILURE_TEXT = _("The tags could not be loaded. Please try again.");
 const TagPicker = lazy(() => import("./tag-picker.lazy.mjs"), "TagPicker", FAILURE_TEXT);
 const TagsDialog = lazy(() => import("./tags.lazy.mjs"), "TagsDialog", FAILURE_TEXT);
@@ -83,17 +84,17 @@ export const openTags = (onShow) => showDialog(TagsDialog, { onShow });
 
 /**
  * List the commands about tags.
- * @param {{current: import("../lib/types.mjs").ThreadItem|null, names: TagNames, act: import("../lib/types.mjs").Act,
- *   onShow: (tag: string) => void}} parts
+ * @param {{current: import("../lib/types.mjs").ThreadItem|null, isReader?: boolean, names: TagNames,
+ *   act: import("../lib/types.mjs").Act, onShow: (tag: string) => void}} parts
  * @returns {import("../lib/types.mjs").Command[]}
  */
-export function listTagCommands({ current, names, act, onShow }) {
+export function listTagCommands({ current, isReader = false, names, act, onShow }) {
   const missing = names.size > 0 ? null : _("There are no tags yet. /tag adds one.");
   const choices = () => Array.from(names, ([id, name]) => ({ name, run: () => onShow(id) }));
   return [
     {
       group: _("Actions"), name: _("Tag this conversation"), word: "tag",
-      offReason: current ? null : _("There is no conversation yet."),
+      offReason: current ? (isReader || current.owner ? ONLY_OWNER : null) : _("There is no conversation yet."),
       run: () => openTagPicker([current.id], [current], names, act),
     },
     { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },

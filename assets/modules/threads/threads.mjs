@@ -38,7 +38,11 @@ const ExportSeveral = lazy(
 );
 const NEW_KEYS = "Control+Shift+O Meta+Shift+O";
 const NEW_TITLE = _("New conversation ({key}+Shift+O)", { key: MODIFIER_KEY });
-const EMPTY_TEXTS = { listed: _("Your conversations will appear here."), archived: _("No archived conversations.") };
+const EMPTY_TEXTS = {
+  listed: _("Your conversations will appear here."),
+  reader: _("Conversations that you are let into appear here."),
+  archived: _("No archived conversations."),
+};
 
 const SelectButton = ({ onClick }) => h("button", { type: "button", className: "text-button", onClick }, _("Select"));
 
@@ -75,7 +79,7 @@ export function Threads(props) {
   useFirstRun(data?.threads);
   const showTag = (id) => (setTag(id), setView("listed"));
   useCommands("threads", () => [...listThreadCommands(shown.listed, data?.current, now, open),
-    ...listTagCommands({ current: findOpen(data, shown.listed), names, act, onShow: showTag })]);
+    ...listTagCommands({ current: findOpen(data, shown.listed), isReader: data?.is_reader, names, act, onShow: showTag })]);
   const show = (next) => {
     selection.stop();
     setView(view === next ? "listed" : next);
@@ -85,11 +89,12 @@ export function Threads(props) {
     { id: props.id, className: "threads", onKeyDown: (event) => onListKey(event, selection) },
     h(PaneHead, { title: _("Conversations"), id: "threads-heading" },
       !selection.ids && shown.threads.length > 0 && h(SelectButton, { onClick: selection.start })),
-    h(NewButton, { onClick: () => open(null) }),
+    !data?.is_reader && h(NewButton, { onClick: () => open(null) }),
     h(SearchField, { text, onType: setText }),
     names.has(tag) && view !== "deleted" && h(TagFilter, { name: names.get(tag), onClear: () => setTag(null) }),
     selection.ids && h(Selected,
-      { selection, act, isArchive: view === "archived", onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
+      { selection, act, isReader: data?.is_reader, isArchive: view === "archived",
+        onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
     h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names, filterTag: tag }),
     h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
   );
@@ -140,7 +145,7 @@ function onListKey(event, selection) {
   else selection.stop();
 }
 
-function Selected({ selection, act, isArchive, onTags }) {
+function Selected({ selection, act, isReader, isArchive, onTags }) {
   const [isExporting, setExporting] = useState(false);
   const threads = [...selection.ids];
   const change = (type, fields) => {
@@ -152,6 +157,7 @@ function Selected({ selection, act, isArchive, onTags }) {
     null,
     h(SelectionBar, {
       count: threads.length,
+      isReader,
       isArchive,
       onAll: selection.selectAll,
       onDone: selection.stop,
@@ -185,7 +191,7 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
   const [renamedId, setRenamedId] = useRenamed(findRow);
   const groups = useMemo(() => groupThreads(shown.threads, view, now), [shown.threads, view, now]);
   const actions = useRowActions({ act, open, selection, setRenamedId, names });
-  const { running = [], waiting = [] } = data ?? {};
+  const { running = [], waiting = [], read_only: onlyRead = [], is_reader: isReader = false } = data ?? {};
   const chosen = useChosenThread(); // it is marked before the page shows it
   const current = chosen.isLost ? null : chosen.isShown ? (data?.current ?? null) : chosen.thread;
   const row = (thread, place) =>
@@ -202,20 +208,24 @@ function ThreadsView({ shown, view, text, now, data, reply, act, open, selection
       isCurrent: thread.id === current,
       isSelected: Boolean(selection.ids?.has(thread.id)),
       isAnyView: shown.query.view === "all",
+      isReadOnly: isReader || onlyRead.includes(thread.id),
     });
   const isSearching = text.trim() !== "";
   const region = { className: "threads-scroll", tabIndex: 0, role: "region", "aria-label": _("List of conversations") };
   if (view === "deleted") return h("div", region, h(DeletedThreads, { deleted: reply, data, act,
-    onBringBack: (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
+    onBringBack: isReader ? null : (thread) => (act("bring-back", thread), closeSheets({ restoreFocus: false })) }));
   return h(
     "div",
     region,
     shown.threads.length === 0 && !isSearching && !shown.isLoading
-      && h("p", { className: "pane-empty" }, shown.query.text ? _("No conversation here has this tag.") : EMPTY_TEXTS[view]),
+      && h("p", { className: "pane-empty" },
+        shown.query.text ? _("No conversation here has this tag.") : findEmptyText(view, isReader)),
     h(VirtualList, { groups, renderRow: row, keptId: renamedId, more: shown.more, onNearEnd: shown.loadMore }),
     isSearching && view === "listed" && h(Found, { attempt: text, text: shown.query.text, now }),
   );
 }
+
+const findEmptyText = (view, isReader) => EMPTY_TEXTS[isReader && view === "listed" ? "reader" : view];
 
 /** Group threads under headings, without changing their order: the pinned ones, then by age. */
 function groupThreads(threads, view, now) {

@@ -33,6 +33,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUna
     "data-message-id": message.id,
   };
   const label = [message.person, message.label].filter(Boolean).join(" · ");
+  const change = isReadOnly ? null : act;
   const hasFoot =
     message.role !== "note" && (message.html !== "" || message.files.length > 0 || message.siblings.length > 1);
   return h(
@@ -41,8 +42,8 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUna
     label !== "" && h("p", { className: "note-label" }, label),
     message.reasoning && h(Reasoning, { reasoning: message.reasoning }),
     editing ? h(Editor, { editing, isLast }) : message.html !== "" && !message.summary && h(FoldableProse, { message }),
-    message.summary && h(Summary, { message, act }),
-    message.left && h(Removal, { message, act }),
+    message.summary && h(Summary, { message, act: change }),
+    message.left && h(Removal, { message, act: change }),
     message.excerpt && h(ExcerptOrigin, { excerpt: message.excerpt }),
     message.files.length > 0 && h(AttachedFiles, { files: message.files }),
     message.tools.length > 0 &&

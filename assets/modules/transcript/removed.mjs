@@ -13,7 +13,7 @@ const FullText = lazy(
   _("The removed messages could not be loaded. Please try again."),
 );
 
-/** @param {{removed: import("../lib/types.mjs").RemovedPartView, act: Function}} props */
+/** @param {{removed: import("../lib/types.mjs").RemovedPartView, act: Function|null}} props */
 export function RemovedPart({ removed: { messages, count, address }, act }) {
   const [isOpen, setOpen] = useState(false);
   const hidden = count - messages.length;

@@ -3,7 +3,7 @@ import { getChosenThread } from "../lib/chosen-thread.mjs";
 import { expectThread } from "../lib/expected-thread.mjs";
 import { reportFirstWord } from "../lib/first-word.mjs";
 import { readTurn } from "../lib/page-request.mjs";
-import { applyListChange, applyTurn, goToBegun, isReading, refreshPanels } from "../lib/panels.mjs";
+import { applyListChange, applyTurn, goToBegun, isReading, refreshPanels, refreshThreads } from "../lib/panels.mjs";
 import { followThread, prepareSocket } from "../lib/socket.mjs";
 import { showOutage, showOutageIfUnreachable } from "../page/outage.mjs";
 import { CandidateTexts } from "./candidate-texts.mjs";
@@ -18,6 +18,8 @@ const { flushSync } = window.ReactDOM;
 const FOREIGN_CHANGE_MS = 500;
 const MAX_ADDED_TO = 150; // messages: a page that holds more gets its window anew
 const CHECK_OUTAGE_AFTER_MS = 4000; // after the connection counts as lost, which takes a second
+
+const LIST_HANDLERS = { onFrame: ({ change }) => applyListChange(change), onReturn: refreshThreads };
 
 /**
  * @param {string|null} thread the data's, or one that has begun and is not in the data yet
@@ -40,7 +42,7 @@ export function useStream(thread, data) {
   }, [data]); // once per delivery, not per frame
 
   useEffect(() => {
-    if (thread === null) return prepareSocket(({ change }) => applyListChange(change));
+    if (thread === null) return prepareSocket(LIST_HANDLERS);
     const refreshing = createRefresher(thread, latest);
     const onFrame = (frame) => {
       if (frame.kind === "list") return applyListChange(frame.change);

@@ -16,17 +16,27 @@ const MISSING = [
   _("It may have been erased, or the address is not complete. You can begin a new conversation here."),
 ];
 
-/** @param {{suggestions: string[], isMissing?: boolean, onSuggest: (text: string, requestId: string) => void}} props */
-export function Welcome({ suggestions, isMissing = false, onSuggest }) {
+const READING = [
+  _("Good to see you."),
+  _(
+    "You can read, search, compare and export the conversations that others have let you into. They are in the list of conversations.",
+  ),
+];
+
+/**
+ * @param {{data: import("../lib/types.mjs").TranscriptData, onSuggest: (text: string, requestId: string) => void}} props
+ */
+export function Welcome({ data: { suggestions, missing: isMissing, read_only: isReadOnly }, onSuggest }) {
   const requestId = useRef(createRequestId()); // a double click is one request
-  const [heading, text] = isMissing ? MISSING : GREETING;
+  const [greeting, text] = isReadOnly ? READING : isMissing ? MISSING : GREETING;
+  const heading = isMissing ? MISSING[0] : greeting;
   return h(
     "div",
     { className: "welcome" },
     h("span", { className: "welcome-mark" }, icon("signpost-split")),
     h("h2", null, heading),
     h("p", null, text),
-    suggestions.length > 0 &&
+    !isReadOnly && suggestions.length > 0 &&
       h(
         "ul",
         { className: "suggestions", "aria-label": _("Suggestions") },

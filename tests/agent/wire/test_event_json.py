@@ -1,15 +1,32 @@
 """Every event comes through the wire as it was, with its message from the database."""
 
 import json
-from typing import get_args
+from typing import Any, get_args
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.events import CandidateProgress, Event, RunFinished
+from agent.events import (
+    CandidateProgress,
+    Event,
+    HeadMoved,
+    MembersChanged,
+    MessageAdded,
+    RunFinished,
+    RunStarted,
+    ToolStarted,
+)
 from agent.run.hub import StoredEvent
 from agent.run.live_runs import LiveCandidate, LiveRun
-from agent.wire.event_json import _NAMES, decode_event, decode_live_run, encode_event, encode_live_run
+from agent.wire.event_json import (
+    _NAMES,
+    UnknownEventError,
+    decode_event,
+    decode_live_run,
+    encode_event,
+    encode_live_run,
+)
 from checkpoints import RunState
 from checkpoints.values.sentence import encode_sentence, sentence
 from tests.agent.run.event_strategies import MESSAGES, events, texts
@@ -56,6 +73,35 @@ _candidates = st.builds(LiveCandidate, st.integers(1, 3), texts, texts, texts, _
 @settings(max_examples=20)
 def test_a_run_in_progress_comes_through_as_it_is(live: LiveRun) -> None:
     assert decode_live_run(json.loads(json.dumps(encode_live_run(live)))) == live
+
+
+@pytest.mark.parametrize(
+    ("data", "event"),
+    [
+        (["members", 3], MembersChanged(3, "")),
+        (["members", 3, "bob", "later"], MembersChanged(3, "bob")),
+        (["head", 3, {"more": 1}], HeadMoved(3)),
+        (["end", "r", "done", 3], RunFinished("r", RunState.DONE, 3)),
+        (["start", "r", 3, None, [], 1, "later"], RunStarted("r", 3, None, [], 1)),
+        (["candidate", 2, ["tool", "c", "later"], "later"], CandidateProgress(2, ToolStarted("c"))),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_an_event_of_another_version_loses_only_what_is_not_known(data: list[Any], event: Event) -> None:
+    assert decode_event(data) == event
+    with pytest.raises(UnknownEventError):
+        decode_event(["members"])
+
+
+def test_a_message_and_a_run_of_a_later_version_are_read() -> None:
+    message = next(iter(MESSAGES.values()))
+    added = decode_event(["message", message.id, 3, "later"])
+    assert isinstance(added, StoredEvent)
+    assert added.complete(message) == MessageAdded(message, 3)
+    live = LiveRun("r", "text", candidates=[LiveCandidate(1, "m", "a", "", None)])
+    encoded = encode_live_run(live)
+    encoded[4][0].append("later")
+    assert decode_live_run([*encoded, "later"]) == live
 
 
 def test_half_characters_keep_their_number() -> None:

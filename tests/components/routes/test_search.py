@@ -3,11 +3,13 @@
 import asyncio
 from datetime import UTC, datetime
 
-from checkpoints import Store, StoreBusyError
+from checkpoints import Store, StoreBusyError, act_for
+from checkpoints.people.members import Members
 from checkpoints.search.snippet import Snippet
+from checkpoints.values.model import ThreadRole
 from components.routes import search
 from components.search_indexing import SearchIndexing
-from tests.checkpoints.conversations import talked
+from tests.checkpoints.conversations import new, talked
 
 
 def test_a_snippet_is_split_at_its_marks_whatever_its_characters() -> None:
@@ -36,6 +38,20 @@ def test_a_hit_names_its_conversation_and_where_it_stands(memory_store: Store) -
     (hit,) = view["hits"]
     assert (hit["thread"], hit["title"], hit["role"], hit["standing"]) == (thread_id, "Talk", "user", "left")
     assert (view["more"], view["pending"]) == (False, False)
+
+
+def test_a_hit_names_who_asked_where_it_was_somebody_else(memory_store: Store) -> None:
+    memory_store.database.separate_owners()
+    with act_for("ann"):
+        thread = memory_store.create_thread().id
+        memory_store.append(thread, new("A walrus?", "A walrus."))
+        Members(memory_store).add_member(thread, "bob", ThreadRole.EDITOR)
+    with act_for("bob"):
+        memory_store.append(thread, new("Which walrus?"))
+    for person, names in (("ann", ["bob", "", ""]), ("bob", ["", "", "ann"])):
+        with act_for(person):
+            hits = search.describe_result(memory_store.search("walrus", datetime.now(UTC)))["hits"]
+            assert [each["person"] for each in hits] == names
 
 
 def test_indexing_goes_on_until_nothing_is_queued_and_begins_again_after_an_outage() -> None:
