@@ -1,7 +1,7 @@
 """The pace of flushes: each costs the same, however much is new, and many runs share the processor."""
 
 MIN_FLUSH_SECONDS = 0.04
-FLUSH_SECONDS_PER_RUN = 0.005
+FLUSH_SECONDS_PER_RUN = 0.007
 MAX_FLUSH_SECONDS = 0.25
 
 
