@@ -3,5 +3,5 @@
 set -eu
 psql --set ON_ERROR_STOP=1 --set password="$POSTGRES_PASSWORD" --username postgres <<'SQL'
 CREATE ROLE waymark LOGIN PASSWORD :'password';
-CREATE DATABASE waymark OWNER waymark;
+CREATE DATABASE waymark OWNER waymark ENCODING 'UTF8' TEMPLATE template0;
 SQL

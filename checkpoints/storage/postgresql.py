@@ -65,10 +65,13 @@ def create_engine(url: str, max_wait_seconds: int) -> sa.Engine:
 def check_sessions(engine: sa.Engine) -> None:
     """Refuse a pooler that gives each transaction another session: locks and notifications would be lost silently.
 
-    Raises `StoreUnavailableError`.
+    Refuse also a database that cannot hold every text. Raises `StoreUnavailableError`.
     """
     with engine.connect() as connection:
         driver: Any = connection.connection.driver_connection
+        if (encoding := driver.info.parameter_status("server_encoding")) not in (None, "UTF8"):  # a pooler may not tell
+            text = sentence("The PostgreSQL database has the encoding {encoding}: Waymark needs UTF8.", encoding=encoding)
+            raise StoreUnavailableError(text)
         if driver.info.backend_pid == connection.exec_driver_sql("SELECT pg_backend_pid()").scalar():
             return  # a pooler gives itself as the server
     if not _delivers_notifications(engine):
@@ -92,6 +95,7 @@ def build_connect_options(max_wait_seconds: int) -> dict[str, Any]:
         "connect_timeout": max_wait_seconds,
         "tcp_user_timeout": max_wait_seconds * 1000,  # a cut network gives no answer, not even a refusal
         "application_name": "waymark",
+        "client_encoding": "UTF8",  # else the driver gives bytes for the texts of a database without an encoding
     }
 
 
