@@ -236,6 +236,18 @@ def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) ->
     expect(chips(page)).to_have_count(0)
 
 
+def test_a_lost_message_that_is_taken_out_of_the_field_is_not_offered_again(page: Page) -> None:
+    network = Network(page)
+    network.hold()
+    page.composer.fill("Read this")
+    page.composer.press("Enter")
+    network.wait_for_send()
+    network.lose()
+    expect(page.tab.get_by_role("button", name="Try again")).to_be_visible()
+    page.composer.fill("")
+    expect(page.tab.locator(".composer-problem")).to_have_count(0)
+
+
 def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -> None:
     """The server has it; the network lost the reply. Sent again as it stands, it is known by its operation."""
     page.expected.append("ERR_FAILED|Failed to fetch|Callback failed")

@@ -50,14 +50,14 @@ export function Composer(props) {
   useFilledText(data.fill, field);
   useFocusAtStart(field, thread);
   const [{ pending }, { attachments }] = [sending, field];
+  const problem = coming.isLost ? NOT_SHOWN : (findSendProblem(sending, field) ?? toProblem(attachments.problem));
   const isStoppable = isRunning && !isReadOnly && pending?.type !== "stop";
   useEscapeToStop(isComing, isStoppable || isUnread, isUnread ? queue.editQueued : sending.stop);
   return h(
     "section",
     { id: props.id, className: "composer", "aria-label": _("Write a message") },
     h("div", { className: "composer-column" },
-      h(SendProblem, { problem: coming.isLost ? NOT_SHOWN : (sending.problem ?? toProblem(attachments.problem)),
-        onRetry: () => (pending?.type === "stop" && !isComing ? sending.stop() : onEnter()) }),
+      h(SendProblem, { problem, onRetry: () => (pending?.type === "stop" && !isComing ? sending.stop() : onEnter()) }),
       queue.queued !== null && h(QueuedMessage, messages),
       h(WindowNotice, { meter: data.meter, typed: field.tokens }),
       h(PasteNotice, { pasted: field.pasting.pasted, maxChars: data.max_chars, onInsert: field.pasting.insertPasted }),
@@ -78,6 +78,10 @@ export function Composer(props) {
 }
 
 const toProblem = (text) => text && { text };
+
+/** Return what became of the last request; null where a message that may not have arrived was taken out of the field. */
+const findSendProblem = ({ problem, pending, isLate }, { isEmpty }) =>
+  isLate && pending.type === "send" && isEmpty ? null : problem;
 
 const listCommands = (data, field, submit) => [
   describeSummarising(data, submit),
