@@ -35,6 +35,8 @@ def recall_messages(path: Iterable[Message], agent: str) -> list[Message]:
 
 def recall_path(path: Sequence[Message], agent: str) -> list[Message]:
     """Return an agent's messages as it remembers them, each with the messages of other agents that follow it on the path."""
+    if agent == MAIN:
+        return [*path]  # its moves have changed the path itself
     following: dict[str, list[Message]] = {"": []}
     last_id = ""
     for message in path:
@@ -46,7 +48,7 @@ def recall_path(path: Sequence[Message], agent: str) -> list[Message]:
 
 def find_memory_move(message: Message) -> MoveMark | None:
     """Return the mark of a sub-agent's own move; None for any other message. Moves of the main agent have no result."""
-    return MoveMark.of(message) if message.type == "tool" and message.agent != MAIN else None
+    return MoveMark.of(message) if message.agent != MAIN and message.type == "tool" else None
 
 
 def number_messages(memory: Sequence[Message]) -> list[Message]:
