@@ -77,7 +77,8 @@ class Keyboard:
         )
 
     def close_dialog(self, opener: Locator) -> None:
-        """Press Escape. The focus is where it came from."""
+        """Press Escape once the dialog has the focus, which then is where it came from."""
+        expect(self._page.tab.locator(".modal.show:focus-within")).to_have_count(1)
         self.key("Escape")
         expect(self._page.dialog).to_have_count(0)
         expect(opener).to_be_focused()
