@@ -16,6 +16,7 @@ _PANE_ICONS = {
     "threads": (("layout-sidebar", ""),),
     "history": (("layout-sidebar-reverse", "when-wide"), ("diamond-fill", "when-narrow")),
 }
+_PANE_NAMES = {"threads": N_("Conversations"), "history": N_("History")}
 _ATTRIBUTES = {"className": "class"}
 _SOURCE = re.compile(r'<script src="([^"]+)"></script>')
 _THEME_NAMES = {"light": N_("Theme: light"), "dark": N_("Theme: dark"), "system": N_("Theme: system")}
@@ -56,7 +57,7 @@ def _render_widget(part: Any, files: str) -> str:
 
 def _render_pane_button(name: str, files: str) -> str:
     signs = (f'<span class="pane-sign {shown}">{_render_icon(sign, files)}</span>' for sign, shown in _PANE_ICONS[name])
-    return f'<button id="show-{name}">{"".join(signs)}</button>'
+    return f'<button id="show-{name}" aria-label="{escape(_(_PANE_NAMES[name]))}">{"".join(signs)}</button>'
 
 
 def _render_icon(name: str, files: str) -> str:

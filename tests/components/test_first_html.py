@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import pytest
 from dash import html
 
 from components.first_html import render_html, split_scripts
-from components.widgets import Icon, ImportButton, SettingsButton
+from components.widgets import Icon, ImportButton, PaneButton, SettingsButton
 
 FILES = "/assets/1"
 SPRITE = f"{FILES}/icons.svg"
@@ -37,3 +38,8 @@ def test_react_runs_first_and_dash_s_own_scripts_are_only_named() -> None:
     head, foot = split_scripts(SCRIPTS, ("table",))
     assert head.splitlines() == [f'<script defer src="/deps/{name}@18.js"></script>' for name in ("react", "react-dom")]
     assert foot == '<script type="text/plain" data-src="/renderer.js"></script>'
+
+
+@pytest.mark.parametrize(("pane", "name"), [("threads", "Conversations"), ("history", "History")])
+def test_a_button_without_text_has_a_name(pane: str, name: str) -> None:
+    assert f'<button id="show-{pane}" aria-label="{name}">' in render_html(PaneButton(name=pane), FILES)
