@@ -13,17 +13,16 @@ from tests.e2e.waymark import Page
 from tests.fakes.openai import FakeOpenAI, Say
 
 pytestmark = pytest.mark.e2e
-# The text of the transcript when the page applies the reply to a message; the first word is waited for, however long.
 RECORD_REPLY = """() => {
+  const { set_props } = dash_clientside;
+  dash_clientside.set_props = (id, values) => {
+    if (id === "composer-panel" && values.reply) window.shownAtReply = document.getElementById("transcript").textContent;
+    set_props(id, values);
+  };
+}"""
+WAIT_FOR_WORD = """() => {  // however long it takes
   const wait = window.setTimeout;
   window.setTimeout = (work, ms, ...rest) => (ms === 200 ? 0 : wait(work, ms, ...rest));
-  window.applied = new Promise((resolve) => {
-    const { set_props } = dash_clientside;
-    dash_clientside.set_props = (id, values) => {
-      if (id === "composer-panel" && values.reply) resolve(document.getElementById("transcript").textContent);
-      set_props(id, values);
-    };
-  });
 }"""
 
 
@@ -113,26 +112,31 @@ def test_the_first_word_is_shown_before_the_reply_to_its_message_is_applied(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
     page = visit(shared_openai_server)
-    fake_openai.hold()
-    fake_openai.script(Say("Kingfishers stand on the first line."))
-    page.tab.evaluate(RECORD_REPLY)
-    with page.tab.expect_response("**/api/actions/composer-panel"):
-        page.send("Write me a poem")
+    page.tab.evaluate(WAIT_FOR_WORD)
+    _send_to_slow_model(page, fake_openai)
     page.tab.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
     fake_openai.release()
-    assert "Kingfishers" in page.tab.evaluate("applied")
+    page.tab.wait_for_function("() => window.shownAtReply?.includes('Kingfishers')")
     expect_begun(page)
     page.wait_for_answer()
 
 
 @pytest.mark.slow
-def test_a_model_that_thinks_for_long_does_not_keep_the_conversation_from_its_address(
+def test_a_model_that_thinks_for_long_keeps_neither_the_reply_nor_the_address(
     shared_openai_server: Server, visit: Visit, fake_openai: FakeOpenAI
 ) -> None:
     page = visit(shared_openai_server)
-    fake_openai.hold()
-    fake_openai.script(Say("The first line stands."))
-    page.send("Write me a poem")
+    _send_to_slow_model(page, fake_openai)
+    page.tab.wait_for_function("() => window.shownAtReply !== undefined")
     expect_begun(page)
     fake_openai.release()
     page.wait_for_answer()
+
+
+def _send_to_slow_model(page: Page, fake_openai: FakeOpenAI) -> None:
+    """Send the first message of a conversation; its answer is held back."""
+    fake_openai.hold()
+    fake_openai.script(Say("Kingfishers stand on the first line."))
+    page.tab.evaluate(RECORD_REPLY)
+    with page.tab.expect_response("**/api/actions/composer-panel"):
+        page.send("Write me a poem")

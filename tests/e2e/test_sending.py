@@ -141,10 +141,7 @@ def test_a_double_click_on_a_quick_network_does_not_stop_the_answer(page: Page) 
 @pytest.mark.slow
 def test_what_is_typed_while_a_message_is_under_way_is_the_next_one(page: Page) -> None:
     network = Network(page)
-    network.hold()
-    page.composer.fill("First")
-    page.composer.press("Enter")
-    network.wait_for_send()
+    _send_held(page, network, "First")
     page.composer.press_sequentially("Second")
     network.release()
     _expect_asked(page, "First")
@@ -195,13 +192,18 @@ def test_a_message_that_has_to_wait_is_sent_before_the_one_behind_it(page: Page)
     expect(page.composer).to_have_value("and more")
 
 
+def _send_held(page: Page, network: Network, text: str) -> None:
+    """Send a message, which the network holds."""
+    network.hold()
+    page.composer.fill(text)
+    page.composer.press("Enter")
+    network.wait_for_send()
+
+
 def _queue_behind_held(page: Page, *, is_late: bool = False) -> Network:
     """Send a message, which is held, and one that waits for it; then go on typing."""
     network = Network(page)
-    network.hold()
-    page.composer.fill("First")
-    page.composer.press("Enter")
-    network.wait_for_send()
+    _send_held(page, network, "First")
     page.composer.fill("Second")
     page.composer.press("Enter")
     expect(page.queued).to_contain_text("Second")
@@ -221,10 +223,7 @@ def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) ->
     network = Network(page)
     attach(page, NOTES)
     expect(chips(page)).to_have_count(1)
-    network.hold()
-    page.composer.fill("Read this")
-    page.composer.press("Enter")
-    network.wait_for_send()
+    _send_held(page, network, "Read this")
     expect(chips(page)).to_have_count(0)
     network.lose()
     expect(page.composer).to_have_value("Read this")
@@ -238,10 +237,7 @@ def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) ->
 
 def test_a_lost_message_that_is_taken_out_of_the_field_is_not_offered_again(page: Page) -> None:
     network = Network(page)
-    network.hold()
-    page.composer.fill("Read this")
-    page.composer.press("Enter")
-    network.wait_for_send()
+    _send_held(page, network, "Read this")
     network.lose()
     expect(page.tab.get_by_role("button", name="Try again")).to_be_visible()
     page.composer.fill("")
@@ -274,10 +270,7 @@ def test_a_message_whose_answer_was_lost_is_not_sent_a_second_time(page: Page) -
 
 def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> None:
     network = Network(page)
-    network.hold()
-    page.composer.fill("Tell me of viaducts")
-    page.composer.press("Enter")
-    network.wait_for_send()
+    _send_held(page, network, "Tell me of viaducts")
     network.deliver_unseen()
     page.open("/")
     expect(page.composer).to_have_value("Tell me of viaducts")
@@ -291,10 +284,7 @@ def test_a_message_that_was_under_way_at_a_reload_is_sent_once(page: Page) -> No
 def test_a_message_that_is_lost_after_leaving_comes_back_to_its_own_conversation(page: Page) -> None:
     page.say("Tell me of left luggage")
     network = Network(page)
-    network.hold()
-    page.composer.fill("And of bridges")
-    page.composer.press("Enter")
-    network.wait_for_send()
+    _send_held(page, network, "And of bridges")
     page.new_conversation()
     page.composer.fill("Something else")
     network.lose()
