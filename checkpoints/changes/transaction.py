@@ -188,7 +188,9 @@ class Transaction:
         if len(messages) > search_index.MAX_ENTRIES_AT_ONCE:
             search_queue.add_places(self.connection, (each.node.place for each in messages))
         else:
-            search_index.add_messages(self.connection, [each.make_index_entry(self.thread.id) for each in messages])
+            thread = self.thread
+            entries = [each.make_index_entry(thread.id, thread.owner) for each in messages]
+            search_index.add_messages(self.connection, entries)
 
     def _allocate_position(self, parent: Node | None, *, is_last: bool) -> tuple[int, int]:
         """Return the place of a next message: in the parent's segment if the parent is its last one, else in a new one."""

@@ -58,9 +58,9 @@ class PlacedMessage:
             person=content.person,
         )
 
-    def make_index_entry(self, thread_id: str) -> IndexedMessage:
-        """Return the parts of it that the index of the search reads."""
-        return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at)
+    def make_index_entry(self, thread_id: str, owner: str) -> IndexedMessage:
+        """Return the parts of it that the index of the search reads; `owner` is the conversation's."""
+        return IndexedMessage(*self.node.place, thread_id, self.content.body, self.content.created_at, owner)
 
 
 def make_message_content(

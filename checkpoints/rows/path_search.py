@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from ..search.content import mark_thread
 from ..search.query import SearchQuery, parse_phrase
 from ..search.result import PathHits
 from ..values.limits import MAX_PATH_HITS
@@ -35,7 +36,8 @@ def find_in_path(connection: sa.Connection, thread_id: str, text: str) -> PathHi
         return PathHits((), False, is_pending, None)
     is_postgresql = connection.dialect.name == "postgresql"
     write = search_syntax.write_tsquery if is_postgresql else search_syntax.write_match
-    values = {"match": write(SearchQuery(((term,),)), [thread_id]), "thread": thread_id, "agent": MAIN, "most": MAX_ENTRIES}
+    match = write(SearchQuery(((term,),)), [mark_thread(thread_id)])
+    values = {"match": match, "thread": thread_id, "agent": MAIN, "most": MAX_ENTRIES}
     rows = connection.execute(_POSTGRESQL if is_postgresql else _SQLITE, values).all()
     own = sorted((row.depth, row.id) for row in rows if row.depth <= path.last.get(row.segment, -1))
     has_more = len(own) > MAX_PATH_HITS or len(rows) == MAX_ENTRIES

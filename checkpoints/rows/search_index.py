@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from ..search import content
 from ..storage import schema
 from ..storage.batches import select_at_places, select_in_batches
+from ..storage.ownership import LOCAL_OWNER
 from ..values import files
 from ..values.history import Place
 from ..values.operation import RowChange
@@ -36,7 +37,22 @@ _DELETE_WORDS = sa.text("INSERT INTO search_words (search_words, rowid, words) V
 _DELETE_ALL_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('delete-all')")
 _MERGE_WORDS = sa.text("INSERT INTO search_words (search_words) VALUES ('optimize')")
 _LAST_NUMBER = sa.select(sa.func.coalesce(sa.func.max(_entry.number), 0))
-MESSAGE_COLUMNS = (_message.segment, _message.depth, _message.thread_id, _message.body, _message.created_at)
+
+
+def _select_owner(table: sa.Table) -> sa.Label[str]:
+    """Return a column with the owner of the conversation of a row."""
+    of_row = schema.thread.c.id == table.c.thread_id
+    return sa.select(schema.thread.c.owner).where(of_row).correlate(table).scalar_subquery().label("owner")
+
+
+MESSAGE_COLUMNS = (
+    *(_message.segment, _message.depth, _message.thread_id, _message.body, _message.created_at),
+    _select_owner(schema.message),
+)
+CHECKPOINT_COLUMNS = (
+    *(_checkpoint.id, _checkpoint.thread_id, _checkpoint.name, _checkpoint.description),
+    _select_owner(schema.checkpoint),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +64,7 @@ class IndexedMessage:
     thread_id: str
     body: str
     created_at: int  # microseconds since 1970
+    owner: str | None  # of the conversation; None: the database has lost that
 
     @property
     def place(self) -> Place:
@@ -112,11 +129,9 @@ def _index_messages(connection: sa.Connection, messages: Sequence[IndexedMessage
 
 
 def _add_checkpoints(connection: sa.Connection, checkpoint_ids: Collection[str]) -> None:
-    query = sa.select(
-        _checkpoint.id, _checkpoint.name, _checkpoint.description, _checkpoint.thread_id, _checkpoint.created_at
-    ).where(_checkpoint.deleted_at.is_(None))
+    query = sa.select(*CHECKPOINT_COLUMNS, _checkpoint.created_at).where(_checkpoint.deleted_at.is_(None))
     found = list(select_in_batches(connection, query, _checkpoint.id, checkpoint_ids))
-    words = [content.list_checkpoint_words(row.name, row.description, row.thread_id) for row in found]
+    words = [make_checkpoint_words(connection, row) for row in found]
     rows = [{"segment": None, "depth": None, "checkpoint_id": row.id, "created_at": row.created_at} for row in found]
     _insert(connection, rows, words, [" ".join(each) for each in words])
 
@@ -144,7 +159,21 @@ def _to_message(columns: Sequence[Any]) -> IndexedMessage:
 def make_words(connection: sa.Connection, messages: Sequence[IndexedMessage]) -> list[list[str]]:
     hashes = {hash_ for each in messages for hash_ in files.find_file_hashes(each.body)}
     contents = file_rows.select_texts(connection, hashes) if hashes else {}
-    return [content.list_message_words(each.body, each.thread_id, contents) for each in messages]
+    return [
+        content.list_message_words(each.body, each.thread_id, find_marked_owner(connection, each.owner), contents)
+        for each in messages
+    ]
+
+
+def make_checkpoint_words(connection: sa.Connection, row: sa.Row[Any]) -> list[str]:
+    """Return the words of a row of `CHECKPOINT_COLUMNS`."""
+    owner = find_marked_owner(connection, row.owner)
+    return content.list_checkpoint_words(row.name, row.description, row.thread_id, owner)
+
+
+def find_marked_owner(connection: sa.Connection, owner: str | None) -> str | None:
+    """Return an owner whose mark the entries have: on SQLite, everybody who signs in; None for any other."""
+    return owner if connection.dialect.name == "sqlite" and owner != LOCAL_OWNER else None
 
 
 def count_chars(connection: sa.Connection, message: IndexedMessage) -> int:

@@ -1,7 +1,7 @@
 """The newest entries of the index that match a query, of the conversations that a person may see.
 
-Where there are others, the marks of the person's conversations are part of the query: the index gives their entries alone.
-For SQLite, looking up a hundred marks takes longer than reading all matches of a rare word: it compares the places of those.
+Where there are others, marks are part of the query, and the index gives the person's entries alone. On SQLite these are the
+mark of the owner and those of shared conversations, on PostgreSQL those of all conversations that the person may see.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,21 +11,22 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ..search.content import list_owner_marks, mark_thread
 from ..search.query import SearchQuery
 from ..storage.access import exempt_query
 from . import search_syntax, thread_rows
+from .search_index import find_marked_owner
 from .search_syntax import NotePhrases
 
-_MAX_OWN_THREADS = 1_000  # of an owner among others, whose marks are searched for
-_MAX_RARE_MATCHES = 20_000  # of a word, whoever wrote it
-_MATCHES_OF_MARK = 20  # that SQLite reads and compares in less time than it looks up a mark
+_MAX_MARKED_THREADS = 1_000  # of an owner among others, whose marks are searched for
 _ANY_TIME = 2**62
 _EVERY_NUMBER = {"first": 0, "last": 2**62}
-_OWN_THREADS = sa.text(
-    "SELECT id FROM thread WHERE owner = :owner AND deleted_at IS NULL UNION ALL "
-    "SELECT t.id FROM thread_member m JOIN thread t ON t.id = m.thread_id WHERE m.person = :owner AND t.deleted_at IS NULL "
-    "LIMIT :most"
+_OWN = "SELECT id FROM thread WHERE owner = :owner AND deleted_at IS NULL"
+_SHARED = (
+    "SELECT t.id FROM thread_member m JOIN thread t ON t.id = m.thread_id WHERE m.person = :owner AND t.deleted_at IS NULL"
 )
+_SHARED_THREADS = sa.text(f"{_SHARED} LIMIT :most")
+_OWN_THREADS = sa.text(f"{_OWN} UNION ALL {_SHARED} LIMIT :most")
 _IS_OWN = "t.owner = :owner"
 _IS_OWN_OR_SHARED = "(t.owner = :owner OR t.id IN (SELECT thread_id FROM thread_member WHERE person = :owner))"
 _HAS_TAG = "AND t.id IN (SELECT thread_id FROM thread_tag WHERE tag_id IN :{})"  # the name of a parameter
@@ -43,16 +44,6 @@ _SQLITE = (
     "AND {owner} AND t.deleted_at IS NULL {tags} "
 )
 _SQLITE_NEWEST = f"{_SQLITE} ORDER BY w.rowid DESC LIMIT :most"
-# The entries of others are left out before the joins, which take ten times as long. A checkpoint's has no segment.
-_OWN_SEGMENTS = (
-    "SELECT s.id FROM thread o CROSS JOIN segment s ON s.thread_id = o.id WHERE o.owner = :owner UNION ALL "
-    "SELECT s.id FROM thread_member o CROSS JOIN segment s ON s.thread_id = o.thread_id WHERE o.person = :owner"
-)
-_SQLITE_RARE = f"{_SQLITE} AND (e.segment IS NULL OR e.segment IN ({_OWN_SEGMENTS})) ORDER BY w.rowid DESC LIMIT :most"
-_FREQUENT_WORD = sa.text(
-    "SELECT 1 FROM search_words WHERE search_words MATCH :word LIMIT 1 "
-    "OFFSET (SELECT min(:most, :matches_of_mark * count(*)) FROM thread WHERE owner = :owner)"
-)
 _POSTGRESQL = (
     f"{_COLUMNS} FROM search_entry e "
     "LEFT JOIN message m ON m.segment = e.segment AND m.depth = e.depth LEFT JOIN checkpoint c ON c.id = e.checkpoint_id "
@@ -98,45 +89,32 @@ def select_matches(
     connection: sa.Connection, wanted: WantedMatches, thread_ids: Sequence[str] | None
 ) -> Sequence[sa.Row[Any]]:
     """Return the newest matches: in these conversations, or in all that the owner may see."""
-    is_postgresql = connection.dialect.name == "postgresql"
-    if not wanted.has_others or thread_ids is not None:
-        return _select_newest(connection, wanted, thread_ids)
-    if not is_postgresql and _has_rare_word(connection, wanted):
-        return _select(connection, _SQLITE_RARE, wanted, _list_values(connection, wanted, None))
-    own = _find_own(connection, wanted)
-    if own is None:
+    if thread_ids is not None:
+        return _select_newest(connection, wanted, list(map(mark_thread, thread_ids)))
+    marks = _list_own_marks(connection, wanted) if wanted.has_others else None
+    if marks is None:
         return _select_newest(connection, wanted, None)
+    is_postgresql = connection.dialect.name == "postgresql"
     if is_postgresql:
         connection.exec_driver_sql(_POSTGRESQL_MARKS)
     statement = _POSTGRESQL_ALL if is_postgresql else _SQLITE_NEWEST
-    return _select(connection, statement, wanted, _list_values(connection, wanted, own)) if own else ()
+    return _select(connection, statement, wanted, _list_values(connection, wanted, marks)) if marks else ()
 
 
-def _has_rare_word(connection: sa.Connection, wanted: WantedMatches) -> bool:
-    """Return whether few entries have the longest word: fewer than are read in the time of the marks of the owner.
-
-    Words that may go on are left out: SQLite reads all of their matches before the first.
-    """
-    terms = wanted.query.wanted_terms if len(wanted.query.alternatives) == 1 else ()
-    words = [word for term in terms for word in (term.words[:-1] if term.is_prefix else term.words)]
-    if not words:
-        return False
-    limits = {"most": _MAX_RARE_MATCHES, "matches_of_mark": _MATCHES_OF_MARK, "owner": wanted.owner}
-    return connection.execute(_FREQUENT_WORD, {"word": f'"{max(words, key=len)}"', **limits}).first() is None
+def _list_own_marks(connection: sa.Connection, wanted: WantedMatches) -> list[str] | None:
+    """Return the marks that all entries have that a person may see; None if they are too many."""
+    marked = find_marked_owner(connection, wanted.owner)
+    query = _SHARED_THREADS if marked is not None else _OWN_THREADS
+    thread_ids = connection.scalars(query, {"owner": wanted.owner, "most": _MAX_MARKED_THREADS + 1}).all()
+    if len(thread_ids) > _MAX_MARKED_THREADS:
+        return None
+    return [*list_owner_marks(marked), *map(mark_thread, thread_ids)]
 
 
-def _find_own(connection: sa.Connection, wanted: WantedMatches) -> list[str] | None:
-    """Return an owner's conversations, and those that they are let into, if they are few."""
-    found = connection.execute(_OWN_THREADS, {"owner": wanted.owner, "most": _MAX_OWN_THREADS + 1}).all()
-    return None if len(found) > _MAX_OWN_THREADS else [thread_id for (thread_id,) in found]
-
-
-def _select_newest(
-    connection: sa.Connection, wanted: WantedMatches, thread_ids: Sequence[str] | None
-) -> Sequence[sa.Row[Any]]:
-    """Return the newest matches: of the entries that probably have enough, or else of all."""
+def _select_newest(connection: sa.Connection, wanted: WantedMatches, marks: Sequence[str] | None) -> Sequence[sa.Row[Any]]:
+    """Return the newest matches with one of the marks: of the entries that probably have enough, or else of all."""
     is_postgresql = connection.dialect.name == "postgresql"
-    values = _list_values(connection, wanted, thread_ids)
+    values = _list_values(connection, wanted, marks)
     has_dates = bool(wanted.query.before or wanted.query.after)
     if is_postgresql or has_dates:
         newest, is_whole = (_limit_to_dates if has_dates else _limit_to_newest)(connection, values)
@@ -161,12 +139,12 @@ def _limit_to_dates(connection: sa.Connection, values: Mapping[str, Any]) -> tup
     return {**values, **limits}, row.total < _MAX_NEWEST_ENTRIES
 
 
-def _list_values(connection: sa.Connection, wanted: WantedMatches, thread_ids: Sequence[str] | None) -> Mapping[str, Any]:
+def _list_values(connection: sa.Connection, wanted: WantedMatches, marks: Sequence[str] | None) -> Mapping[str, Any]:
     """Return the values of a statement's parameters. `match` is empty if nothing can be found."""
     query, is_postgresql = wanted.query, connection.dialect.name == "postgresql"
     write = search_syntax.write_tsquery if is_postgresql else search_syntax.write_match
     return {
-        "match": write(query, thread_ids, wanted.phrases),
+        "match": write(query, marks, wanted.phrases),
         "owner": wanted.owner,
         "after": thread_rows.from_time(query.after) if query.after else -_ANY_TIME,
         "before": thread_rows.from_time(query.before) if query.before else _ANY_TIME,

@@ -27,9 +27,9 @@ def write_vector(words: Sequence[str]) -> str:
     return " ".join(f"'{word}':{','.join(found)}" for word, found in positions.items())
 
 
-def write_match(query: SearchQuery, thread_ids: Sequence[str] | None, notes: NotePhrases = NO_PHRASES) -> str:
-    """Write a query in the syntax of SQLite's FTS5; empty if nothing can be found."""
-    groups = _list_groups(query, thread_ids, notes)
+def write_match(query: SearchQuery, marks: Sequence[str] | None, notes: NotePhrases = NO_PHRASES) -> str:
+    """Write a query for entries with one of the marks in the syntax of SQLite's FTS5; empty if nothing can be found."""
+    groups = _list_groups(query, marks, notes)
     alternatives = []
     for terms in _list_alternatives(query):
         wanted = [_join(" OR ", (f'"{" ".join(words)}"' for words in group)) for group in groups]
@@ -40,9 +40,9 @@ def write_match(query: SearchQuery, thread_ids: Sequence[str] | None, notes: Not
     return _join(" OR ", alternatives) if alternatives else ""
 
 
-def write_tsquery(query: SearchQuery, thread_ids: Sequence[str] | None, notes: NotePhrases = NO_PHRASES) -> str:
-    """Write a query as a `tsquery` of PostgreSQL; empty if nothing can be found."""
-    groups = _list_groups(query, thread_ids, notes)
+def write_tsquery(query: SearchQuery, marks: Sequence[str] | None, notes: NotePhrases = NO_PHRASES) -> str:
+    """Write a query for entries with one of the marks as a `tsquery` of PostgreSQL; empty if nothing can be found."""
+    groups = _list_groups(query, marks, notes)
     alternatives = []
     for terms in _list_alternatives(query):
         wanted = [_join(" | ", map(_join_sequence, group)) for group in groups]
@@ -57,12 +57,12 @@ def _list_alternatives(query: SearchQuery) -> Sequence[Sequence[Term]]:
     return query.alternatives or ((),)
 
 
-def _list_groups(query: SearchQuery, thread_ids: Sequence[str] | None, notes: NotePhrases) -> list[Group]:
+def _list_groups(query: SearchQuery, marks: Sequence[str] | None, notes: NotePhrases) -> list[Group]:
     """Return the groups that every alternative needs. A query of dates alone asks for every role."""
     phrases = {kind: tuple(list_words(phrase)) for kind, phrase in notes.items()}
     groups: list[Group] = [(_find_phrase(phrases, feature),) for feature in query.features]
-    if thread_ids is not None:
-        groups.append(tuple((content.mark_thread(each),) for each in thread_ids))
+    if marks is not None:
+        groups.append(tuple((mark,) for mark in marks))
     roles = query.roles or (() if query.alternatives or groups else tuple(sorted(set(ROLES.values()))))
     of_roles: Group = tuple((content.mark_role(role),) for role in roles)
     if "note" in query.roles:

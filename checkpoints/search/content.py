@@ -1,4 +1,4 @@
-"""The texts of a stored message that can be searched, and its marks: role, features, conversation.
+"""The texts of a stored message that can be searched, and its marks: role, features, conversation, owner.
 
 A mark is a word that no text contains, because it begins with a character that is neither letter nor digit.
 """
@@ -61,8 +61,8 @@ def _join_values(value: Any) -> str:
     return " ".join(found)
 
 
-def list_message_words(body: str, thread_id: str, contents: Mapping[str, bytes]) -> list[str]:
-    """Return the words and the marks under which a stored message is indexed."""
+def list_message_words(body: str, thread_id: str, owner: str | None, contents: Mapping[str, bytes]) -> list[str]:
+    """Return the words and the marks under which a stored message is indexed; None for the owner has no mark."""
     parsed = serde.parse_leniently(body)
     try:
         texts = list_texts(parsed, contents)
@@ -72,11 +72,17 @@ def list_message_words(body: str, thread_id: str, contents: Mapping[str, bytes])
     for text in texts:
         words += list_words(text, MAX_INDEXED_WORDS - len(words))
     marks = [mark_thread(thread_id), mark_role(read_role(parsed)), *map(mark_feature, _list_features(parsed, texts))]
-    return [*words, *marks]
+    return [*words, *marks, *list_owner_marks(owner)]
 
 
-def list_checkpoint_words(name: str, description: str, thread_id: str) -> list[str]:
-    return [*list_words(name), *list_words(description), mark_thread(thread_id), mark_role("checkpoint")]
+def list_checkpoint_words(name: str, description: str, thread_id: str, owner: str | None) -> list[str]:
+    marks = [mark_thread(thread_id), mark_role("checkpoint"), *list_owner_marks(owner)]
+    return [*list_words(name), *list_words(description), *marks]
+
+
+def list_owner_marks(owner: str | None) -> list[str]:
+    """Return the mark of an owner; None has no mark. Another owner may have the same one: each hit is checked."""
+    return [] if owner is None else [f"{_MARK}o{_fold_name(owner)}"]
 
 
 def _list_features(body: Mapping[str, Any], texts: list[str]) -> list[Feature]:
@@ -104,7 +110,11 @@ def mark_feature(feature: Feature) -> str:
     return f"{_MARK}h{feature}"
 
 
-@lru_cache(10_000)  # a search has the marks of all conversations of a person
+@lru_cache(10_000)  # a search can have the marks of all conversations of a person
 def mark_thread(thread_id: str) -> str:
     """Return the mark of a conversation. Another id may have the same one: each hit is checked."""
-    return f"{_MARK}t{''.join(filter(str.isalnum, thread_id.lower()))}"
+    return f"{_MARK}t{_fold_name(thread_id)}"
+
+
+def _fold_name(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))

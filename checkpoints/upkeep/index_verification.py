@@ -15,7 +15,6 @@ import sqlalchemy as sa
 from ..rows import search_index
 from ..rows.search_index import IndexedMessage
 from ..rows.search_syntax import write_vector
-from ..search import content
 from ..storage import schema
 from ..values.text import pluralize
 
@@ -76,14 +75,14 @@ def compare_index(connection: sa.Connection, on_messages: Callable[[int], object
     for rows in _iterate_messages(connection):
         entries = [row for row in rows if row.number is not None]
         _count_absent(found, [row for row in rows if row.number is None])
-        messages = [IndexedMessage(*row[:5]) for row in entries]
+        messages = [IndexedMessage(*row[: len(search_index.MESSAGE_COLUMNS)]) for row in entries]
         words = search_index.make_words(connection, messages)
         made = zip(entries, words, strict=True)
         _compare(connection, found, [_Entry(row.number, row.words, search_index.make_checksum(w), w) for row, w in made])
         on_messages(len(rows))
     for listed in _iterate_checkpoints(connection):
         _count_absent(found, [row for row in listed if row.number is None])
-        _compare(connection, found, [_expect_checkpoint(row) for row in listed if row.number is not None])
+        _compare(connection, found, [_expect_checkpoint(connection, row) for row in listed if row.number is not None])
     found.surplus = _count_surplus(connection)
     if connection.dialect.name == "sqlite":
         found.has_equal_words = _sum_words(_iterate_terms(connection)) == found.word_sum
@@ -96,8 +95,8 @@ def _count_absent(found: IndexComparison, rows: Sequence[Any]) -> None:
     found.missing += len(rows) - queued
 
 
-def _expect_checkpoint(row: Any) -> _Entry:
-    words = content.list_checkpoint_words(row.name, row.description, row.thread_id)
+def _expect_checkpoint(connection: sa.Connection, row: Any) -> _Entry:
+    words = search_index.make_checkpoint_words(connection, row)
     return _Entry(row.number, row.words, " ".join(words), words)
 
 
@@ -134,8 +133,8 @@ def _iterate_checkpoints(connection: sa.Connection) -> Iterator[Sequence[Any]]:
     """Yield all listed checkpoints with their entries, in portions."""
     joined = schema.checkpoint.outerjoin(schema.search_entry, _entry.checkpoint_id == _checkpoint.id)
     joined = joined.outerjoin(schema.search_pending, _pending.segment == _checkpoint.segment)
-    columns = (_checkpoint.id, _checkpoint.thread_id, _checkpoint.name, _checkpoint.description, _checkpoint.depth)
-    query = sa.select(*columns, *_list_entry_columns(connection)).select_from(joined)
+    columns = (*search_index.CHECKPOINT_COLUMNS, _checkpoint.depth, *_list_entry_columns(connection))
+    query = sa.select(*columns).select_from(joined)
     query = query.where(_checkpoint.deleted_at.is_(None)).order_by(_checkpoint.id).limit(_MAX_PORTION_ROWS)
     last = ""
     while rows := connection.execute(query.where(_checkpoint.id > last)).all():

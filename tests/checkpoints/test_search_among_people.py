@@ -9,9 +9,13 @@ import pytest
 import sqlalchemy as sa
 from langchain_core.messages import HumanMessage
 
-from checkpoints import Database, NewMessage, Store, act_for
+from checkpoints import LOCAL_OWNER, Database, NewMessage, Store, act_for
+from checkpoints.people.members import Members
 from checkpoints.rows import search_matches
+from checkpoints.search.content import list_owner_marks, mark_thread
 from checkpoints.values import serde
+from checkpoints.values.model import ThreadRole
+from tests.checkpoints.conversations import new
 from tests.checkpoints.test_saving_cost import count_steps
 from tests.checkpoints.test_search import NOW, find
 from tests.statements import record_statements
@@ -44,27 +48,31 @@ def record_matches(database: Database) -> Iterator[list[str]]:
     sa.event.remove(database.engine, "before_cursor_execute", note)
 
 
-@pytest.mark.parametrize(("max_threads", "matches_of_mark"), [(1_000, 20), (1_000, 0), (1, 20), (1, 0)])
-def test_a_person_among_others_finds_their_own(store: Store, max_threads: int, matches_of_mark: int) -> None:
+@pytest.mark.parametrize("max_threads", [1_000, 1, 0])
+@pytest.mark.parametrize("is_shared", [True, False], ids=["shared", "alone"])
+def test_a_person_among_others_finds_their_own(store: Store, max_threads: int, is_shared: bool) -> None:
     write_people(store, 3)
-    limits = {"_MAX_OWN_THREADS": max_threads, "_MATCHES_OF_MARK": matches_of_mark}
+    if is_shared:
+        for owner in ("person 0", "person 2"):
+            with act_for(owner):
+                thread_id = store.create_thread(title="shared").id
+                store.append(thread_id, new("a bittern"))
+                Members(store).add_member(thread_id, "person 1", ThreadRole.READER)
     texts = ("heron ", "kingfisher", "-kingfisher heron", "kingfisher ", "heron or kingfisher ", "Kingfisher a after:2020 ")
-    with act_for("person 1"), patch.multiple(search_matches, **limits):
+    with act_for("person 1"), patch.object(search_matches, "_MAX_MARKED_THREADS", max_threads):
+        assert find(store, "bittern ", owner="person 1") == ["a bittern"] * (2 if is_shared else 0)
         found = [sorted(find(store, text, owner="person 1")) for text in texts]
     heron, both, herons = [f"{text} of person 1" for text in WORDS]
     assert found == [[heron, both], [both], [heron, herons], [both], [heron, both], [both]]
 
 
-@pytest.mark.parametrize("matches_of_mark", [20, 0])
-def test_a_person_among_others_finds_their_checkpoints_and_nothing_that_they_deleted(
-    store: Store, matches_of_mark: int
-) -> None:
+def test_a_person_among_others_finds_their_checkpoints_and_nothing_that_they_deleted(store: Store) -> None:
     write_people(store, 2)
     for owner in ("person 0", "person 1"):
         with act_for(owner):
             for thread in store.list_threads(owner=owner):
                 store.save(thread.id, name=f"the kingfisher of {owner}")
-    with act_for("person 1"), patch.object(search_matches, "_MATCHES_OF_MARK", matches_of_mark):
+    with act_for("person 1"):
         hits = store.search("kingfisher ", NOW, owner="person 1").hits
         assert sorted((hit.role, hit.owner) for hit in hits) == [("checkpoint", "person 1")] * 3 + [("user", "person 1")]
         for hit in hits:
@@ -74,16 +82,35 @@ def test_a_person_among_others_finds_their_checkpoints_and_nothing_that_they_del
         assert [(hit.role, hit.owner) for hit in found] == [("checkpoint", "person 1")] * 2
 
 
-def test_sqlite_looks_up_no_marks_for_a_rare_word() -> None:
+def test_sqlite_looks_up_the_marks_of_the_owner_and_of_shared_conversations() -> None:
     store = Store(Database.in_memory())
-    write_people(store, 4)
-    asked = []
-    for matches_of_mark in (20, 1):  # more than the word has, and fewer
-        with act_for("person 1"), patch.object(search_matches, "_MATCHES_OF_MARK", matches_of_mark):
-            with record_matches(store.database) as found:
-                assert find(store, "kingfisher ", owner="person 1")
-            asked.append(["\u00b7t" in each for each in found])
-    assert asked == [[False, False], [False, True]]
+    write_people(store, 3)
+    with act_for("person 0"):
+        shared = store.create_thread().id
+        Members(store).add_member(shared, "person 1", ThreadRole.EDITOR)
+    with act_for("person 1"), record_matches(store.database) as asked:
+        assert find(store, "kingfisher ", owner="person 1")
+    (own,) = list_owner_marks("person 1")
+    assert asked == [f'((("{own}" OR "{mark_thread(shared)}") AND "kingfisher"))']
+
+
+def test_owners_with_one_mark_find_their_own(store: Store) -> None:
+    store.database.separate_owners()
+    for owner in ("Åsa B.", "åsa-b"):
+        with act_for(owner):
+            store.append(store.create_thread().id, new(f"a heron of {owner}"))
+    assert list_owner_marks("Åsa B.") == list_owner_marks("åsa-b")
+    for owner in ("Åsa B.", "åsa-b", LOCAL_OWNER):
+        with act_for(owner):
+            expected = [] if owner == LOCAL_OWNER else [f"a heron of {owner}"]
+            assert find(store, "heron ", owner=owner) == expected
+
+
+def test_the_one_person_of_before_finds_their_own_among_others(store: Store) -> None:
+    store.append(store.create_thread().id, new("a heron of before"))
+    write_people(store, 2)
+    with act_for(LOCAL_OWNER):
+        assert find(store, "heron ", owner=LOCAL_OWNER) == ["a heron of before"]
 
 
 def test_the_roles_in_all_conversations_that_were_found_are_looked_up_at_once(store: Store) -> None:

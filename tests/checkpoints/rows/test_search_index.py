@@ -95,7 +95,7 @@ def test_a_new_checkpoint_looks_for_no_entry_and_a_deleted_one_is_not_read_again
     def count_reads(change: Callable[[], object]) -> tuple[int, int]:
         with record_statements(memory_store.database) as statements:
             change()
-        beginnings = ("SELECT search_entry.number", "SELECT checkpoint.id, checkpoint.name, checkpoint.description")
+        beginnings = ("SELECT search_entry.number", "SELECT checkpoint.id, checkpoint.thread_id, checkpoint.name")
         of_entries, of_checkpoints = (sum(each.startswith(begin) for each in statements) for begin in beginnings)
         return of_entries, of_checkpoints
 
