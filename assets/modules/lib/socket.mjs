@@ -161,13 +161,17 @@ class StartSocket {
   }
 }
 
-/** @typedef {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void}} Listeners */
+/**
+ * @typedef {{onFrame: (frame: object) => void, onGone: () => void, onConnection: (lost: boolean) => void,
+ *   onReturn: () => void}} Listeners `onReturn`: frames may be missed, and the frame that says what is now follows
+ */
 class ThreadSocket {
   #thread;
   #query;
   #on;
   #socket = null;
   #isStopped = false;
+  #hasLost = false;
   #noticeTimer = 0;
   #reconnection = new Reconnection(() => this.open(), () => this.#noticeLoss());
 
@@ -203,6 +207,8 @@ class ThreadSocket {
       clearTimeout(this.#noticeTimer);
       this.#noticeTimer = 0;
       this.#on.onConnection(false);
+      if (this.#hasLost) this.#on.onReturn();
+      this.#hasLost = false;
       this.#socket.send(frame.receipt); // the server replaces pages that do not read first
     }
     if (frame.version !== undefined) recordVersion(this.#thread, frame);
@@ -217,6 +223,7 @@ class ThreadSocket {
       this.#on.onGone();
       return;
     }
+    this.#hasLost = true;
     forgetRun();
     if (code === SESSION_ENDED) this.#reconnection.returnToSession();
     else this.#reconnection.noteLoss();

@@ -51,7 +51,7 @@ export function useStream(thread, data) {
       refreshing.onFrame(frame);
       noteRun(frame);
     };
-    const handlers = { onFrame, onGone: leaveThread, onConnection: setLost };
+    const handlers = { onFrame, onGone: leaveThread, onConnection: setLost, onReturn: refreshThreads };
     const close = followThread(thread, handlers, latest.current.thread === null);
     return () => {
       refreshing.stop();
