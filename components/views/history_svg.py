@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Final, Literal
 
-from checkpoints.interchange.readable import ReadableBranch, ReadableConversation, ReadableMove
+from checkpoints.interchange.readable import ReadableBranch, ReadableCheckpoint, ReadableConversation, ReadableMove
 from checkpoints.tree_reader import Fork
 from checkpoints.values.operation import OperationKind
 from checkpoints.values.text import shorten_line
@@ -23,6 +23,8 @@ MAX_LABEL_CHARS = 60
 Place = tuple[int | None, int]  # a segment, and the number of messages up to the place
 Line = Literal["current", "replaced", "other"]  # the current path, what its summaries replaced, and any other path
 ROOT: Place = (None, 0)
+_CHECKPOINT_KINDS: Final = {"judge": "milestone", "agent": "agent-checkpoint"}  # by author; others are a "checkpoint"
+_CHECKPOINTS: Final = ("checkpoint", *_CHECKPOINT_KINDS.values())
 _RANKS: Final[dict[Line, int]] = {"other": 0, "replaced": 1, "current": 2}  # of the lines that may continue a lane
 
 
@@ -30,7 +32,7 @@ _RANKS: Final[dict[Line, int]] = {"other": 0, "replaced": 1, "current": 2}  # of
 class Label:
     """A branch, a checkpoint or a move at a place; `anchor` is an element of the document, if it has the place."""
 
-    kind: str  # "checkpoint", "move", "summary", "branch" or "here"
+    kind: str  # "checkpoint", "milestone", "agent-checkpoint", "move", "summary", "branch" or "here"
     text: str
     anchor: str = ""
 
@@ -65,7 +67,7 @@ def list_labels(
     """
     moves = [_label_move(each, message_anchors.get(each.node.place, "")) for each in conversation.moves]
     found = [
-        ((each.node.segment, each.node.depth + 1), Label("checkpoint", each.name, anchors.get(number, "")))
+        ((each.node.segment, each.node.depth + 1), _label_checkpoint(each, anchors.get(number, "")))
         for number, each in enumerate(conversation.checkpoints)
     ]
     ordered = sorted(conversation.branches, key=lambda branch: branch.is_current)
@@ -87,6 +89,10 @@ def _label_move(move: ReadableMove, anchor: str) -> tuple[Place, Label]:
     text = _("Agent went back") if move.kind is OperationKind.GOTO else _("Agent replaced an answer")
     removed = ngettext("{count:,} message removed", "{count:,} messages removed", move.messages)
     return place, Label("move", f"{text} · {removed}" if move.messages else text, anchor)
+
+
+def _label_checkpoint(checkpoint: ReadableCheckpoint, anchor: str) -> Label:
+    return Label(_CHECKPOINT_KINDS.get(checkpoint.created_by, "checkpoint"), checkpoint.name, anchor)
 
 
 def _label_branch(branch: ReadableBranch) -> tuple[Place, Label]:
@@ -206,7 +212,7 @@ def _emit(root: _Node) -> list[Row]:
 
 def _find_fold(node: _Node) -> tuple[Label | None, Label | None]:
     """Return a checkpoint and the end of a branch that are one row, as on the page."""
-    checkpoint = next((each for each in reversed(node.labels) if each.kind == "checkpoint"), None)
+    checkpoint = next((each for each in reversed(node.labels) if each.kind in _CHECKPOINTS), None)
     ends = [each for each in node.labels if each.kind in ("here", "branch")]
     here = next((each for each in ends if each.kind == "here"), None)
     end = here or (ends[0] if len(ends) == 1 and node.line != "current" else None)
@@ -255,8 +261,8 @@ def _draw_place(row: Row, y: float, x: float, text_x: float) -> str:
         return f'<circle class="mark-fork" cx="{x:g}" cy="{y:g}" r="3"/>'
     kind = row.label.kind
     mark = f'<circle class="mark-{kind}" cx="{x:g}" cy="{y:g}" r="4.5"/>'
-    if kind == "checkpoint":
-        mark = f'<path class="mark-checkpoint" d="M{x:g} {y - 6.5:g}l6.5 6.5-6.5 6.5-6.5-6.5z"/>'
+    if kind in _CHECKPOINTS:
+        mark = f'<path class="mark-{kind}" d="M{x:g} {y - 6.5:g}l6.5 6.5-6.5 6.5-6.5-6.5z"/>'
     if row.end and row.end.kind == "here":
         mark += f'<path class="mark-halo" d="M{x:g} {y - 11:g}l11 11-11 11-11-11z"/>'
     names = [escape(shorten_line(each.text, MAX_LABEL_CHARS)) for each in (row.label, row.end) if each]

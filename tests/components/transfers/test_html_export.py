@@ -9,11 +9,12 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from agent.marks import CallKey, QuestionMark
-from checkpoints import MAIN, NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
+from checkpoints import MAIN, Caller, NewMessage, OperationDetail, OperationKind, Runs, RunState, Store
 from checkpoints.interchange.export_options import ExportOptions
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.values import files, serde
 from checkpoints.values.errors import ExportTooLargeError
+from checkpoints.values.model import Actor
 from components.transfers import html_export
 from components.transfers.html_export import export_html
 from tests.attachments import asking, png
@@ -79,6 +80,16 @@ def test_messages_calls_and_checkpoints_are_there_in_order(memory_store: Store) 
     assert ">At the end · main · you are here<" in document
     assert ">Elsewhere · other<" in document
     assert document.count(">main") == document.count(">other") == 0
+
+
+def test_the_graph_tells_who_saved_a_checkpoint(memory_store: Store) -> None:
+    thread_id = memory_store.create_thread().id
+    actors: Sequence[Actor] = ("user", "agent", "judge")
+    for actor in actors:
+        memory_store.append(thread_id, new(actor))
+        memory_store.save(thread_id, name=f"by the {actor}", caller=Caller(actor))
+    marks = re.findall('<path class="mark-([a-z-]+)" d=', export_html(memory_store, thread_id))
+    assert marks == ["checkpoint", "agent-checkpoint", "milestone", "halo"]
 
 
 def test_redacted_words_are_nowhere(memory_store: Store) -> None:
