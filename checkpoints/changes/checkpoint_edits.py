@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from langchain_core.messages import SystemMessage
 
 from ..rows import checkpoint_rows, message_rows, state_rows, thread_rows, tree_rows
+from ..storage.ownership import find_person
 from ..values import serde
 from ..values.errors import NothingRemovedError, NothingToSaveError
 from ..values.limits import MAX_DESCRIPTION_CHARS
@@ -79,6 +80,7 @@ def _add_checkpoint(transaction: Transaction, new: NewCheckpoint, node: Node) ->
         tokens=new.tokens,
         node=node,
         extra=new.extra,
+        person=find_person(transaction.connection),
     )
     saved = transaction.add_checkpoint(checkpoint)
     transaction.detail = OperationDetail(name=saved.name)

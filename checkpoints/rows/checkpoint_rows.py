@@ -265,13 +265,14 @@ def make_checkpoint_row(checkpoint: Checkpoint, thread: Thread) -> Json:
         "extra": checkpoint.extra,
         "created_at": thread_rows.from_time(checkpoint.timestamp),
         "state_id": checkpoint.state_id,
+        "person": checkpoint.person,
     }
 
 
 def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> Checkpoint:
     # Unpacked: by name, each column of a list of thousands would be looked up anew.
     identifier, thread_id, position, branch_id, message_id, segment, depth, *described = row
-    name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at, state_id = described
+    name, description, created_by, tokens, pinned, detached, extra, created_at, _deleted_at, state_id, person = described
     place, extra = Node(message_id, segment, depth), thread_rows.parse_object(extra)
     return Checkpoint(
         id=identifier,
@@ -289,6 +290,7 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
         position=position,
         load_state=partial(_load_state, database, thread_id, place, extra) if database else None,
         state_id=state_id,
+        person=person,
     )
 
 

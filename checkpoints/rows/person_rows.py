@@ -36,7 +36,7 @@ def delete_shares_of(connection: sa.Connection, owner: str) -> int:
 def leave_conversations(connection: sa.Connection, name: str, replacement: str) -> None:
     """Let somebody out of the conversations of others, and replace their name at their changes there."""
     connection.execute(sa.delete(schema.thread_member).where(_member.person == name))
-    for table in (schema.operation, schema.message, schema.run):
+    for table in (schema.operation, schema.message, schema.run, schema.checkpoint):
         connection.execute(sa.update(table).where(table.c.person == name).values(person=replacement))
 
 

@@ -118,6 +118,7 @@ checkpoint = sa.Table(
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("deleted_at", sa.BigInteger),
     sa.Column("state_id", sa.Integer),  # of a graph: the `number` of the state that was saved
+    sa.Column("person", sa.Text),  # who saved it, where people are told apart
     _refer_in_sqlite("message_id", "message.id"),
     sa.UniqueConstraint("thread_id", "position", name="uq_checkpoint_thread_id_position"),
     # Saving looks for names that were used, and for milestones that a message had, also among thousands.

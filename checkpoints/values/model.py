@@ -182,6 +182,7 @@ class Checkpoint:
     position: int = field(default=0, repr=False, compare=False)  # how many checkpoints of the thread were made before it
     load_state: Callable[[], State] | None = field(default=None, repr=False, compare=False)
     state_id: int | None = field(default=None, repr=False, compare=False)  # of a graph's state
+    person: str | None = field(default=None, repr=False, compare=False)  # who saved it, where people are told apart
 
     @cached_property
     def state(self) -> State:

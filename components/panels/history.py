@@ -15,6 +15,7 @@ from components.panel import Panel
 from components.services import Services
 from components.streams.turns import DataChange, Turn, TurnChanges
 from components.views import history_tree, list_rows
+from components.views.names import name_other
 from components.widgets import HISTORY_ID, History
 from components.write_access import describe_read_only
 from words import N_, _, arrange
@@ -163,7 +164,7 @@ def _read_history(services: Services, thread_id: str | None) -> dict[str, Any]:
         return {**NO_HISTORY, "save": {"enabled": False, "reason": read_only or _(NOTHING_TO_SAVE)}, "read_only": read_only}
     read_only = describe_read_only(store, thread.id)
     marks = {"save": _describe_saving(thread, read_only), "has_states": store.has_states(thread.id), "read_only": read_only}
-    return {**_describe_portion(store, thread, 1), **marks}
+    return {**_describe_portion(store, thread, 1), **marks, "owner": name_other(thread.owner)}
 
 
 def _describe_saving(thread: Thread, read_only: str | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
-from checkpoints import Branch, Checkpoint, Run, RunState, Thread
+from checkpoints import EVERYBODY, LOCAL_OWNER, NOBODY, Branch, Checkpoint, Run, RunState, Thread, get_acting_owner
 from checkpoints.values.model import Node
 from components.views.names import name_other
 from words import say_error
@@ -41,6 +41,7 @@ def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) 
         "description": value.description[:MAX_SHOWN_DESCRIPTION_CHARS],
         "more": {"chars": missing, "address": address} if missing > 0 else None,
         "created_by": value.created_by,
+        "saved_by": _name_saver(value),
         "time": value.timestamp.isoformat(),
         "segment": value.node.segment if value.node else None,
         "messages": value.message_count,
@@ -50,6 +51,12 @@ def describe_checkpoint(value: Checkpoint, thread_id: str, *, is_current: bool) 
         "pinned": value.pinned,
         "here": is_current,
     }
+
+
+def _name_saver(value: Checkpoint) -> str | None:
+    """Return the name of another person who saved a checkpoint; empty for oneself, None where nobody knows."""
+    is_alone = get_acting_owner() in (NOBODY, EVERYBODY, LOCAL_OWNER)
+    return name_other(value.person) if value.person or is_alone else None
 
 
 def describe_branch(value: Branch, head: Node | None, shared: int, current: str) -> dict[str, Any]:

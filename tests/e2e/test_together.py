@@ -136,6 +136,23 @@ def test_a_page_whose_socket_was_lost_hears_of_an_invitation(
     expect(invited).to_have_count(1)
 
 
+def test_history_names_who_saved_a_checkpoint_and_lets_the_owner_alone_share_it(
+    pages: list[Page], fake_openai: FakeOpenAI
+) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    bob.save("Bobs")
+    expect(ann.checkpoint("Bobs")).to_have_count(1)
+    ann.save("Anns")
+    for page, own, other, name in ((ann, "Anns", "Bobs", "bob"), (bob, "Bobs", "Anns", "ann")):
+        expect(page.select(page.checkpoint(own))).to_contain_text("by you")
+        expect(page.select(page.checkpoint(other))).to_contain_text(f"by {name}")
+        page.tab.get_by_role("button", name="Close this place").click()
+        page.open_card_menu(page.checkpoint(own))
+        expect(page.tab.get_by_role("menuitem", name="Share")).to_have_count(1 if page is ann else 0)
+        page.tab.keyboard.press("Escape")
+
+
 def test_a_conflict_names_the_other(pages: list[Page], fake_openai: FakeOpenAI) -> None:
     ann, bob = pages
     start_together(ann, bob, fake_openai)

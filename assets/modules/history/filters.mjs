@@ -1,10 +1,11 @@
 /** The filters of History: by author, by pin, and by words. */
 import { _ } from "../lib/words.mjs";
+import { findKind } from "./places.mjs";
+
 const { createElement: h, useEffect, useMemo, useState } = window.React;
 
 const MAX_UNSEARCHED_PLACES = 8; // with more checkpoints or branches, the search is shown
 const KINDS = { all: _("All"), mine: _("Mine"), agent: _("Agent"), judge: _("Judge"), pinned: _("Pinned") };
-const AUTHORS = { user: "mine", agent: "agent", judge: "judge" };
 
 /** @param {import("../lib/types.mjs").HistoryData} data @param {(words: string) => void} searchEarlier */
 export function useFilter(data, searchEarlier) {
@@ -32,7 +33,7 @@ export function useFilter(data, searchEarlier) {
 function listKinds({ checkpoints, elsewhere, removed, moves }) {
   const shown = [...checkpoints, ...elsewhere, ...(removed?.checkpoints ?? [])];
   const authors = new Set([
-    ...shown.map(({ created_by: author }) => AUTHORS[author]),
+    ...shown.map(findKind),
     ...(moves.length > 0 ? ["agent"] : []),
   ]);
   const isPinned = shown.some(({ pinned }) => pinned);

@@ -114,7 +114,7 @@ function listChangesOfPlace({ kind, item, branch }, data, act, onRename) {
   if (item.isElsewhere || data.read_only) return [link, ...ofBranch];
   return [
     link,
-    [_("Share"), () => showShare(data.thread, { id, name }), "share"],
+    ...(data.owner ? [] : [[_("Share"), () => showShare(data.thread, { id, name }), "share"]]),
     [pinned ? _("Unpin") : _("Pin"), () => act("change", { checkpoint: id, pinned: !pinned }), "pin"],
     [_("Rename"), () => onRename(kind), "rename"],
     ...ofBranch,

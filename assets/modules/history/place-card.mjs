@@ -1,5 +1,5 @@
 /** The card of the selected place: its description and figures, and what can be done there. */
-import { AUTHORS } from "../lib/authors.mjs";
+import { AUTHORS, nameSaver } from "../lib/authors.mjs";
 import { useNow } from "../lib/clock.mjs";
 import { formatAge, formatCount, formatDateTime, formatNumber } from "../lib/format.mjs";
 import { icon } from "../lib/icons.mjs";
@@ -141,18 +141,18 @@ function Figures({ row: { kind, item, branch, messages } }) {
     ];
     figures.push(_("{messages}: {before} → {after} tokens", { messages, before, after }));
   }
-  const author = kind === "checkpoint" ? AUTHORS[value.created_by] : null;
+  const saver = kind === "checkpoint" && nameSaver(value);
   return h(
     "p",
     { className: "card-figures" },
     kind === "checkpoint" && branch && h("span", { className: "card-branch" }, branch.name),
     figures.filter(Boolean).map((figure) => h("span", { key: figure }, figure)),
     value?.time && h("time", { dateTime: value.time, title: formatDateTime(value.time) }, formatAge(value.time, now)),
-    author &&
+    saver &&
       h(
         "span",
-        { title: _("Saved by {name}", { name: author.name }) },
-        value.created_by === "user" ? _("by you") : _("by {name}", { name: author.name }),
+        { title: _("Saved by {name}", { name: saver }) },
+        saver === AUTHORS.user.name ? _("by you") : _("by {name}", { name: saver }),
       ),
   );
 }

@@ -11,7 +11,6 @@
  */
 
 export const NO_FILTER = { kind: "all", words: "" };
-const AUTHORS = { mine: "user", agent: "agent", judge: "judge" };
 const ROOT = "null:0";
 
 /** @param {import("../lib/types.mjs").HistoryData} data @returns {PlaceNode} the beginning of the conversation */
@@ -62,6 +61,12 @@ function listItems({ checkpoints, elsewhere, branches, branch_count: count, move
   ];
 }
 
+/** Return the filter of History that shows a checkpoint; null for one that somebody else saved. @returns {string|null} */
+export function findKind({ created_by: author, saved_by: person }) {
+  if (author === "user") return person ? null : "mine";
+  return author === "system" ? null : author;
+}
+
 /** Return whether a filter shows an item. */
 function isWanted({ kind, value }, { kind: wanted, words }) {
   if (words && !(kind === "checkpoint" || kind === "branch")) return false;
@@ -69,7 +74,7 @@ function isWanted({ kind, value }, { kind: wanted, words }) {
   if (wanted === "all") return true;
   if (wanted === "pinned") return kind === "checkpoint" && value.pinned;
   return (
-    (kind === "checkpoint" && value.created_by === AUTHORS[wanted]) ||
+    (kind === "checkpoint" && findKind(value) === wanted) ||
     (kind === "move" && wanted === "agent" && value.kind !== "summary")
   );
 }

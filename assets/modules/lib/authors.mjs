@@ -6,3 +6,7 @@ export const AUTHORS = {
   judge: { sign: "shield-check", name: _("the judge") },
   system: { sign: "gear", name: "Waymark" },
 };
+
+/** Name who saved a checkpoint; "" where nobody knows. @returns {string} */
+export const nameSaver = ({ created_by: author, saved_by: person }) =>
+  author === "user" ? (person === "" ? AUTHORS.user.name : (person ?? "")) : AUTHORS[author].name;

@@ -58,8 +58,8 @@
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
  *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[], is_graph?: boolean,
- *   missing?: boolean, read_only?: boolean}} TranscriptData  `is_graph`: a user graph answers; `missing`: no conversation
- *   has this address; `read_only`: every change would be refused
+ *   missing?: boolean, read_only?: boolean, is_reader?: boolean}} TranscriptData  `is_graph`: a user graph answers;
+ *   `missing`: no conversation has this address; `read_only`: every change would be refused; `is_reader`: everywhere
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory
  * @typedef {{tokens: number, exact: boolean, most: number, answer: number, messages: number, left_out: number}} MeterView
@@ -74,7 +74,8 @@
  *   null: at the beginning
  * @typedef {PlaceView & {id: string, name: string, position: number, description: string, more: MoreView|null,
  *   created_by: "user"|"agent"|"judge"|"system", time: string, detached: boolean, tokens: number|null, pinned: boolean,
- *   here: boolean}} CheckpointView
+ *   here: boolean, saved_by: string|null}} CheckpointView  `saved_by`: the name of another person, empty for oneself, null
+ *   where nobody knows
  * @typedef {PlaceView & {id: string, name: string, current: boolean, shared: number}} BranchView
  * @typedef {PlaceView & {id: string, kind: "goto"|"rewind"|"summary", removed: number, before: number|null,
  *   after: number|null, time: string, replaced: PlaceView|null}} MoveView  `replaced`: the end of the path that a summary
@@ -88,7 +89,7 @@
  *   alternatives: (PlaceView & {id: string})[], removed: RemovedView|null, words?: string}} HistoryPortion  the newest
  *   branches and the current one; the newest, the pinned and the current checkpoint; those of other branches are `elsewhere`
  * @typedef {HistoryPortion & {has_states: boolean, save: {enabled: boolean, reason: string|null}, read_only:
- *   string|null}} HistoryData  `read_only`: why nothing can be changed
+ *   string|null, owner?: string}} HistoryData  `read_only`: why nothing can be changed; `owner`: somebody else who shares it
  *
  * @typedef {{id: string, title: string, updated: string, pinned: boolean, archived: boolean, tags: string[], owner?:
  *   string}} ThreadItem  `tags`: ids; `owner`: somebody else who shares it

@@ -492,6 +492,8 @@ def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(m
         assert members.add_member(thread, "bob", ThreadRole.EDITOR).person == "Bob"
     with act_for("Bob"):
         store.append(thread, new("from Bob"))
+        saved = store.save(thread, name="Bobs").result
+        assert store.get_checkpoint(thread, str(saved)).person == "Bob"
         Runs(store).begin_run(thread, new("asked by Bob")[0])
     with pytest.raises(RunActiveError):  # in a conversation of hers
         erase_person(store.database, "Bob")
@@ -503,6 +505,7 @@ def test_an_erased_person_is_a_member_no_more_and_what_they_wrote_has_a_number(m
         numbers = _find_numbers(store)
         assert {each.person for each in store.list_messages(thread)} == numbers
         assert store.list_operations(thread)[-1].person in numbers
+        assert {each.person for each in store.list_checkpoints(thread)} == numbers
     with act_for(EVERYBODY):
         rows = [row for name, found in tables.read(store).items() if name != "audit_entry" for row in found.values()]
     assert [row for row in rows if "Bob" in (row.get("person"), row.get("owner"), row.get("name"))] == []

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 _REVERSALS = {
+    "0030": ["ALTER TABLE checkpoint DROP COLUMN person"],
     "0025": [
         *(f"ALTER TABLE {name} DROP COLUMN error_sentence" for name in ("run", "candidate")),
         "ALTER TABLE operation RENAME COLUMN request_id TO request",

@@ -31,13 +31,17 @@ def old(postgres_url: str) -> Iterator[Store]:
     with closing(Database.open_url(postgres_url)) as database:
         store = Store(database)
         lived(store)
-        with database.begin_write() as connection:
-            revert_schema(connection, "0027")
         yield store
+
+
+def go_back(store: Store) -> None:
+    with store.database.begin_write() as connection:
+        revert_schema(connection, "0027")
 
 
 def test_an_older_database_keeps_every_row_and_its_servers_go_on(old: Store, postgres: Postgres, postgres_url: str) -> None:
     before, name = dump(old), name_of(postgres_url)
+    go_back(old)
     removed = {"segment_parent_fkey", "message_thread_id_fkey", "branch_head_id_fkey", "checkpoint_message_id_fkey"}
     assert removed <= {constraint for _, constraint in postgres.execute(REFERENCES, name)}
     with closing(Database.open_url(postgres_url)) as database:
@@ -55,6 +59,7 @@ def test_a_reading_that_holds_one_table_and_asks_for_another_is_not_given_up_for
     old: Store, postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The migration holds what the reading asks for, and waits for what it has: it gives way before that is a deadlock."""
+    go_back(old)
     monkeypatch.setattr(migrations, "MAX_LOCK_TRIES", 10_000)
     monkeypatch.setattr(migrations, "_LOCK_PAUSE_SECONDS", 0.01)
     with ThreadPoolExecutor(1) as pool:

@@ -1,9 +1,12 @@
 """Names at what other people did: nobody's own, and none where people are not told apart."""
 
-from checkpoints import Caller, OperationKind, Store, act_for
+from dataclasses import replace
+
+from checkpoints import LOCAL_OWNER, Caller, OperationKind, Store, act_for
 from checkpoints.values.audit_entry import ERASED_PREFIX
 from checkpoints.values.model import RemovedPart
 from components.views.change_log import build_log
+from components.views.list_rows import describe_checkpoint
 from components.views.message_view import NO_EXTRAS, MessageExtras, describe_messages
 from components.views.names import DocumentNames, add_name, name_other
 from components.views.time_marks import describe_removed_part
@@ -19,6 +22,20 @@ def test_a_name_is_of_another_person() -> None:
             "",
             "an erased person (3f2a)",
         ]
+
+
+def test_a_checkpoint_names_another_who_saved_it(memory_store: Store) -> None:
+    memory_store.database.separate_owners()
+    with act_for("bob"):
+        thread = memory_store.create_thread().id
+        memory_store.append(thread, new("Where?"))
+        memory_store.save(thread)
+        [own] = memory_store.list_checkpoints(thread)
+    earlier = replace(own, person=None)  # it was saved before checkpoints had names
+    for person, names in (("ann", ["bob", None]), ("bob", ["", None]), (LOCAL_OWNER, ["bob", ""])):
+        with act_for(person):
+            shown = [describe_checkpoint(each, thread, is_current=True)["saved_by"] for each in (own, earlier)]
+            assert shown == names
 
 
 def test_a_question_the_log_and_undo_name_who_it_was(memory_store: Store) -> None:
