@@ -15,6 +15,7 @@ from components.actions import Handlers
 from components.model_choice import describe_answerer
 from components.panel import Panel
 from components.panels import approval, chat_actions
+from components.people import READER, get_acting_role
 from components.services import Services
 from components.streams import candidates
 from components.streams.turns import Turn, TurnChanges
@@ -84,7 +85,7 @@ def show(services: Services, location: page_state.PageLocation) -> tuple[dict[st
     except ThreadNotFoundError:
         transcript = _build_deleted_page(services.store, location.thread_id or "")
     read_only = describe_read_only(services.store, transcript["thread"])
-    transcript["read_only"] = read_only is not None
+    transcript |= {"read_only": read_only is not None, "is_reader": get_acting_role() == READER}
     fill = location.last_update.get("fill")
     of_page = {"opened": location.thread_id, "fill": fill, "read_only": read_only}  # it may not exist
     composer = _read_composer(services, location.thread_id) | of_page

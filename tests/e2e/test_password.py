@@ -13,6 +13,7 @@ from playwright.sync_api import Page as Tab
 from tests.browser import PATIENCE_MS
 from tests.e2e.server import TIPS, Server
 from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible
+from tests.e2e.test_tags import save_tags, type_tag
 from tests.e2e.waymark import Page
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -127,6 +128,29 @@ def test_a_reader_is_told_and_a_password_is_changed(new_page: NewPage) -> None:
     cy.dialog.get_by_label("Present password").fill(PASSWORD)
     cy.dialog.get_by_role("button", name="Save").click()
     expect(cy.toast).to_contain_text("The password is changed.")
+
+
+def test_a_member_who_became_a_reader_is_offered_no_change_of_tags_and_prompts(new_page: NewPage) -> None:
+    ann, cy = new_page(), new_page()
+    join(ann, ann.server.links[0], "Ann")
+    join(cy, invite(ann, "Member"), "Cy")
+    cy.say("Where do the herons nest?")
+    cy.tab.get_by_test_id("thread").hover()
+    cy.tab.get_by_role("button", name="More for").click()
+    cy.tab.get_by_role("menuitem", name="Tags").click()
+    type_tag(cy, "Birds")
+    save_tags(cy)
+    cy.expected.append("401")
+    ann.press_in_menu("People")
+    line_of(ann, "Cy").get_by_role("combobox").select_option(label="Reader")
+    expect(cy.tab.get_by_role("heading", name="Sign in")).to_be_visible()
+    sign_in(cy.tab, "Cy", PASSWORD)
+    cy.message("Where do the herons nest?").first.get_by_role("button", name="More", exact=True).click()
+    expect(cy.tab.get_by_role("menuitem")).to_have_text(["Copy link"])
+    cy.tab.keyboard.press("Escape")
+    cy.tab.locator(".threads-foot").get_by_role("button", name="Tags").click()
+    expect(cy.dialog.get_by_test_id("tag").get_by_role("button")).to_have_text(["Show"])
+    expect_accessible(cy, "the tags, for a reader")
 
 
 SUBMIT_TWICE = """() => {

@@ -19,10 +19,11 @@ loadStyle(new URL("./tags.lazy.css", import.meta.url));
 
 /**
  * @typedef {{id: string, name: string, threads: number, removed: boolean}} CountedTag
- * @param {{onShow: (tag: string) => void, onClose: () => void}} props
+ * @param {{onShow: (tag: string) => void, isReader: boolean, onClose: () => void}} props  `isReader`: nothing can be changed
  */
-export function TagsDialog({ onShow, onClose }) {
+export function TagsDialog({ onShow, isReader, onClose }) {
   const { tags, problem, done, rename, remove, restore } = useTags();
+  const changes = isReader ? {} : { onRename: rename, onRemove: remove };
   const show = (tag) => (onClose(), onShow(tag.id));
   return h(
     ReadingDialog,
@@ -30,8 +31,8 @@ export function TagsDialog({ onShow, onClose }) {
     problem && h("p", { className: "tags-problem", role: "alert" }, problem),
     tags === null
       ? h("p", { className: "quiet", role: "status" }, _("Reading…"))
-      : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, onRename: rename, onRemove: remove }),
-    done &&
+      : h(TagList, { tags: tags.filter(({ removed }) => !removed), onShow: show, ...changes }),
+    !isReader && done &&
       h(
         "p",
         { className: "last-change", role: "status" },
@@ -43,7 +44,7 @@ export function TagsDialog({ onShow, onClose }) {
           _("Undo"),
         ),
       ),
-    tags?.some(({ removed }) => removed) &&
+    !isReader && tags?.some(({ removed }) => removed) &&
       h(RemovedTags, { tags: tags.filter(({ removed }) => removed), onRestore: restore }),
   );
 }
@@ -109,8 +110,8 @@ function TagList({ tags, onShow, onRename, onRemove }) {
         "div",
         { className: "tags-buttons" },
         button(_("Show"), _("Show {name}", tag), () => onShow(tag)),
-        button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id), keep(tag)),
-        button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
+        onRename && button(_("Rename"), _("Rename {name}", tag), () => setRenamedId(tag.id), keep(tag)),
+        onRemove && button(_("Remove"), _("Remove {name}", tag), () => onRemove(tag))),
     );
   return h("ul", null, tags.map(line));
 }

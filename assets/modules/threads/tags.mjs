@@ -79,8 +79,8 @@ export function openTagPicker(ids, known, names, act) {
   showDialog(TagPicker, { title, names, counts, total: ids.length, onSave });
 }
 
-/** Show all tags. @param {(tag: string) => void} onShow filters the list */
-export const openTags = (onShow) => showDialog(TagsDialog, { onShow });
+/** Show all tags. @param {(tag: string) => void} onShow filters the list @param {boolean} [isReader] who changes none */
+export const openTags = (onShow, isReader = false) => showDialog(TagsDialog, { onShow, isReader });
 
 /**
  * List the commands about tags.
@@ -98,6 +98,9 @@ export function listTagCommands({ current, isReader = false, names, act, onShow 
       run: () => openTagPicker([current.id], [current], names, act),
     },
     { group: _("Actions"), name: _("Show conversations with a tag"), word: "tagged", offReason: missing, choices },
-    { group: _("Actions"), name: _("Tags: rename, remove"), word: "tags", offReason: missing, run: () => openTags(onShow) },
+    ...(isReader ? [] : [{
+      group: _("Actions"), name: _("Tags: rename, remove"), word: "tags", offReason: missing,
+      run: () => openTags(onShow),
+    }]),
   ];
 }

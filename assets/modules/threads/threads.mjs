@@ -96,7 +96,7 @@ export function Threads(props) {
       { selection, act, isReader: data?.is_reader, isArchive: view === "archived",
         onTags: (ids) => openTagPicker(ids, shown.threads, names, act) }),
     h(ThreadsView, { shown, view, text, now, data, reply, act, open, selection, names, filterTag: tag }),
-    h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag) : null }),
+    h(ThreadsFoot, { view, onShow: show, onTags: names.size > 0 ? () => openTags(showTag, data?.is_reader) : null }),
   );
 }
 

@@ -149,7 +149,7 @@ function Usage({ usage }) {
 }
 
 /** Rarely needed actions, in a menu that is fetched when it opens. Where there is little room, it has all of them. */
-function MoreActions({ message: { id, role, text }, act, others, isLast, isReadOnly, readText }) {
+function MoreActions({ message: { id, role, text }, act, others, isLast, isReadOnly, isReader, readText }) {
   const [isOpen, setOpen] = useState(false);
   const isHere = isLast && role !== "user"; // a question is taken back: it returns to the field
   const savePrompt = (whole) => whole !== null && openPrompts(whole);
@@ -163,7 +163,7 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, isReadO
       [_("Summarise from here"), () => act("summarise", { message: id, side: "from" })],
       [_("Summarise up to here"), () => act("summarise", { message: id, side: "up_to" })],
     ),
-    [_("Save as a prompt"), async () => savePrompt(await readText())],
+    ...(isReader ? [] : [[_("Save as a prompt"), async () => savePrompt(await readText())]]),
   ];
   const name = _("More");
   return h(
@@ -182,7 +182,7 @@ function MoreActions({ message: { id, role, text }, act, others, isLast, isReadO
 }
 
 /** The actions of a message, and those that its menu has as well where there is little room. */
-function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadOnly }) {
+function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadOnly, isReader }) {
   const { id, role, text } = message;
   const isUser = role === "user";
   const readText = async () => {
@@ -214,18 +214,19 @@ function Actions({ message, isUnanswered, act, announce, onEdit, isLast, isReadO
       name: _("Branch from here"), sign: "diagram-2", word: isUser ? null : _("Branch"), className: "fork-button",
       "data-testid": "fork", onClick: fork,
     }),
-    h(MoreActions, { message, act, others, isLast, isReadOnly, readText }),
+    h(MoreActions, { message, act, others, isLast, isReadOnly, isReader, readText }),
   );
 }
 
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, isUnanswered: boolean, announce: (text: string) => void,
- *   act: Function, onEdit: Function, isLast: boolean, modelName: string|null, isReadOnly?: boolean}} props  `isReadOnly`:
- *   nothing is offered that would be refused
+ *   act: Function, onEdit: Function, isLast: boolean, modelName: string|null, isReadOnly?: boolean, isReader?: boolean}}
+ *   props  `isReadOnly`: nothing is offered that would be refused; `isReader`: of all conversations, also of prompts
  */
-export function MessageFoot({ message, isUnanswered, announce, act, onEdit, isLast, modelName, isReadOnly = false }) {
+export function MessageFoot(props) {
+  const { message, announce, act, modelName, isReadOnly = false } = props;
   const alternatives = message.siblings.length > 1 && !isReadOnly && h(Alternatives, { message, act, announce });
-  const actions = h(Actions, { message, isUnanswered, act, announce, onEdit, isLast, isReadOnly });
+  const actions = h(Actions, props);
   return h(
     "footer",
     { className: "message-foot" },

@@ -23,9 +23,10 @@ const AttachedFiles = lazy(() => import("../message/attachments.lazy.mjs"), "Att
 /**
  * @param {{message: import("../lib/types.mjs").MessageView, announce: (text: string) => void, act: Function,
  *   onEdit: Function, editing: import("./editing.mjs").Editing|null, isLast: boolean, isUnanswered: boolean,
- *   modelName: string|null, isReadOnly?: boolean}} props
+ *   modelName: string|null, isReadOnly?: boolean, isReader?: boolean}} props
  */
-function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUnanswered, modelName, isReadOnly }) {
+function MessageArticle({ editing, ...of }) {
+  const { message, act, isLast, isReadOnly } = of;
   const hooks = {
     "data-testid": "message",
     "data-role": message.role,
@@ -49,7 +50,7 @@ function MessageArticle({ message, announce, act, onEdit, editing, isLast, isUna
     message.tools.length > 0 &&
       h("div", { className: "tools" }, message.tools.map((tool) => h(Tool, { key: tool.id, tool, act }))),
     h(ShowAllCalls, { more: message.more_tools }),
-    hasFoot && !editing && h(MessageFoot, { message, isUnanswered, announce, act, onEdit, isLast, modelName, isReadOnly }),
+    hasFoot && !editing && h(MessageFoot, of),
   );
 }
 
@@ -61,6 +62,7 @@ const isSameMessage = (before, after) =>
   before.isUnanswered === after.isUnanswered &&
   before.modelName === after.modelName &&
   before.isReadOnly === after.isReadOnly &&
+  before.isReader === after.isReader &&
   (before.message === after.message || JSON.stringify(before.message) === JSON.stringify(after.message));
 
 export const Message = memo(MessageArticle, isSameMessage);

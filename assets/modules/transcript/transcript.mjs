@@ -217,7 +217,7 @@ function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editi
       { key: message.siblings[0] ?? message.id }, // alternatives share one element, so that the focus stays in it
       data.marks[message.id] && h(Marks, { marks: data.marks[message.id] }),
       h(Message, {
-        ...{ message, announce, act: onAct, onEdit: editing.open, isReadOnly: data.read_only },
+        ...{ message, announce, act: onAct, onEdit: editing.open, isReadOnly: data.read_only, isReader: data.is_reader },
         editing: editing.draft?.id === message.id ? editing : null,
         modelName: findModelName(message),
         isLast: !later && place === shown.length - 1,
