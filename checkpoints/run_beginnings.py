@@ -12,7 +12,7 @@ from .changes import candidates, run_changes
 from .changes.alternatives import check_room_after
 from .changes.append import HEAD, choose_append_kind, make_append
 from .changes.preconditions import check_caller
-from .changes.repeated_requests import choose_thread_id, find_begun_run
+from .changes.repeated_requests import choose_thread_id, find_begun_run, refuse_taken_ids
 from .rows import operation_rows, rerun_rows, run_rows, thread_rows
 from .run_handovers import RunHandovers
 from .storage.database import retry_contended
@@ -58,7 +58,8 @@ class RunBeginnings(RunHandovers):
             self._check_limits(connection, loaded.thread.owner)
             kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
             kind |= self._choose_worker(handover)
-            run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
+            with refuse_taken_ids(run_id):
+                run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 body = make_append([*closing_messages, message] if message else [], after, title, run_id, begins_turn=True)
@@ -77,7 +78,8 @@ class RunBeginnings(RunHandovers):
             check_caller(connection, loaded, caller, while_running=False)
             return loaded
         new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
-        return thread_rows.insert_thread(connection, new, self._store.now())
+        with refuse_taken_ids(new.id):
+            return thread_rows.insert_thread(connection, new, self._store.now())
 
     @retry_contended
     def begin_rerun(
@@ -103,7 +105,8 @@ class RunBeginnings(RunHandovers):
             self._check_limits(connection, loaded.thread.owner)
             rerun_rows.insert_rerun(connection, rerun)
             kind: dict[str, Any] = {"rerun": RerunStep(rerun.id, 1), **self._choose_worker(handover)}
-            run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), **kind)
+            with refuse_taken_ids(run_id):
+                run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), **kind)
             change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
             body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
             change.apply_and_record(OperationKind.FORK, body)

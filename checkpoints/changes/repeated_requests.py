@@ -1,6 +1,8 @@
 """Requests that come again: the id of a request makes its repetition harmless, and refuses another text under it."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import sqlalchemy as sa
 
@@ -64,3 +66,12 @@ def find_begun_run(connection: sa.Connection, thread_id: str | None, run_id: str
         raise ConflictError(begun.thread_id, 0, 0)
     check_repeated_request(connection, operation_rows.find_request(connection, begun.thread_id, run_id), message)
     return begun
+
+
+@contextmanager
+def refuse_taken_ids(request_id: str) -> Iterator[None]:
+    """Raise `RequestReusedError` where a new row would have an id that another person's request has chosen."""
+    try:
+        yield
+    except sa.exc.IntegrityError as error:
+        raise RequestReusedError(request_id) from error

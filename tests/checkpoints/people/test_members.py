@@ -25,7 +25,14 @@ from checkpoints.storage import schema
 from checkpoints.tags import Tags
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values import serde
-from checkpoints.values.errors import InvalidMemberError, OwnerOnlyError, ReadOnlyError, RunActiveError, StateError
+from checkpoints.values.errors import (
+    InvalidMemberError,
+    OwnerOnlyError,
+    ReadOnlyError,
+    RequestReusedError,
+    RunActiveError,
+    StateError,
+)
 from checkpoints.values.limits import MAX_MEMBER_NAME_CHARS
 from checkpoints.values.model import ListPlace, ThreadRole
 from server import trusted_proxy
@@ -469,6 +476,23 @@ def test_who_leaves_waits_for_who_changes_the_conversation(ordinary_store: Store
             assert people == ["bob", "carol"]
         leaving.result()
         assert [each.person for each in house.members.list_members(house.thread)] == ["carol"]
+
+
+def test_the_id_of_another_persons_request_is_refused_as_a_used_one(house: SharedHouse) -> None:
+    begun = "0c6f3f0e-8a52-4b1c-9d1e-2f6f7b1c9a10"  # the first request of a conversation is its id, and that of its run
+    runs, caller = house.runs, Caller(request_id=begun)
+    with act_for("ann"):
+        runs.end_run(runs.begin_run(None, new("mine")[0], caller=caller), RunState.DONE)
+    with act_for("dora"):
+        running = runs.get_run(house.dora.run)
+        assert running
+        runs.end_run(running, RunState.DONE)
+    before = house.read_rows()
+    with act_for("dora"):
+        for thread_id in (None, house.dora.thread):
+            with pytest.raises(RequestReusedError):
+                runs.begin_run(thread_id, new("a heron")[0], caller=caller)
+    assert house.read_rows() == before
 
 
 def test_one_person_has_no_members(memory_store: Store) -> None:
