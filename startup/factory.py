@@ -21,6 +21,7 @@ from agent.tracing.events import TraceLabels
 from agent.tracing.protocol import NO_TRACING, Tracer, TwoTracers
 from checkpoints import LOCAL_OWNER, Database, Runs, Store
 from checkpoints.person_limits import MEGABYTE, PersonLimits
+from checkpoints.values.audit_entry import THE_COMMAND_LINE
 from config import Settings, SettingsError
 from server.session.session_authentication import PAGE_KEY_HEADER
 from server.session.session_file import SessionFile, load_sessions
@@ -141,7 +142,7 @@ def build_proxy(settings: Settings) -> TrustedProxy | None:
         networks,
         secret,
         settings.proxy_user_header,
-        reserved_names=frozenset({LOCAL_OWNER}),
+        reserved_names=frozenset({LOCAL_OWNER, THE_COMMAND_LINE}),
         groups_header=settings.proxy_groups_header,
         choose_role=_build_proxy_roles(settings),
     )

@@ -184,7 +184,7 @@ def test_a_socket_with_anothers_id_is_closed_like_one_of_no_conversation(
                     told[name] = re.sub(r'"receipt": "\w+"', "", blur(str(sent), things))
                 assert told["theirs"] == told["nothing"], request
                 assert is_of_thread == ('"run": {"id": "ID"' in told["own"] or '"run": "ID"' in told["own"]), request
-            for person in (None, "local"):
+            for person in (None, "local", "the command line"):
                 named = {"x-forwarded-user": person} if person else {}
                 sent = await walk.follow(office.app.asgi, wanted, headers | named, CLIENT)
                 assert [each["type"] for each in sent] == ["websocket.close"]
