@@ -58,8 +58,7 @@ class RunBeginnings(RunHandovers):
             self._check_limits(connection, loaded.thread.owner)
             kind: dict[str, Any] = {"compacts": compacts, "rerun": rerun, "candidates": len(models)}
             kind |= self._choose_worker(handover)
-            with refuse_taken_ids(run_id):
-                run = run_rows.insert_run(connection, loaded.thread.id, run_id, self._store.now(), **kind)
+            run = self._insert_run(connection, loaded.thread.id, run_id, **kind)
             if message is not None or after != HEAD:
                 change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
                 body = make_append([*closing_messages, message] if message else [], after, title, run_id, begins_turn=True)
@@ -80,6 +79,10 @@ class RunBeginnings(RunHandovers):
         new = self._store.prepare_thread(thread_id=choose_thread_id(caller), settings=settings)
         with refuse_taken_ids(new.id):
             return thread_rows.insert_thread(connection, new, self._store.now())
+
+    def _insert_run(self, connection: sa.Connection, thread_id: str, run_id: str, **kind: Any) -> Run:
+        with refuse_taken_ids(run_id):
+            return run_rows.insert_run(connection, thread_id, run_id, self._store.now(), **kind)
 
     @retry_contended
     def begin_rerun(
@@ -105,8 +108,7 @@ class RunBeginnings(RunHandovers):
             self._check_limits(connection, loaded.thread.owner)
             rerun_rows.insert_rerun(connection, rerun)
             kind: dict[str, Any] = {"rerun": RerunStep(rerun.id, 1), **self._choose_worker(handover)}
-            with refuse_taken_ids(run_id):
-                run = run_rows.insert_run(connection, rerun.thread_id, run_id, self._store.now(), **kind)
+            run = self._insert_run(connection, rerun.thread_id, run_id, **kind)
             change = self._open_transaction(connection, loaded, replace(caller, undo_group=run_id))
             body = partial(run_changes.fork_and_append, message=first, after=after, name=name, run_id=run_id)
             change.apply_and_record(OperationKind.FORK, body)

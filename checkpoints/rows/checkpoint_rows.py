@@ -297,5 +297,4 @@ def _row_to_checkpoint(row: Sequence[Any], database: Database | None = None) -> 
 def _load_state(database: Database, thread_id: str, place: Node, extra: Json) -> State:
     with database.begin_read() as connection:
         path = history.trace_path(place, thread_rows.select_segment_parents(connection, thread_id))
-        messages = message_rows.load_langchain_messages(connection, path)
-    return {**copy.deepcopy(extra), "messages": messages}
+        return {**copy.deepcopy(extra), "messages": message_rows.load_langchain_messages(connection, path)}
