@@ -155,8 +155,9 @@ async def _drive(pipe: Connection, hub: RunHub, driven: range, followed: range) 
         async with asyncio.timeout(MAX_LAST_SECONDS):
             while len(far.tokens) < seconds * RATE * len(followed):  # noqa: ASYNC110  (the last tokens are on the way)
                 await asyncio.sleep(0.1)
-    pipe.send((far.delays, len(far.tokens), far.loads, time.process_time() - before))
-    await asyncio.to_thread(pipe.recv)  # the other process may wait for the last batch of this one
+    found = far.delays, len(far.tokens), far.loads, time.process_time() - before
+    await asyncio.to_thread(pipe.send, found)  # the other process may wait for the last batch of this one
+    await asyncio.to_thread(pipe.recv)
     for task in pages:
         task.cancel()
 
