@@ -1,18 +1,20 @@
 """Runs that two processes drive, each followed at the other one, over PostgreSQL's notifications.
 
-Beside them, as many runs of one process on SQLite, which has no wire. The tokens are made up: what is measured is the way
-from the run to its followers. Each has the time in it at which it was published.
+Beside them, as many runs of one process on SQLite, which has no wire. The tokens are made up, and come at the pace at which
+models are read. Each has the time in it at which a model would have sent it.
 """
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from agent.events import Event, RunStarted, TextDelta
+from agent.models.pacing import FIRST_READS, StreamPacer
 from agent.run.hub import RunHub, StoredEvent, SubscriberLagged
 from agent.run.live_runs import LiveRun
 from agent.wire.postgresql_wire import PostgresqlWire
@@ -59,8 +61,9 @@ def measure(report: Report, folder: Path, *, quick: bool) -> None:
             section.rows.append(_make_row(f"{count}, one process on SQLite", _measure_alone(None, count, seconds)))
             report.note_load()
     section.remarks = [
-        "From a token's publication to its follower in the other process, or in the only one. The CPU is that of all "
-        "processes and of PostgreSQL, with the made-up runs and their followers, and without models, pages and formatting."
+        "From the moment at which a model would send a token, through the pace of reading, to its follower in the other "
+        "process, or in the only one. The CPU is that of all processes and of PostgreSQL, with the made-up runs and their "
+        "followers, and without models, pages and formatting."
     ]
     report.sections.append(section)
 
@@ -146,11 +149,7 @@ async def _drive(pipe: Connection, hub: RunHub, driven: range, followed: range) 
     pipe.send("ready")
     seconds: int = await asyncio.to_thread(pipe.recv)
     before = time.process_time()
-    step = 1 / RATE / max(1, len(driven))
-    begin = time.perf_counter()
-    for place in range(seconds * RATE * len(driven)):
-        await asyncio.sleep(max(0.0, begin + place * step - time.perf_counter()))
-        hub.publish(f"t{driven[place % len(driven)]}", TextDelta(f"{time.perf_counter_ns() // 1000}.{place} "))
+    await _publish_tokens(hub, driven, seconds * RATE * len(driven))
     with suppress(TimeoutError):
         async with asyncio.timeout(MAX_LAST_SECONDS):
             while len(far.tokens) < seconds * RATE * len(followed):  # noqa: ASYNC110  (the last tokens are on the way)
@@ -160,6 +159,24 @@ async def _drive(pipe: Connection, hub: RunHub, driven: range, followed: range) 
     await asyncio.to_thread(pipe.recv)
     for task in pages:
         task.cancel()
+
+
+async def _publish_tokens(hub: RunHub, runs: range, count: int) -> None:
+    """Publish so many tokens of the runs, each with its time and number, as they would be read from models."""
+    pacer, begin, step = StreamPacer(), time.perf_counter(), 1 / RATE / len(runs)
+    with ExitStack() as streams:
+        for _ in runs:
+            streams.enter_context(pacer.count_stream())
+        published = 0
+        while published < count:
+            await pacer.wait_for_moment(pacer.find_pause(FIRST_READS + 1))
+            sent = min(count, int((time.perf_counter() - begin) / step))
+            texts: defaultdict[int, str] = defaultdict(str)
+            for number in range(published, sent):
+                texts[runs[number % len(runs)]] += f"{int((begin + number * step) * 1_000_000)}.{number} "
+            for run, text in texts.items():
+                hub.publish(f"t{run}", TextDelta(text))
+            published = sent
 
 
 async def _follow(hub: RunHub, thread_id: str, page: "_Page") -> None:
