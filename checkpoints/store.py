@@ -207,6 +207,7 @@ class Store(Reader):
             title = clean_name(title) or f"Branch of {source.title}"
             kept = {key: value for key, value in source.settings.items() if (key, value) != _ALWAYS_ALLOW}
             new = self.prepare_thread(title, self._choose_owner(source), thread_id=identifier, settings=kept)
+            self.meter.check_storage(connection, new.owner, new.owner, self.now())
             made = thread_rows.insert_thread(connection, new, self.now())
             change = Transaction(connection, made, thread_rows.from_time(self.now()), self.new_id, caller)
             return change.apply_and_record(
@@ -382,7 +383,13 @@ class Store(Reader):
 
     def import_into(self, thread_id: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """Replace a conversation's messages by those that `fill` writes. Undo brings the old ones back."""
-        return self._run_change(thread_id, OperationKind.IMPORT, caller, fill)
+
+        def fill_room(transaction: Transaction) -> str | None:
+            owner = transaction.thread.owner
+            self.meter.check_storage(transaction.connection, self.database.name_owner(), owner, self.now())
+            return fill(transaction)
+
+        return self._run_change(thread_id, OperationKind.IMPORT, caller, fill_room)
 
     @retry_contended
     @act_for(EVERYBODY)

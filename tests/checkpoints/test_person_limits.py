@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
 from checkpoints import Caller, NewMessage, Runs, RunState, Store, act_for
+from checkpoints.interchange import reading, transfer
+from checkpoints.people.members import Members
 from checkpoints.people.usage import read_own_usage, read_usage_of_all
 from checkpoints.person_limits import LimitReachedError, PersonLimits, PersonUse
 from checkpoints.values import files, serde
+from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
 from tests.conftest import Clock
 
@@ -62,6 +66,34 @@ def test_storage_is_measured_again_after_a_minute(store: Store, clock: Clock) ->
     with pytest.raises(LimitReachedError, match=r"1 MB of the 1 MB"):
         take_turn(store, 1)
     assert store.meter.count_use("local", clock()).storage_bytes > 1_000_000
+
+
+@pytest.mark.parametrize("copy", ["fork", "import"])
+def test_a_copy_or_an_import_into_a_conversation_takes_room_as_well(store: Store, clock: Clock, copy: str) -> None:
+    store.meter.limits = PersonLimits(storage_bytes=1_000_000)
+    thread = take_turn(store, 1)
+    document = reading.read_document(transfer.export(store, thread))
+    store.append(thread, new("x" * 1_000_000))
+    clock.turn(timedelta(minutes=1))
+    make = {"fork": partial(store.fork_thread, thread, None)}
+    make["import"] = partial(transfer.merge_document, store, thread, document)
+    with pytest.raises(LimitReachedError, match=r"1 MB of the 1 MB"):
+        make[copy]()
+    assert [each.id for each in store.list_threads()] == [thread]
+
+
+def test_a_copy_takes_room_of_the_member_who_makes_it(memory_store: Store) -> None:
+    store = memory_store
+    store.database.separate_owners()
+    store.meter.limits = PersonLimits(storage_bytes=1_000_000)
+    with act_for("ann"):
+        thread = store.create_thread().id
+        store.append(thread, new("x" * 1_000_000))
+        Members(store).add_member(thread, "bob", ThreadRole.EDITOR)
+    with act_for("bob"):
+        store.fork_thread(thread, None)
+        with pytest.raises(LimitReachedError, match="ann, who owns this conversation, has no room left"):
+            store.import_into(thread, lambda _transaction: None)
 
 
 def test_a_repeated_request_is_the_same_run_beyond_the_limit(store: Store) -> None:
