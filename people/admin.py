@@ -23,6 +23,7 @@ from components.services import Services
 from components.shapes import Count, parse_body
 from components.transfers.long_requests import RequestCancelledError, get_progress_callback
 from people.password_sign_in import PasswordSignIn, create_token
+from people.running_answers import stop_answers
 from server.session.sessions import Session
 from words import _, ngettext, say
 
@@ -115,8 +116,10 @@ class PeopleAdmin:
         _note(current, "ended the link %r", link_id)
 
     async def change_role(self, current: Session, name: str, role: Role) -> None:
-        """Change a role, and end the person's sessions. Raises `InvalidAccountError`."""
-        await self.services.run_blocking(self.authentication.accounts.change_role, name, role)
+        """Change a role, end the person's sessions, and stop the answers of a new reader. Raises `InvalidAccountError`."""
+        person = await self.services.run_blocking(self.authentication.accounts.change_role, name, role)
+        if role == Role.READER:
+            await stop_answers(self.services, person)
         _note(current, "made %r a %s", name, role)
 
     async def erase(self, current: Session, name: str) -> PersonErasure:

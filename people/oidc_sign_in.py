@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from checkpoints.people.account_rows import Account
+from checkpoints.people.account_rows import Account, Role
 from checkpoints.people.identities import Admission, ErasedPersonError, Identities
 from checkpoints.people.stored_sessions import AccountChangedError
 from people import tries
@@ -51,6 +51,7 @@ class OidcSignIn(PersonSignIn):
         self._identities = identities
         self._roles = roles
         self._groups_claims = groups_claims
+        self._stop_answers = parts.stop_answers
         self._refusals = LineLimiter(_report_refusals, schedule_on_loop)
         self._is_secure = self.address.startswith("https:")
         self._request_cookie = ("__Host-" if self._is_secure else "") + self.cookie_name.replace("_", "_request_", 1)
@@ -125,13 +126,16 @@ class OidcSignIn(PersonSignIn):
         issuer, subject = self.provider.issuer, str(claims["sub"])
         role = self._roles.choose_role(read_groups(claims, self._groups_claims))
         if role is None:  # what they have open is from a better time
-            await self._run_blocking(self._identities.end_sessions, issuer, subject)
+            if person := await self._run_blocking(self._identities.end_sessions, issuer, subject):
+                await self._stop_answers(person)
             raise SignInError(NO_GROUP, "somebody in no group")
         try:
             admit = self._identities.admit
             found: Admission = await self._run_blocking(admit, issuer, subject, read_person_name(claims), role)
         except ErasedPersonError as error:
             raise SignInError(say(error), "an erased person") from None
+        if found.has_new_role and role == Role.READER:
+            await self._stop_answers(found.account.name)
         if found.is_new or found.has_new_role:
             what = "person" if found.is_new else "role"
             _log.info("a new %s by the provider: %r is a %s", what, found.account.name, found.account.role)

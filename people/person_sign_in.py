@@ -19,12 +19,16 @@ from words import _
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInParts:
-    """The parts that both sign-ins of people need. `proxies` are the networks whose word on a client's address counts."""
+    """The parts that both sign-ins of people need. `proxies` are the networks whose word on a client's address counts.
+
+    `stop_answers` stops those of a person who may not write any more.
+    """
 
     sessions: PersonSessions
     accounts: Accounts
     limits: TryLimits
     run_blocking: Callable[..., Awaitable[Any]]
+    stop_answers: Callable[[str], Awaitable[None]]
     address: str
     script: str
     public_url: str | None = None

@@ -1,6 +1,7 @@
 """Build the authentication that AUTH names, and let it record sign-ins."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.types import Scope
@@ -94,6 +95,7 @@ def _make_parts(settings: Settings, address: str, services: Services, sessions: 
     from checkpoints.people.accounts import Accounts  # noqa: PLC0415
     from checkpoints.people.sign_in_counters import SignInCounters  # noqa: PLC0415
     from people.person_sign_in import SignInParts  # noqa: PLC0415
+    from people.running_answers import stop_answers  # noqa: PLC0415
     from people.tries import TryLimits  # noqa: PLC0415
 
     return SignInParts(
@@ -101,6 +103,7 @@ def _make_parts(settings: Settings, address: str, services: Services, sessions: 
         accounts=Accounts(services.store),
         limits=TryLimits(SignInCounters(services.store)),
         run_blocking=services.run_blocking,
+        stop_answers=partial(stop_answers, services),
         address=address,
         script=f"{load_page_files().root}/sign-in.js",
         public_url=settings.public_url,

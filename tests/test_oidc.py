@@ -212,6 +212,24 @@ def test_each_sign_in_renews_the_role_and_ends_what_had_the_former(hire: Any) ->
     run(story)
 
 
+@pytest.mark.parametrize("group", ["user_graphs", "others"])
+def test_the_answers_of_who_may_not_write_any_more_are_stopped(hire: Any, group: str) -> None:
+    async def story() -> None:
+        async with hire(demo_seconds_per_token=5) as team, team.browser() as first, team.browser() as second:
+            await team.come_in(first)
+            request_id = "a0a0a0a0-0000-4000-8000-a0a0a0a0a0a0"
+            action = {"type": "send", "request_id": request_id, "text": "the heron of Ann"}
+            await first.post("/api/actions/composer-panel", json={"pathname": "/", "action": action})
+            hub = team.app.services.hub
+            assert hub.find_live_run(request_id)
+            await team.come_in(second)  # with the same role
+            assert hub.find_live_run(request_id)
+            await team.come_in(second, groups=[group])
+            assert hub.find_live_run(request_id) is None
+
+    run(story)
+
+
 def test_whoever_was_erased_is_refused_and_told_how_to_come_back(hire: Any, tmp_path: Path) -> None:
     async def story() -> None:
         async with hire() as team, team.browser() as browser:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from argon2 import PasswordHasher
 from fastapi import FastAPI
 
 from app import App, create_app
-from checkpoints import Database, Store, StoreUnavailableError, act_for
+from checkpoints import Database, RunState, Store, StoreUnavailableError, act_for
 from checkpoints.people.account_rows import InvalidAccountError, Role
 from checkpoints.people.accounts import Accounts
+from checkpoints.people.members import Members
 from checkpoints.people.sign_in_counters import SignInCounters
 from checkpoints.people.stored_sessions import AccountChangedError, StoredSession, StoredSessions
+from checkpoints.values.model import ThreadRole
 from checkpoints.values.progress import Progress
 from checkpoints.values.sentence import sentence
 from components.transfers.long_requests import LongRequest
@@ -421,6 +424,52 @@ def test_a_new_role_ends_the_sessions_and_the_last_admin_stays(hire: Any) -> Non
                 assert reply.json()["problem"] == "ann is the only admin. Make another one first."
                 assert (await ann.post("/api/people/erase", json={"name": "ann", "confirmed": "ann"})).json()["problem"]
                 assert await is_in(ann)
+
+    asyncio.run(story())
+
+
+def test_the_answers_of_who_becomes_a_reader_are_stopped(hire: Any) -> None:
+    """They could stop none of them any more, and nobody else could."""
+
+    async def story() -> None:
+        async with hire(demo_seconds_per_token=5) as team:
+            team.add("ann", Role.ADMIN)
+            team.add("bob")
+            begun = await begin_long_answer(team, "bob")
+            async with team.browser("ann") as ann:
+                for role, is_written in (("admin", True), ("member", True), ("reader", False)):
+                    assert (await ann.post("/api/people/role", json={"name": "bob", "role": role})).json()["problem"] is None
+                    assert (team.app.services.hub.find_live_run(begun.thread) is not None) == is_written, role
+            with act_for("bob"):
+                run = team.app.services.runs.get_latest_run(begun.thread)
+            assert run
+            assert run.state is RunState.STOPPED
+
+    asyncio.run(story())
+
+
+def test_an_answer_in_anothers_conversation_is_stopped_with_its_person_alone(hire: Any) -> None:
+    async def story() -> None:
+        async with hire(demo_seconds_per_token=5) as team:
+            store = team.app.services.store
+            for name, role in (("ann", Role.ADMIN), ("bob", Role.MEMBER), ("carol", Role.MEMBER)):
+                team.add(name, role)
+            with act_for("ann"):
+                threads = {person: store.create_thread().id for person in ("bob", "carol")}
+                for person, thread_id in product(threads, threads.values()):
+                    Members(store).add_member(thread_id, person, ThreadRole.EDITOR)
+            for person, thread_id in threads.items():
+                action = {"type": "send", "request_id": f"request-of-{person}", "text": "heron"}
+                async with team.browser(person) as browser:
+                    body = {"pathname": f"/t/{thread_id}", "action": action}
+                    assert (await browser.post("/api/actions/composer-panel", json=body)).json()["composer-panel"]["reply"][
+                        "ok"
+                    ]
+            async with team.browser("ann") as ann:
+                assert (await ann.post("/api/people/role", json={"name": "bob", "role": "reader"})).json()["problem"] is None
+            hub = team.app.services.hub
+            assert hub.find_live_run(threads["bob"]) is None
+            assert hub.find_live_run(threads["carol"]) is not None
 
     asyncio.run(story())
 

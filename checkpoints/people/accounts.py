@@ -185,8 +185,8 @@ class Accounts:
 
     @act_for(EVERYBODY)
     @retry_contended
-    def change_role(self, name: str, role: Role) -> None:
-        """Change a role, and end the person's sessions, and the links that they have made as an admin.
+    def change_role(self, name: str, role: Role) -> str:
+        """Change a role, and end the person's sessions, and the links that they have made as an admin. Return their name.
 
         A reader shares nothing: their shared links end. Raises `InvalidAccountError` for the last admin.
         """
@@ -195,6 +195,7 @@ class Accounts:
             if role != Role.ADMIN:
                 require_other_admin(connection, account)
             replace_role(connection, account, role, self._store.now())
+        return account.name
 
     @act_for(EVERYBODY)
     def check_erasable(self, name: str) -> None:

@@ -90,12 +90,13 @@ class Identities:
 
     @act_for(EVERYBODY)
     @retry_contended
-    def end_sessions(self, issuer: str, subject: str) -> None:
-        """End the sessions of somebody who may not come in any more."""
+    def end_sessions(self, issuer: str, subject: str) -> str | None:
+        """End the sessions of somebody who may not come in any more. Return their name, if they have one."""
         query = sa.select(_identity.person).where(_identity.id == hash_identity(issuer, subject))
         with self._store.database.begin_write("person") as connection:
             if person := connection.scalar(query):
                 session_rows.delete_sessions(connection, person)
+        return person
 
     @act_for(EVERYBODY)
     @retry_contended
