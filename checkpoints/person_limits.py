@@ -5,16 +5,19 @@ once a minute for each person: it takes as long as reading the sizes of all thei
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
 from .rows import usage_rows
 from .rows.thread_rows import from_time
 from .storage import postgresql
-from .storage.database import Database
+from .storage.database import Database, retry_contended
 from .storage.ownership import pass_checks
+from .storage.person_locks import hold_acting_person
 from .values.errors import StateError
 from .values.sentence import sentence
 
@@ -86,6 +89,19 @@ class PersonMeter:
                     count=runs,
                 )
             )
+
+    def check_call(self, person: str, now: datetime) -> None:
+        """Refuse a person a call of a model beside any answer. Raises `LimitReachedError`."""
+        limit = self.limits.tokens_a_day
+        if limit is not None and self.count_use(person, now).tokens_today >= limit:
+            raise LimitReachedError(_describe_day(limit, now))
+
+    @retry_contended
+    def count_call(self, person: str, now: datetime, model: str, usage: Mapping[str, Any]) -> None:
+        """Count a call of a model beside any answer. Raises `PersonErasedError`."""
+        with self._database.begin_write() as connection:
+            hold_acting_person(connection)
+            usage_rows.add_call(connection, person, from_time(now), model, usage)
 
     def check_storage(self, connection: sa.Connection, person: str, owner: str, now: datetime) -> None:
         """Refuse a person to store more of an owner's, in the transaction that would. Raises `LimitReachedError`."""

@@ -15,7 +15,7 @@ from agent.graph.state import Limits
 from agent.models.errors import describe_model_error
 from agent.run.blocking import BlockingPool
 from agent.settings import ChosenModel, ModelCatalog, ThreadSettings
-from checkpoints import MAIN, Message, StateError, Store
+from checkpoints import MAIN, Message, StateError, Store, require_writer
 from checkpoints.values.sentence import sentence
 
 MAX_CONCLUSION_SECONDS = 60.0
@@ -48,7 +48,7 @@ class ConclusionWriter:
     _thread_ids: set[str] = field(init=False, default_factory=set)  # conversations with a draft in progress
 
     async def draft(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
-        """Draft a conclusion of messages. Raises `NotDraftedError`."""
+        """Draft a conclusion of messages, with the tokens of the person who acts. Raises `NotDraftedError`."""
         if not messages:
             raise NotDraftedError(sentence("That place has no messages of its own."))
         if thread_id in self._thread_ids or len(self._thread_ids) >= MAX_DRAFTS:
@@ -69,16 +69,25 @@ class ConclusionWriter:
         request: list[AnyMessage] = [SystemMessage(CONCLUSION_PROMPT), HumanMessage(question)]
         limits = Limits(idle_seconds=MAX_CONCLUSION_SECONDS, max_answer_chars=MAX_CONCLUSION_ANSWER_CHARS)
         answer = await collect_answer(model.chat, request, limits)
+        usage = dict(readable_usage(answer.usage_metadata) or {})
+        if usage:
+            await self.blocking.run(self._count, model.spec, usage)
         text = str(answer.text).strip()
         if not text:
             raise NotDraftedError(sentence("The model wrote nothing. You can ask again, or write it yourself."))
-        return DraftedConclusion(text, model.spec, dict(readable_usage(answer.usage_metadata) or {}))
+        return DraftedConclusion(text, model.spec, usage)
 
     def _load(self, thread_id: str, messages: Sequence[Message]) -> tuple[ChosenModel, str]:
+        require_writer()
+        self.store.belongs_to_another(thread_id, to_change=True)
+        self.store.meter.check_call(self.store.database.name_owner(), self.store.now())
         settings = ThreadSettings.from_thread(self.store.get_thread(thread_id))
         model = settings.resolve_helper_model(self.catalog, str(MAX_CONCLUSION_TOKENS))
         window = find_window(model.chat, self.limits.max_window_tokens)
         return model, build_conclusion_question(messages, min(MAX_CONCLUDED_CHARS, 2 * window.max_request_tokens))
+
+    def _count(self, spec: str, usage: dict[str, object]) -> None:
+        self.store.meter.count_call(self.store.database.name_owner(), self.store.now(), spec, usage)
 
 
 def build_conclusion_question(messages: Sequence[Message], max_chars: int) -> str:

@@ -58,6 +58,22 @@ def test_the_tokens_of_a_day_are_all_of_them_again_at_midnight(store: Store, clo
     take_turn(store, 1)
 
 
+def test_a_call_beside_any_answer_counts_for_its_person(ordinary_store: Store) -> None:
+    """On PostgreSQL row-level security lets it count for nobody else."""
+    store = ordinary_store
+    store.database.separate_owners()
+    store.meter.limits = PersonLimits(tokens_a_day=100)
+    with act_for("ann"):
+        for _ in range(2):
+            store.meter.check_call("ann", store.now())
+            store.meter.count_call("ann", store.now(), MODEL, {"input_tokens": 50, "output_tokens": 10, "total_tokens": 60})
+        with pytest.raises(LimitReachedError):
+            store.meter.check_call("ann", store.now())
+    with act_for("bob"):
+        store.meter.check_call("bob", store.now())
+        assert not read_own_usage(store).rows
+
+
 def test_storage_is_measured_again_after_a_minute(store: Store, clock: Clock) -> None:
     store.meter.limits = PersonLimits(storage_bytes=1_000_000)
     thread = take_turn(store, 1)

@@ -10,9 +10,13 @@ import pytest
 from fastapi import FastAPI
 from langchain_core.messages import AIMessage
 
-from checkpoints import Database, NewMessage, OperationDetail, RunState, Store
+from checkpoints import LOCAL_OWNER, Database, NewMessage, OperationDetail, RunState, Store, act_for
 from checkpoints.interchange import reading, transfer
+from checkpoints.people.members import Members
+from checkpoints.person_limits import PersonLimits
 from checkpoints.values import serde
+from checkpoints.values.errors import ReadOnlyError
+from checkpoints.values.model import ThreadRole
 from components.routes import errors, excerpts
 from components.services import Services
 from components.views.change_log import build_log
@@ -147,6 +151,38 @@ def test_it_is_refused_while_an_answer_is_written_or_a_call_waits() -> None:
 def test_a_request_that_no_page_sends_is_refused(body: Any) -> None:
     async def story(_: Services, ask: Ask, __: str, ___: str) -> None:
         assert (await ask("excerpts", body)).status_code in (400, 404)
+
+    play(story)
+
+
+def test_a_draft_counts_for_who_asks_for_it_and_is_refused_beyond_their_tokens() -> None:
+    async def story(services: Services, ask: Ask, _thread_id: str, place: str) -> None:
+        store = services.store
+        store.meter.limits = PersonLimits(tokens_a_day=10)
+        drafted = (await ask("conclusion", {"place": place})).json()["usage"]
+        used = drafted["input"] + drafted["output"]
+        assert used > 10
+        assert store.meter.count_use(LOCAL_OWNER, store.now()).tokens_today == used
+        refused = await ask("conclusion", {"place": place})
+        assert refused.status_code == 400
+        assert refused.text.startswith("You have used the 10 tokens that you have for a day.")
+        assert store.meter.count_use(LOCAL_OWNER, store.now()).tokens_today == used
+
+    play(story)
+
+
+def test_who_only_reads_lets_no_model_write() -> None:
+    async def story(services: Services, ask: Ask, thread_id: str, place: str) -> None:
+        store = services.store
+        with act_for(LOCAL_OWNER, only_reads=True):
+            refused = await ask("conclusion", {"place": place})
+        assert (refused.status_code, refused.text) == (400, str(ReadOnlyError()))
+        store.database.separate_owners()
+        with act_for(LOCAL_OWNER):
+            Members(store).add_member(thread_id, "bob", ThreadRole.READER)
+        with act_for("bob"):
+            refused = await ask("conclusion", {"place": place})
+        assert (refused.status_code, refused.text) == (400, str(ReadOnlyError()))
 
     play(story)
 
