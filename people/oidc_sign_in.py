@@ -68,7 +68,7 @@ class OidcSignIn(PersonSignIn):
         try:
             response = build_refresh(await self.provider.build_address(request))
         except SignInError as error:
-            return self._refuse(error)
+            return await self._refuse(error)
         self._keep_request(response, request.format_cookie(), MAX_SECONDS)
         return response
 
@@ -80,7 +80,7 @@ class OidcSignIn(PersonSignIn):
         try:
             response = await self._finish(scope, headers)
         except SignInError as error:
-            response = self._refuse(error)
+            response = await self._refuse(error, came_back=scope)
         self._keep_request(response, "", 0)
         return response
 
@@ -146,9 +146,12 @@ class OidcSignIn(PersonSignIn):
         name, is_secure = self._request_cookie, self._is_secure
         response.set_cookie(name, value, seconds, path="/", secure=is_secure, httponly=True, samesite="lax")
 
-    def _refuse(self, error: SignInError) -> Response:
+    async def _refuse(self, error: SignInError, *, came_back: Scope | None = None) -> Response:
+        """Answer a sign-in that failed. Of those that came back from the provider, the first are in the audit log."""
         if self._refusals.admit_line():
             _log.warning("a sign-in failed: %s", error)
+            if came_back is not None:
+                await self.record("sign-in-refused", came_back, "")
         return self.pages.build_notice(_("You are not signed in"), _(error.text), error.status)
 
 

@@ -116,10 +116,12 @@ def record_sign_ins(authentication: SessionAuthentication | None, settings: Sett
     if authentication is None:
         return
 
+    detail = {"provider": True} if settings.auth == "oidc" else {}
+
     async def record(kind: str, scope: Scope, person: str) -> None:
         name = person or ("" if services.store.database.separates_owners else LOCAL_OWNER)
         who = {"person": name} if kind == AuditKind.SIGN_IN else {"person": "", "about": name}
         with note_client(Client(address=read_client_address(scope, settings.proxy_networks or ()))):
-            await auditing.record(services, AuditKind(kind), {}, **who)
+            await auditing.record(services, AuditKind(kind), detail if kind == AuditKind.SIGN_IN_REFUSED else {}, **who)
 
     authentication.record = record

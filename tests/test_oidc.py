@@ -19,12 +19,16 @@ from fastapi import FastAPI
 
 from app import App, create_app
 from checkpoints.people.accounts import Accounts
+from checkpoints.people.audit_log import AuditLog
 from checkpoints.upkeep.person_erasure import erase_person
+from checkpoints.values.audit_entry import AuditKind
 from commands.arguments import parse_arguments
 from commands.people import readmit_person
+from components.views.audit_sentences import describe_entry
 from config import Settings
 from people import tries
 from people.oidc_sign_in import OidcSignIn
+from server.bounded_log import MAX_LINES
 from startup import page_server
 from tests import walk
 from tests.fakes.oidc import CLIENT, DISCOVERY, SECRET, FakeProvider, reply_with
@@ -208,6 +212,20 @@ def test_each_sign_in_renews_the_role_and_ends_what_had_the_former(hire: Any) ->
             assert team.list_people() == [("Ann", "reader")]
             await team.come_in(third, groups=["others"])
             assert [await is_in(each) for each in (second, third)] == [False, False]
+
+    run(story)
+
+
+def test_refused_sign_ins_are_in_the_audit_log_the_first_of_each_minute(hire: Any) -> None:
+    async def story() -> None:
+        async with hire() as team, team.browser() as browser:
+            for _ in range(10):
+                assert (await team.come_in(browser, groups=["others"])).status_code == 403
+            found = AuditLog(team.app.services.store).list_entries(50)
+            assert [(each.kind, each.person, each.about, each.address) for each in found] == [
+                (AuditKind.SIGN_IN_REFUSED, "", "", "10.0.3.7")
+            ] * MAX_LINES
+            assert describe_entry(found[0])["text"] == "A sign-in at the provider was refused"
 
     run(story)
 

@@ -9,7 +9,7 @@ from words import N_, _, ngettext
 
 KIND_LABELS: Final = {
     AuditKind.SIGN_IN: N_("Sign-ins"),
-    AuditKind.SIGN_IN_REFUSED: N_("Wrong passwords"),
+    AuditKind.SIGN_IN_REFUSED: N_("Refused sign-ins"),
     AuditKind.SHARE: N_("Links made"),
     AuditKind.SHARE_REVOKED: N_("Links revoked"),
     AuditKind.SHARE_OPENED: N_("Links opened"),
@@ -111,7 +111,9 @@ def _describe_invitation(detail: Mapping[str, Any], about: str) -> str:
     return _("Made a link for a new person: {role}", role=_name_role(detail["role"]))
 
 
-def _describe_wrong_password(_detail: Mapping[str, Any], about: str) -> str:
+def _describe_refusal(detail: Mapping[str, Any], about: str) -> str:
+    if detail.get("provider"):
+        return _("A sign-in at the provider was refused")
     return _("A wrong password for {name}", name=about) if about else _("A name that nobody has")
 
 
@@ -142,7 +144,7 @@ def _name_role(role: str) -> str:
 
 _WRITERS: Final[Mapping[AuditKind, Callable[[Mapping[str, Any], str], str]]] = {
     AuditKind.SIGN_IN: lambda *_of: _("Signed in"),
-    AuditKind.SIGN_IN_REFUSED: _describe_wrong_password,
+    AuditKind.SIGN_IN_REFUSED: _describe_refusal,
     AuditKind.SHARE: _describe_share,
     AuditKind.SHARE_REVOKED: lambda of, _about: _("Revoked a link to the conversation {thread}", thread=of["thread"]),
     AuditKind.SHARE_OPENED: lambda _of, about: (

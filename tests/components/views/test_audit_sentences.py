@@ -16,6 +16,7 @@ SENTENCES: list[tuple[AuditKind, dict[str, Any], str, str]] = [
     (AuditKind.SIGN_IN, {}, "", "Signed in"),
     (AuditKind.SIGN_IN_REFUSED, {}, "bob", "A wrong password for bob"),
     (AuditKind.SIGN_IN_REFUSED, {}, "", "A name that nobody has"),
+    (AuditKind.SIGN_IN_REFUSED, {"provider": True}, "", "A sign-in at the provider was refused"),
     (AuditKind.SHARE, LINK, "", "Made a link to the conversation t1, for 7 days"),
     (
         *(AuditKind.SHARE, LINK | {"checkpoint": "c1", "days": 1, "redacted": True}, ""),
