@@ -91,7 +91,7 @@ class Store(Reader):
             thread_id,
             choose_append_kind(after, is_empty=not messages),
             caller,
-            make_append(messages, after, title, run_id=caller.undo_group, detail=detail),
+            self._check_room(make_append(messages, after, title, run_id=caller.undo_group, detail=detail)),
             sent=messages[-1] if messages else None,
         )
 
@@ -383,13 +383,17 @@ class Store(Reader):
 
     def import_into(self, thread_id: str, fill: ChangeBody, *, caller: Caller = USER) -> Receipt:
         """Replace a conversation's messages by those that `fill` writes. Undo brings the old ones back."""
+        return self._run_change(thread_id, OperationKind.IMPORT, caller, self._check_room(fill))
+
+    def _check_room(self, fill: ChangeBody) -> ChangeBody:
+        """Return a change that is refused where the conversation's owner has no room left."""
 
         def fill_room(transaction: Transaction) -> str | None:
             owner = transaction.thread.owner
             self.meter.check_storage(transaction.connection, self.database.name_owner(), owner, self.now())
             return fill(transaction)
 
-        return self._run_change(thread_id, OperationKind.IMPORT, caller, fill_room)
+        return fill_room
 
     @retry_contended
     @act_for(EVERYBODY)

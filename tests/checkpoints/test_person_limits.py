@@ -84,21 +84,22 @@ def test_storage_is_measured_again_after_a_minute(store: Store, clock: Clock) ->
     assert store.meter.count_use("local", clock()).storage_bytes > 1_000_000
 
 
-@pytest.mark.parametrize("copy", ["fork", "import"])
-def test_a_copy_or_an_import_into_a_conversation_takes_room_as_well(store: Store, clock: Clock, copy: str) -> None:
+@pytest.mark.parametrize("copy", ["fork", "import", "note"])
+def test_a_copy_an_import_or_a_note_into_a_conversation_takes_room_as_well(store: Store, clock: Clock, copy: str) -> None:
     store.meter.limits = PersonLimits(storage_bytes=1_000_000)
     thread = take_turn(store, 1)
     document = reading.read_document(transfer.export(store, thread))
     store.append(thread, new("x" * 1_000_000))
     clock.turn(timedelta(minutes=1))
     make = {"fork": partial(store.fork_thread, thread, None)}
+    make["note"] = partial(store.append, thread, new("a note from another branch"))
     make["import"] = partial(transfer.merge_document, store, thread, document)
     with pytest.raises(LimitReachedError, match=r"1 MB of the 1 MB"):
         make[copy]()
     assert [each.id for each in store.list_threads()] == [thread]
 
 
-def test_a_copy_takes_room_of_the_member_who_makes_it(memory_store: Store) -> None:
+def test_a_copy_takes_room_of_the_member_who_makes_it(memory_store: Store, clock: Clock) -> None:
     store = memory_store
     store.database.separate_owners()
     store.meter.limits = PersonLimits(storage_bytes=1_000_000)
@@ -106,6 +107,7 @@ def test_a_copy_takes_room_of_the_member_who_makes_it(memory_store: Store) -> No
         thread = store.create_thread().id
         store.append(thread, new("x" * 1_000_000))
         Members(store).add_member(thread, "bob", ThreadRole.EDITOR)
+    clock.turn(timedelta(minutes=1))
     with act_for("bob"):
         store.fork_thread(thread, None)
         with pytest.raises(LimitReachedError, match="ann, who owns this conversation, has no room left"):
