@@ -167,7 +167,9 @@ ExistingFolder = Annotated[Path | None, AfterValidator(_resolve_folder), Field(d
 DatabaseUrl = Annotated[
     SecretStr | None,
     AfterValidator(_check_database_url),
-    Field(description="sqlite:/// and the path of a file, or postgresql+psycopg://USER:PASSWORD@HOST/NAME"),
+    Field(
+        description="sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; @ : / % in a password: %40 %3A %2F %25"
+    ),
 ]
 Host = Annotated[
     str, AfterValidator(_check_host), Field(description="an IP address of this machine, such as 127.0.0.1, or localhost")

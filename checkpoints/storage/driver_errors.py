@@ -12,6 +12,7 @@ from ..values.sentence import sentence
 REFUSED = sentence("The database refused what it was asked.")
 READ_ONLY_TEXT = sentence("The database cannot be written: it is read-only.")
 LOCKED = sentence("The database is locked by another program.")
+_NO_RIGHT = sentence("The role in DATABASE_URL has no right to do that: it should own the database and its tables.")
 _DISK_FULL = sentence("The disk is full: nothing can be saved.")
 _GONE = ("08", "57P", "25P03")  # the connection broke, the server is stopping or starting, or this process was frozen
 _MISTAKES = ("42", "22", "54")
@@ -75,7 +76,7 @@ def _explain_postgresql_error(error: BaseException) -> str:
     import psycopg  # noqa: PLC0415  (not with SQLite, see postgresql.py)
 
     state = getattr(error, "sqlstate", None) or ""
-    known = {"53100": _DISK_FULL, "55P03": LOCKED, "25006": READ_ONLY_TEXT}
+    known = {"42501": _NO_RIGHT, "53100": _DISK_FULL, "55P03": LOCKED, "25006": READ_ONLY_TEXT}
     if state in known:
         return known[state]
     if state.startswith(_MISTAKES) or isinstance(error, (psycopg.ProgrammingError, psycopg.DataError)):

@@ -163,6 +163,10 @@ def test_a_pool_without_a_free_connection_is_not_called_a_database_that_does_not
         ("DO $$ BEGIN RAISE SQLSTATE '53100'; END $$", "The disk is full: nothing can be saved."),
         ("DO $$ BEGIN RAISE SQLSTATE 'XX001'; END $$", "The database server reported an error (SQLSTATE XX001)."),
         ("DO $$ BEGIN RAISE SQLSTATE '57P03'; END $$", "The database server does not answer."),
+        (
+            "SET LOCAL ROLE pg_monitor; DELETE FROM thread",
+            "The role in DATABASE_URL has no right to do that: it should own the database and its tables.",
+        ),
     ],
 )
 def test_only_a_server_that_does_not_answer_is_said_not_to(postgres_store: Store, statement: str, said: str) -> None:
