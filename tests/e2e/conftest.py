@@ -164,7 +164,7 @@ def _watch(page: Page, server: Server) -> None:
             page.complaints.append(f"request: {request.url}")
 
     page.tab.on("console", on_console)
-    page.tab.on("pageerror", lambda error: page.complaints.append(f"error: {error}"))
+    page.tab.on("pageerror", lambda error: page.complaints.append(f"error: {error.stack or error}"))
     page.tab.on("request", on_request)
     page.tab.on("websocket", on_request)
 

@@ -144,6 +144,19 @@ def test_messages_are_painted_and_one_can_talk_while_dash_is_not_there(page: Pag
 
 
 @pytest.mark.slow
+def test_an_answer_that_ends_while_dash_has_no_layout_is_shown(page: Page, visit: Visit) -> None:
+    path = read_path(page)
+    other = visit(page.server, path, beside=page)
+    with holding(page, DASH, path):
+        page.expect_messages(2)
+        page.tab.evaluate("() => { dash_component_api = { getLayout: () => { throw new Error('no layout'); } }; }")
+        other.say("And then?")
+        expect(page.log).to_contain_text("And then?")
+        page.expect_messages(4)
+    page.expect_messages(4)
+
+
+@pytest.mark.slow
 def test_a_change_after_the_navigation_is_shown_though_the_data_was_read_with_it(page: Page, visit: Visit) -> None:
     other = visit(page.server)
     other.open(read_path(page))

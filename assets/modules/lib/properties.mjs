@@ -17,8 +17,11 @@ export function setProperties(properties) {
   });
 }
 
-/** @param {string} id @returns {object|undefined} the properties of a component as Dash has them */
-export const getProperties = (id) => window.dash_component_api?.getLayout(id)?.props;
+/**
+ * Return the properties of a component as Dash has them. Until it shows the page it has none, and fails when it is asked.
+ * @param {string} id @returns {object|undefined}
+ */
+export const getProperties = (id) => (waiting === null ? window.dash_component_api.getLayout(id)?.props : undefined);
 
 /** Set what has waited for Dash. */
 export function releaseProperties() {
