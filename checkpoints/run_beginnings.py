@@ -16,7 +16,7 @@ from .changes.repeated_requests import choose_thread_id, find_begun_run, refuse_
 from .rows import operation_rows, rerun_rows, run_rows, thread_rows
 from .run_handovers import RunHandovers
 from .storage.database import retry_contended
-from .storage.person_locks import hold_acting_person
+from .storage.person_locks import hold_acting_writer
 from .values.errors import NothingToRetryError
 from .values.model import NewMessage
 from .values.operation import USER, Caller, OperationKind, name_request_lock
@@ -155,9 +155,9 @@ class RunBeginnings(RunHandovers):
 
     @contextmanager
     def _begin(self, request_id: str) -> Iterator[sa.Connection]:
-        """Open the transaction in which a run begins: the person who asks is not erased meanwhile."""
+        """Open the transaction in which a run begins: meanwhile the person who asks is not erased, and becomes no reader."""
         with self._store.database.begin_write(name_request_lock(request_id)) as connection:
-            hold_acting_person(connection)  # before a role of theirs is read
+            hold_acting_writer(connection)  # before a role of theirs is read
             yield connection
 
     def _check_limits(self, connection: sa.Connection, owner: str) -> None:

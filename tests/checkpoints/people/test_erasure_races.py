@@ -26,7 +26,13 @@ from checkpoints.upkeep import erasure
 from checkpoints.upkeep.person_erasure import PersonErasure, erase_person
 from checkpoints.values import serde
 from checkpoints.values.audit_entry import ERASED_PREFIX, AuditEntry, AuditKind
-from checkpoints.values.errors import InvalidMemberError, PersonErasedError, RunActiveError, ThreadNotFoundError
+from checkpoints.values.errors import (
+    InvalidMemberError,
+    PersonErasedError,
+    ReadOnlyError,
+    RunActiveError,
+    ThreadNotFoundError,
+)
 from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import new
 from tests.checkpoints.people.houses import House, wait_for_lock_or_end
@@ -213,11 +219,7 @@ def test_a_request_on_its_way_begins_nothing_after_the_erasure(
     store: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was let in with the session of then, and waited for its turn to write."""
-    house = House(request.getfixturevalue(store), has_accounts=True)
-    accounts = Accounts(house.store)
-    for name in ("ann", "bob"):
-        accounts.invite(f"token of {name}", Role.ADMIN, made_by="x", days=1)
-        accounts.accept_invitation(f"token of {name}", name, "hash")
+    house, accounts = make_office(request.getfixturevalue(store))
     with act_for("ann"):
         shared = house.store.create_thread().id
         house.members.add_member(shared, "bob", ThreadRole.EDITOR)
@@ -233,6 +235,48 @@ def test_a_request_on_its_way_begins_nothing_after_the_erasure(
     assert house.find_rows_of("bob") == []
     accounts.invite("another", Role.MEMBER, made_by="ann", days=1)
     assert accounts.accept_invitation("another", "bob", "hash").name == "bob"
+
+
+@pytest.mark.parametrize("store", ["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
+def test_a_request_on_its_way_begins_no_answer_for_who_became_a_reader(store: str, request: pytest.FixtureRequest) -> None:
+    """Their answers have been stopped by then (see running_answers): nobody would stop this one."""
+    house, accounts = make_office(request.getfixturevalue(store))
+    run = house.ask("bob", None)
+    with act_for("bob"):
+        house.runs.end_run(run, RunState.DONE, last_messages=[_make_answer()])
+    accounts.change_role("bob", Role.READER)
+    for thread_id in (None, run.thread_id):
+        with pytest.raises(ReadOnlyError):
+            house.ask("bob", thread_id)
+    accounts.change_role("bob", Role.MEMBER)
+    assert house.ask("bob", run.thread_id)
+
+
+@pytest.mark.slow
+def test_a_person_becomes_a_reader_after_the_answer_that_begins(
+    ordinary_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house, accounts = make_office(ordinary_store)
+    with ThreadPoolExecutor(2) as pool, pause_at(monkeypatch, run_rows, "insert_run") as (arrived, released):
+        asked = pool.submit(house.ask, "bob", None)
+        assert arrived.wait(PATIENCE)
+        changed = pool.submit(accounts.change_role, "bob", Role.READER)
+        with act_for(EVERYBODY), house.store.database.begin_read() as connection:
+            wait_for_lock_or_end(connection, changed)
+        assert not changed.done()  # or the answer would be begun after those of a reader were stopped
+        released.set()
+        changed.result()
+        with act_for(EVERYBODY):
+            assert asked.result().thread_id in house.runs.list_running_threads()
+
+
+def make_office(store: Store) -> tuple[House, Accounts]:
+    """Return a house where Ann and Bob have accounts."""
+    house, accounts = House(store, has_accounts=True), Accounts(store)
+    for name in ("ann", "bob"):
+        accounts.invite(f"token of {name}", Role.ADMIN, made_by="x", days=1)
+        accounts.accept_invitation(f"token of {name}", name, "hash")
+    return house, accounts
 
 
 @pytest.mark.parametrize("store", ["memory_store", pytest.param("ordinary_store", marks=pytest.mark.slow)])
