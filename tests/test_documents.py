@@ -313,7 +313,7 @@ def test_the_table_of_limits_shows_the_limits_of_the_code() -> None:
         "the path",
         "One draft of a conclusion": f"{conclusions.MAX_CONCLUSION_SECONDS:g} s, {conclusions.MAX_CONCLUSION_TOKENS:,} "
         f"tokens, the newest {conclusions.MAX_CONCLUDED_CHARS:,} characters of the branch; one of a conversation and "
-        f"{conclusions.MAX_DRAFTS} at once",
+        f"{conclusions.MAX_DRAFTS} of a person at once",
         "A state that the library saves": f"{limits.MAX_SAVED_VALUES:,} values in one message, and in the further keys",
         "A message that a [graph of your own](graphs.md) writes": f"{limits.MAX_GRAPH_MESSAGE_CHARS:,} characters, "
         f"{limits.MAX_SAVED_VALUES:,} values, {limits.MAX_MESSAGE_LEVELS} levels, {limits.MAX_CALLS} tool calls",

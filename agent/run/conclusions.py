@@ -23,7 +23,7 @@ MAX_CONCLUSION_TOKENS = 4_000  # of the answer, with the thoughts of a model tha
 MAX_CONCLUSION_ANSWER_CHARS = 40_000  # with thoughts
 MAX_CONCLUDED_CHARS = 200_000  # of the branch, the newest messages
 MAX_CONCLUDED_MESSAGE_CHARS = 20_000
-MAX_DRAFTS = 4  # of all conversations at once
+MAX_DRAFTS = 4  # of one person at once
 
 
 class NotDraftedError(StateError):
@@ -45,15 +45,16 @@ class ConclusionWriter:
     catalog: ModelCatalog
     blocking: BlockingPool
     limits: Limits
-    _thread_ids: set[str] = field(init=False, default_factory=set)  # conversations with a draft in progress
+    _persons: dict[str, str] = field(init=False, default_factory=dict)  # who asked for a draft, by its conversation
 
     async def draft(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
         """Draft a conclusion of messages, with the tokens of the person who acts. Raises `NotDraftedError`."""
         if not messages:
             raise NotDraftedError(sentence("That place has no messages of its own."))
-        if thread_id in self._thread_ids or len(self._thread_ids) >= MAX_DRAFTS:
+        person = self.store.database.name_owner()
+        if thread_id in self._persons or [*self._persons.values()].count(person) >= MAX_DRAFTS:
             raise NotDraftedError(sentence("A conclusion is being written already. Please wait a moment."))
-        self._thread_ids.add(thread_id)
+        self._persons[thread_id] = person
         try:
             async with asyncio.timeout(MAX_CONCLUSION_SECONDS):
                 return await self._ask(thread_id, messages)
@@ -62,7 +63,7 @@ class ConclusionWriter:
         except Exception as error:  # the outer edge: a provider's library may raise anything
             raise NotDraftedError(describe_model_error(error)) from error
         finally:
-            self._thread_ids.discard(thread_id)
+            del self._persons[thread_id]
 
     async def _ask(self, thread_id: str, messages: Sequence[Message]) -> DraftedConclusion:
         model, question = await self.blocking.run(self._load, thread_id, messages)

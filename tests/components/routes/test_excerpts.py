@@ -10,7 +10,8 @@ import pytest
 from fastapi import FastAPI
 from langchain_core.messages import AIMessage
 
-from checkpoints import LOCAL_OWNER, Database, NewMessage, OperationDetail, RunState, Store, act_for
+from agent.run.conclusions import MAX_DRAFTS, ConclusionWriter, DraftedConclusion, NotDraftedError
+from checkpoints import LOCAL_OWNER, Database, Message, NewMessage, OperationDetail, RunState, Store, act_for
 from checkpoints.interchange import reading, transfer
 from checkpoints.people.members import Members
 from checkpoints.person_limits import PersonLimits
@@ -185,6 +186,40 @@ def test_who_only_reads_lets_no_model_write() -> None:
         assert (refused.status_code, refused.text) == (400, str(ReadOnlyError()))
 
     play(story)
+
+
+def test_drafts_of_one_person_keep_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story(services: Services, _: Ask, thread_id: str, __: str) -> None:
+        all_asked, released, asked = asyncio.Event(), asyncio.Event(), []
+
+        async def ask_model(_: ConclusionWriter, thread_id: str, __: object) -> DraftedConclusion:
+            asked.append(thread_id)
+            if len(asked) > MAX_DRAFTS:
+                all_asked.set()
+            await released.wait()
+            return DraftedConclusion("text", "demo", {})
+
+        monkeypatch.setattr(ConclusionWriter, "_ask", ask_model)
+        services.store.database.separate_owners()
+        writer, messages = services.runner.conclusions, [await services.run_blocking(_read_first, services.store, thread_id)]
+        async with asyncio.TaskGroup() as drafts:
+            with act_for("ann"):
+                for number in range(MAX_DRAFTS):
+                    drafts.create_task(writer.draft(f"ann's {number}", messages))
+            with act_for("bob"):
+                drafts.create_task(writer.draft("bob's", messages))
+            await all_asked.wait()
+            with act_for("ann"), pytest.raises(NotDraftedError, match="being written already"):
+                await writer.draft("another of ann's", messages)
+            released.set()
+        assert asked[-1] == "bob's"
+
+    play(story)
+
+
+def _read_first(store: Store, thread_id: str) -> Message:
+    with act_for(LOCAL_OWNER):
+        return store.list_messages(thread_id)[0]
 
 
 def test_the_model_drafts_a_conclusion_and_nothing_is_kept() -> None:
