@@ -11,7 +11,7 @@ from agent.models.errors import describe_model_error
 from agent.models.provider_words import read_provider_words
 from agent.subagents.failure import HelperFailure
 from agent.tools.decisions import AwaitingDecision
-from checkpoints import Run, RunState, StateError, StoreUnavailableError
+from checkpoints import Run, RunState, StateError, StoreUnavailableError, TakesTooLongError
 from checkpoints.values.sentence import sentence
 
 GO_ON_TEXT = sentence("Go on?")  # the page shows the button beside it; the next run has a fresh budget
@@ -103,7 +103,9 @@ def _read_safely(read: Callable[[BaseException], str | None], error: BaseExcepti
 
 
 def locate_error(error: BaseException) -> str:
-    """Return the error's class and where it was raised, for the log. Its text may quote a conversation."""
+    """Return the error's class and where it was raised, for the log: only the text of an outage quotes no conversation."""
+    if isinstance(error, StoreUnavailableError | TakesTooLongError):
+        return str(error)
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -18,7 +18,7 @@ from ..values.sentence import sentence
 from ..values.text import pluralize
 from ..values.yielding import without_yielding
 from . import high_water_mark, migrations, postgresql, schema, sqlite
-from .driver_errors import LOCKED, READ_ONLY_TEXT, translate_errors
+from .driver_errors import LOCKED, READ_ONLY_TEXT, read_driver_sentence, translate_errors, translate_opening_errors
 from .ownership import EVERYBODY, OwnedDatabase, act_for, require_writer
 from .sqlite_file import SqliteFile
 from .statement_limits import limit_seconds, watch_statements
@@ -110,7 +110,7 @@ class Database(OwnedDatabase):
             return cls.open_file(Path(url.removeprefix(SQLITE_PREFIX)))
         database = cls(postgresql.create_engine(url, MAX_LOCK_WAIT_SECONDS))
         try:
-            with translate_errors():
+            with translate_opening_errors():
                 postgresql.check_sessions(database.engine)
                 migrations.upgrade_schema(database.engine)
         except BaseException:
@@ -256,13 +256,11 @@ class Database(OwnedDatabase):
 
     @act_for(EVERYBODY)
     def check_health(self) -> None:
-        """Raise `StoreUnavailableError` if the database cannot be used.
-
-        After a failed write only another write can tell: a full disk can still be read.
-        """
+        """Raise `StoreUnavailableError` if the database cannot be used. After a failed write only another write can tell."""
         if "write" in self._failures:
             with self.begin_write() as connection:
                 connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
+                postgresql.require_room(connection)
         with self.begin_read() as connection:
             if self._file is not None:
                 self._file.check_identity()
@@ -278,7 +276,7 @@ class Database(OwnedDatabase):
             if str(error) == LOCKED and self._open_writes:
                 raise StoreBusyError from error  # one of our own is at work: the database does not fail
             if verb not in self._failures:
-                _log.warning("the database fails to %s: %s", verb, getattr(error.__cause__, "orig", None) or error)
+                _log.warning("the database fails to %s: %s", verb, read_driver_sentence(error))
             self._failures[verb] = str(error)
             if self._failures[verb] == READ_ONLY_TEXT and self._file is not None:
                 self.engine.dispose()  # a connection that was opened on a read-only file stays read-only

@@ -1,5 +1,6 @@
 """Errors of the database drivers, as errors of this package."""
 
+import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ _MISTAKES = ("42", "22", "54")
 _CONTENDED = ("40P01", "40001")  # a deadlock that the server resolved, and changes that cannot be put in an order
 _CANCELLED = "57014"
 _UNIQUE_VIOLATION = "23505"
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -38,6 +40,25 @@ def translate_errors() -> Iterator[None]:
         raise StoreUnavailableError(_explain_driver_error(getattr(error, "orig", None))) from error
     except sqlite3.Error as error:  # of a connection that is not the engine's
         raise StoreUnavailableError(_explain_driver_error(error)) from error
+
+
+@contextmanager
+def translate_opening_errors() -> Iterator[None]:
+    """Turn the driver's errors into ours, and log the driver's own sentence: it says which host, role or option is wrong."""
+    try:
+        with translate_errors():
+            yield
+    except StoreUnavailableError as error:
+        if error.__cause__ is not None:
+            _log.warning("the database cannot be opened: %s", read_driver_sentence(error))
+        raise
+
+
+def read_driver_sentence(error: StoreUnavailableError) -> str:
+    """Return what the driver said, for the log. PostgreSQL's details are left out: they may quote a row."""
+    driver = getattr(error.__cause__, "orig", None) or error
+    primary = getattr(getattr(driver, "diag", None), "message_primary", None)  # None: the connection failed
+    return str(primary or driver)
 
 
 @contextmanager

@@ -32,6 +32,8 @@ PERSON_KEY = 1466005871  # with the hash of a name: see person_locks
 # Between two statements of a transaction: a frozen process gives its locks back before it counts as dead, see worker_rows.
 MAX_PAUSE_SECONDS = 5.0
 MAX_LONG_PAUSE_SECONDS = 600.0  # see allow_long_pauses
+# More than `work_mem`: the server puts a megabyte into a temporary file, and drops it.
+_TAKE_ROOM = "SET LOCAL work_mem = '64kB'; SELECT count(*) FROM generate_series(1, 40000)"
 _MAX_CLAIM_WAIT_SECONDS = 1  # the server ends the lock of a killed process much sooner
 
 
@@ -103,6 +105,12 @@ def allow_long_pauses(connection: sa.Connection) -> None:
     """Let this transaction compute for long between two statements, as exports, imports and migrations do."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SET LOCAL {_limit_pauses(MAX_LONG_PAUSE_SECONDS)}")
+
+
+def require_room(connection: sa.Connection) -> None:
+    """Let a full disk fail this transaction: PostgreSQL changes small rows in pages that it has, and saves no message."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(_TAKE_ROOM)
 
 
 def _limit_pauses(seconds: float) -> str:

@@ -5,7 +5,7 @@ import asyncio
 from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response
 
-from checkpoints import StoreUnavailableError
+from checkpoints import StoreUnavailableError, TakesTooLongError
 from components.services import Services
 from words import _
 
@@ -47,6 +47,6 @@ class HealthCheck:
     async def _check_database(self) -> str:
         try:
             await self._services.check()
-        except StoreUnavailableError as error:
+        except (StoreUnavailableError, TakesTooLongError) as error:
             return str(error)
         return ""

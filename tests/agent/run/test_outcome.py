@@ -11,7 +11,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 import agent.run.outcome
 from agent.events import RunFinished
-from checkpoints import RunState
+from checkpoints import RunState, StoreUnavailableError, TakesTooLongError
 from tests.agent.running import KEY, Running, model_at, raising, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
 
@@ -227,3 +227,8 @@ def test_a_failure_of_the_app_itself_has_no_details() -> None:
         assert (await chat.say("hello")).error_details is None
 
     play(story, Say("Hello."))
+
+
+@pytest.mark.parametrize("error", [StoreUnavailableError("The disk is full: nothing can be saved."), TakesTooLongError()])
+def test_the_log_names_an_outage_of_the_database_by_its_sentence(error: Exception) -> None:
+    assert agent.run.outcome.locate_error(error) == str(error)

@@ -361,6 +361,49 @@ def test_the_log_says_once_that_the_database_fails(
     assert (len(caplog.records), "fails to read" in caplog.text) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (("postgres@", "nobody@"), 'role "nobody" does not exist'),
+        (("?host=", "?sslmode=bogus&host="), 'invalid sslmode value: "bogus"'),
+        (("?host=", "?options=-csearch_path%3Dnowhere&host="), "no schema has been selected to create in"),
+    ],
+)
+def test_the_log_says_why_a_database_cannot_be_opened(
+    postgres: Postgres, change: tuple[str, str], cause: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = postgres.bare()
+    with pytest.raises(StoreUnavailableError):
+        Database.open_url(address.replace(*change))
+    postgres.drop(address)
+    assert [cause in record.message for record in caplog.records] == [True]
+
+
+def test_the_log_quotes_no_value_that_postgresql_refuses(postgres_store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    cast = sa.text("SELECT CAST(:value AS jsonb)")
+    with pytest.raises(StoreUnavailableError), postgres_store.database.begin_write() as connection:
+        connection.execute(cast, {"value": '{"secret": no}'})
+    assert "invalid input syntax for type json" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_a_postgresql_is_well_again_when_its_disk_has_room(postgres_store: Store, postgres: Postgres) -> None:
+    """A full disk takes a small change of a row, in a page that is there, but no message."""
+    database = postgres_store.database
+    limit = f"ALTER DATABASE {database.engine.url.database} {{}} temp_file_limit"
+    postgres.execute(limit.format("SET") + " = '500kB'")
+    database.engine.dispose()
+    with pytest.raises(StoreUnavailableError, match="disk is full"), database.begin_write() as connection:
+        connection.exec_driver_sql("DO $$ BEGIN RAISE SQLSTATE '53100'; END $$")
+    with pytest.raises(StoreUnavailableError):
+        database.check_health()
+    assert database.outage != ""
+    postgres.execute(limit.format("RESET"))
+    database.engine.dispose()
+    database.check_health()
+    assert database.outage == ""
+
+
 def test_a_restart_of_the_server_needs_none_of_ours(postgres_store: Store, postgres: Postgres) -> None:
     thread_id = talked(postgres_store, "a", "b")
     postgres.stop()
