@@ -5,8 +5,8 @@ import logging
 
 from agent.events import RunFinished
 from agent.run.active_runs import ActiveRuns
+from agent.run.attempts import Attempts
 from agent.run.blocking import BlockingPool
-from agent.run.outcome import locate_error
 from agent.run.wire import Wire
 from checkpoints import EVERYBODY, Runs, RunState, act_for
 
@@ -68,16 +68,11 @@ class RunWatchdog:
 
     async def _watch_runs(self) -> None:
         """Release orphans every few seconds, until nothing runs any more."""
+        attempts = Attempts(_log)
         while True:
             await asyncio.sleep(self._check_seconds)
-            try:
-                await self.release_orphans()
-            # Also a stray cancellation: the database may be well again the next time.
-            except (Exception, asyncio.CancelledError) as error:
-                if (task := asyncio.current_task()) and task.cancelling():
-                    raise
-                _log.warning("whether all runs are driven could not be seen: %s", locate_error(error))
-                continue
+            if not await attempts.do(self.release_orphans(), "whether all runs are driven could not be seen"):
+                continue  # the database may be well again the next time
             if not self._active_runs.by_thread and not self._active_runs.begin_lock.locked():
                 self._task = None
                 return

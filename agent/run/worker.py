@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from agent.events import RunQueued
 from agent.preparation.requests import QueueFullError
 from agent.run.active_runs import ActiveRun, ActiveRuns
+from agent.run.attempts import Attempts
 from agent.run.blocking import BlockingPool
 from agent.run.candidates import CandidateDriver
-from agent.run.outcome import locate_error
 from agent.run.reruns import Reruns
 from agent.run.taking import RunTaker
 from agent.run.watchdog import RunWatchdog
@@ -73,7 +73,8 @@ class RunWorker:
     _is_closed: bool = field(init=False, default=False)
     _next_beat: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _found: _Findings | None = field(init=False, default=None)  # of the last heartbeat, until they are acted on
-    _tasks: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _takeovers: Attempts = field(init=False, default_factory=lambda: Attempts(_log))
+    _tasks: set[asyncio.Task[object]] = field(init=False, default_factory=set)
     # A thread of its own: a heartbeat waits for nothing else.
     _pool: ThreadPoolExecutor = field(init=False, default_factory=lambda: ThreadPoolExecutor(1, "heartbeat"))
 
@@ -183,8 +184,9 @@ class RunWorker:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _beat_repeatedly(self) -> None:
+        attempts = Attempts(_log)
         while True:
-            await _try(self._beat(), "a heartbeat was missed")
+            await attempts.do(self._beat(), "a heartbeat was missed")
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _beat(self) -> None:
@@ -217,9 +219,10 @@ class RunWorker:
                 continue
             self._found = None
             for active in found.missing:
-                await _try(self._check_taken(active), f"whether run {active.recorder.run.id} was taken could not be seen")
+                failure = f"whether run {active.recorder.run.id} was taken could not be seen"
+                await self._takeovers.do(self._check_taken(active), failure)
             for row in found.free:
-                await _try(self._take(row), f"run {row.id} was not taken")
+                await self._takeovers.do(self._take(row), f"run {row.id} was not taken")
 
     def _report_places(self, waiting: Sequence[DrivenRun]) -> None:
         """Tell the pages of this process how many runs begin before theirs."""
@@ -255,7 +258,7 @@ class RunWorker:
         if not active.stopping.done():
             self._start_task(active.stop())
 
-    def _start_task(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_task(self, work: Coroutine[Any, Any, object]) -> None:
         with act_for(EVERYBODY):
             task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -267,7 +270,7 @@ class RunWorker:
             self.reruns.forget(thread_id)
         elif command == RUN_WAITING:
             if self.active_runs.has_room:
-                self._start_task(_try(self._take_waiting(thread_id, run_id), f"run {run_id} was not taken"))
+                self._start_task(self._takeovers.do(self._take_waiting(thread_id, run_id), f"run {run_id} was not taken"))
         elif active is None or active.recorder.run.id != run_id:
             return
         elif command == STOP:
@@ -285,13 +288,3 @@ async def _wait_for_rest(active: ActiveRun) -> None:
         await asyncio.wait({active.end, resting}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         resting.cancel()
-
-
-async def _try(work: Coroutine[Any, Any, None], failure: str) -> None:
-    """Do work that the next heartbeat repeats, and log its failure: also a stray cancellation, but not the task's own."""
-    try:
-        await work
-    except (Exception, asyncio.CancelledError) as error:
-        if (task := asyncio.current_task()) and task.cancelling():
-            raise
-        _log.warning("%s: %s", failure, locate_error(error))
