@@ -1,6 +1,7 @@
 """Several processes on one PostgreSQL: who lives, whose run it is, and what a process that was taken for dead may write."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from checkpoints.graph_states import WaymarkSaver
 from checkpoints.graph_states.state_puts import OF_ATTEMPT
 from checkpoints.rows import run_rows
 from checkpoints.storage.migrations import run_migrations
+from checkpoints.storage.postgresql import WORKER_KEY
 from checkpoints.workers import Workers
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new, talked
@@ -107,6 +109,17 @@ def test_a_process_is_dead_without_a_heartbeat_or_soon_without_its_session(
         one.lose_session()
     one.freeze(seconds)
     assert [each.id for each in other.runs.interrupt_orphans(run.thread_id)] == [run.id] * is_dead
+
+
+def test_a_process_of_another_database_lends_a_dead_one_no_session(one: Process, other: Process, postgres: Postgres) -> None:
+    run, elsewhere = begin(one), postgres.bare()
+    with closing(Database.open_url(elsewhere)) as database, database.engine.connect() as connection:
+        connection.exec_driver_sql(f"SELECT pg_advisory_lock_shared({WORKER_KEY}, {one.workers.id})")
+        one.lose_session()
+        one.freeze(5)
+        found = other.runs.interrupt_orphans(run.thread_id)
+    assert [each.id for each in found] == [run.id]
+    postgres.drop(elsewhere)
 
 
 def test_after_an_outage_nobody_is_taken_for_dead_before_all_had_time_for_a_heartbeat(one: Process, other: Process) -> None:
