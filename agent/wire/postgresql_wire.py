@@ -21,6 +21,7 @@ from agent.wire.mirror import EventGroup, Mirror
 from agent.wire.peers import BEAT_SECONDS, Peers
 from agent.wire.pump import FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS, Pump
 from checkpoints import StoreUnavailableError
+from checkpoints.storage.driver_errors import read_driver_sentence
 from checkpoints.values.sentence import sentence
 
 MAX_UNHEARD_SECONDS = 3.0  # until a batch that was sent comes back: else the listener is deaf
@@ -124,13 +125,15 @@ class PostgresqlWire:
         self._pump.queue(thread_id, event)
 
     async def _listen_repeatedly(self) -> None:
-        wait = FIRST_RETRY_SECONDS
+        wait, is_logged = FIRST_RETRY_SECONDS, False
         while True:
             try:
                 await self._listen()
             except StoreUnavailableError as error:
+                if self._is_listening or not is_logged:
+                    _log.warning("the wire to other processes is cut: %s", read_driver_sentence(error))
+                    is_logged = True
                 if self._is_listening:
-                    _log.warning("the wire to other processes is cut: %s", error)
                     asyncio.get_running_loop().call_later(NOTICE_AFTER_SECONDS, self._report_delay)
                     wait = FIRST_RETRY_SECONDS
             self._is_listening = False

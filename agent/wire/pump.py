@@ -1,6 +1,7 @@
 """The pump: it sends the events of the runs of this process, for all of them at once and at the pace of the frames."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -12,11 +13,13 @@ from agent.wire.outbox import Item, Outbox
 from agent.wire.pace import choose_flush_seconds
 from agent.wire.peers import BEAT_SECONDS, Peers
 from checkpoints import StoreUnavailableError
+from checkpoints.storage.driver_errors import read_driver_sentence
 
 MAX_PAYLOAD_BYTES = 7_900  # of a notification
 MAX_STALL_SECONDS = 3.0  # between two batches; after it, others may have taken this process for gone
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 0.1, 1.0
 LAST_FLUSH_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 
 
 class Pump:
@@ -89,14 +92,19 @@ class Pump:
 
     async def _send_batch(self) -> None:
         """Send one batch, however long the database takes. It may arrive twice: its number tells."""
-        payloads, wait = self._write_batch(), FIRST_RETRY_SECONDS
+        payloads, wait, is_logged = self._write_batch(), FIRST_RETRY_SECONDS, False
         while True:
             try:
                 await self._send(payloads)
                 break
-            except StoreUnavailableError:
+            except StoreUnavailableError as error:
+                if wait == MAX_RETRY_SECONDS and not is_logged:
+                    _log.warning("nothing can be sent to other processes: %s", read_driver_sentence(error))
+                    is_logged = True
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, MAX_RETRY_SECONDS)
+        if is_logged:
+            _log.warning("events are sent to other processes again")
         now, before = time.monotonic(), self._last_sent
         self._last_sent = now
         if self.unheard_since is None:

@@ -18,7 +18,7 @@ _worker, _run = schema.worker.c, schema.run.c
 _now = sa.literal_column("(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger)
 _lock = sa.table("pg_locks", *map(sa.column, ("locktype", "database", "classid", "objid", "objsubid", "granted"))).c
 # Other databases of the server have locks of the same numbers.
-_database = sa.literal_column("(SELECT oid FROM pg_database WHERE datname = current_database())")
+_database = sa.literal_column("(SELECT oid FROM pg_database WHERE datname = current_database())", sa.BigInteger)
 _is_worker_lock = (sa.cast(_lock.classid, sa.BigInteger) == WORKER_KEY, sa.cast(_lock.objid, sa.BigInteger) == _worker.id)
 _has_session = sa.exists().where(
     _lock.locktype == "advisory", _lock.objsubid == 2, _lock.database == _database, *_is_worker_lock, _lock.granted

@@ -56,9 +56,9 @@ def translate_opening_errors() -> Iterator[None]:
 
 def read_driver_sentence(error: StoreUnavailableError) -> str:
     """Return what the driver said, for the log. PostgreSQL's details are left out: they may quote a row."""
-    driver = getattr(error.__cause__, "orig", None) or error
+    driver = getattr(error.__cause__, "orig", None) or error.__cause__
     primary = getattr(getattr(driver, "diag", None), "message_primary", None)  # None: the connection failed
-    return str(primary or driver)
+    return str(primary or driver or "") or str(error)
 
 
 @contextmanager

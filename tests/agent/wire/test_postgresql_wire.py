@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from agent.events import Event, GraphProgress, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta, UpdatesDelayed
-from agent.run.hub import SubscriberLagged, Subscription
+from agent.run.hub import RunHub, SubscriberLagged, Subscription
 from agent.run.live_runs import LiveRun
 from agent.wire import mirror, peers, postgresql_wire, pump
+from agent.wire.postgresql_wire import PostgresqlWire
 from checkpoints import RunState
 from tests.agent.run.event_strategies import MESSAGES
 from tests.agent.run.wires import Line, Process, Rows, open_processes, until
@@ -315,3 +316,28 @@ def test_a_listener_that_hears_nothing_of_its_own_is_called_deaf(
         await until(lambda: "pooler in transaction mode" in caplog.text)
 
     _play(story)
+
+
+def test_a_wire_that_never_comes_up_is_logged_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As where PostgreSQL has no connection left for it: all else works, and answers of others do not arrive."""
+    for module in (postgresql_wire, pump):
+        for name in ("FIRST_RETRY_SECONDS", "MAX_RETRY_SECONDS", "BEAT_SECONDS"):
+            monkeypatch.setattr(module, name, 0.001)
+
+    async def story() -> None:
+        line = Line(is_up=False)
+        wire = PostgresqlWire(RunHub(), line, Rows())
+        wire.start()
+        await until(lambda: wire.reconnect_count > 3 and "nothing can be sent" in caplog.text)
+        line.is_up = True
+        await until(lambda: "again" in caplog.text)
+        await wire.close()
+
+    asyncio.run(story())
+    assert sorted(record.message for record in caplog.records) == [
+        "events are sent to other processes again",
+        "nothing can be sent to other processes: cut",
+        "the wire to other processes is cut: cut",
+    ]
