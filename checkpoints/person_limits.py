@@ -68,13 +68,15 @@ class PersonMeter:
             tokens, runs = usage_rows.count_use(connection, owner, from_time(now))
             return PersonUse(runs, tokens, self._measure_storage(connection, owner, now) if limits.storage_bytes else 0)
 
-    def check_start(self, connection: sa.Connection, person: str, owner: str, now: datetime) -> None:
+    def check_start(
+        self, connection: sa.Connection, person: str, owner: str, now: datetime, *, adds_run: bool = True
+    ) -> None:
         """Refuse one more answer to a person, in the transaction that begins it; it takes room of the conversation's owner.
 
-        Raises `LimitReachedError`.
+        With `adds_run`, it is one more at once. Raises `LimitReachedError`.
         """
         self.check_storage(connection, person, owner, now)
-        max_runs, max_tokens = self.limits.runs, self.limits.tokens_a_day
+        max_runs, max_tokens = self.limits.runs if adds_run else None, self.limits.tokens_a_day
         if max_runs is None and max_tokens is None:
             return
         if max_runs is not None and connection.dialect.name == "postgresql":  # of two at once, the second one sees the first

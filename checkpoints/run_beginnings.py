@@ -138,8 +138,7 @@ class RunBeginnings(RunHandovers):
                 return run
             if while_running and loaded.active_run_id != run.id:  # it has ended at another process
                 raise NothingToRetryError
-            if not while_running:
-                self._check_limits(connection, loaded.thread.owner)
+            self._check_limits(connection, loaded.thread.owner, adds_run=not while_running)
             own = replace(caller, undo_group=run.id if while_running else None)
             check_caller(connection, loaded, own, while_running=False)
             question = candidates.find_asked_question(connection, loaded.thread, candidate)
@@ -148,10 +147,10 @@ class RunBeginnings(RunHandovers):
             change.apply_and_record(
                 OperationKind.RETRY, partial(candidates.begin_again, candidate=candidate, question=question)
             )
-            run_rows.reopen_run(connection, run.id)
+            run = run_rows.reopen_run(connection, run)
             if self.worker_id is not None and not while_running:
                 run = run_rows.count_attempt(connection, run, **self._choose_worker(handover))
-            return replace(run, state=RunState.RUNNING)
+            return run
 
     @contextmanager
     def _begin(self, request_id: str) -> Iterator[sa.Connection]:
@@ -160,6 +159,7 @@ class RunBeginnings(RunHandovers):
             hold_acting_writer(connection)  # before a role of theirs is read
             yield connection
 
-    def _check_limits(self, connection: sa.Connection, owner: str) -> None:
-        """Refuse one more run of the person who acts, in a conversation of an owner. Raises `LimitReachedError`."""
-        self._store.meter.check_start(connection, self._store.database.name_owner(), owner, self._store.now())
+    def _check_limits(self, connection: sa.Connection, owner: str, *, adds_run: bool = True) -> None:
+        """Refuse one more answer to the person who acts, in a conversation of an owner. Raises `LimitReachedError`."""
+        person, now = self._store.database.name_owner(), self._store.now()
+        self._store.meter.check_start(connection, person, owner, now, adds_run=adds_run)

@@ -196,9 +196,9 @@ class CandidateDriver:
         return self.inputs.build_candidate_messages(candidate, at_work.recorder.run, settings)
 
     async def retry(self, thread_id: str, key: CandidateKey, *, caller: Caller) -> bool:
-        """Let one model answer once more while others write. Return whether any do; without them, its run begins again.
+        """Let one model answer once more while others write. Return whether any do; else its run begins again.
 
-        Raises the errors of `Runs.retry_candidate`.
+        Raises the errors of `Runs.retry_candidate`. That acts for the caller; the run's tasks act for who asked first.
         """
         at_work = self._at_work.get(key.run_id)
         if at_work is None or at_work.recorder.run.thread_id != thread_id:
@@ -209,7 +209,7 @@ class CandidateDriver:
         task = at_work.tasks.get(key.number)
         if task is None or task.done():
             reopen = partial(self.runs.retry_candidate, thread_id, key, caller=caller, while_running=True)
-            await self._begin_retry(at_work, key, reopen)
+            await self._begin_retry(at_work, key, partial(copy_context().run, reopen))
         return True
 
     async def answer_reopened(self, run_id: str) -> None:

@@ -144,8 +144,9 @@ def count_attempt(connection: sa.Connection, run: Run, worker: int | None, job: 
     return replace(run, **row)
 
 
-def reopen_run(connection: sa.Connection, run_id: str) -> None:
-    """Let a run that has ended hold its thread again."""
+def reopen_run(connection: sa.Connection, run: Run) -> Run:
+    """Let a run that has ended hold its thread again, for the person who acts; one in progress stays whose it is."""
+    person = run.person if run.state is RunState.RUNNING else find_person(connection)
     row = {
         "state": RunState.RUNNING,
         **NO_ERROR,
@@ -153,8 +154,10 @@ def reopen_run(connection: sa.Connection, run_id: str) -> None:
         "ended_at": None,
         "head_id": None,
         "stop_wanted": False,
+        "person": person,
     }
-    connection.execute(_update_run, {"run_id": run_id, **row})
+    connection.execute(_update_run, {"run_id": run.id, **row})
+    return replace(run, state=RunState.RUNNING, person=person)
 
 
 def select_latest_run(connection: sa.Connection, thread_id: str, head_id: str | None) -> Run | None:

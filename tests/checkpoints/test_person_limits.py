@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from checkpoints import Caller, NewMessage, Runs, RunState, Store, act_for
+from checkpoints import Caller, CandidateEnd, NewMessage, RunEnd, Runs, RunState, Store, act_for
 from checkpoints.interchange import reading, transfer
 from checkpoints.people.members import Members
 from checkpoints.people.usage import read_own_usage, read_usage_of_all
@@ -119,6 +119,18 @@ def test_a_repeated_request_is_the_same_run_beyond_the_limit(store: Store) -> No
     caller = Caller(request_id="a-request")
     run = runs.begin_run(None, new("one")[0], caller=caller)
     assert runs.begin_run(run.thread_id, new("one")[0], caller=caller).id == run.id
+
+
+def test_an_answer_is_not_tried_again_beyond_the_limit_while_others_are_written(store: Store) -> None:
+    runs = Runs(store)
+    run = runs.begin_run(None, new("which?")[0], models=["a", "b"])
+    failed = runs.list_candidates(run.id)[1]
+    runs.end_candidate(run, CandidateEnd(failed, RunEnd(RunState.FAILED), [answer(100)]))
+    store.meter.limits = PersonLimits(tokens_a_day=100)
+    with pytest.raises(LimitReachedError):
+        runs.retry_candidate(run.thread_id, failed.key, while_running=True)
+    store.meter.limits = PersonLimits(runs=1)
+    runs.retry_candidate(run.thread_id, failed.key, while_running=True)
 
 
 def test_each_person_has_limits_of_their_own(memory_store: Store) -> None:

@@ -10,7 +10,20 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from checkpoints import EVERYBODY, Caller, NewMessage, Rerun, Run, Runs, RunState, Store, ThreadNotFoundError, act_for
+from checkpoints import (
+    EVERYBODY,
+    Caller,
+    CandidateEnd,
+    NewMessage,
+    Rerun,
+    Run,
+    RunEnd,
+    Runs,
+    RunState,
+    Store,
+    ThreadNotFoundError,
+    act_for,
+)
 from checkpoints.people import members
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
@@ -286,6 +299,24 @@ def test_the_tokens_of_a_run_are_of_who_asked(house: SharedHouse) -> None:
     for person, used in (("bob", (10, 1)), ("ann", (0, 0))):
         with act_for(person), house.store.database.begin_read() as connection:
             assert usage_rows.count_use(connection, person, now) == used
+
+
+def test_an_answer_that_is_tried_again_is_of_who_tries_it(house: SharedHouse) -> None:
+    """Who is let out, erased or made a reader loses the answers that they have asked for."""
+    meter, runs = house.store.meter, house.runs
+    meter.limits = PersonLimits(runs=1)
+    with act_for("ann"):
+        run = runs.begin_run(house.thread, new("which?")[0], models=["a", "b"])
+        first, second = runs.list_candidates(run.id)
+        runs.end_candidate(run, CandidateEnd(first, RunEnd(RunState.DONE), [_answer()]))
+        runs.end_candidate(run, CandidateEnd(second, RunEnd(RunState.FAILED)))
+        runs.end_run(run, RunState.DONE)
+    with act_for("bob"):
+        again, stored = runs.retry_candidate(house.thread, second.key), runs.get_run(run.id)
+        assert [each and (each.person, each.state) for each in (again, stored)] == [("bob", RunState.RUNNING)] * 2
+        assert meter.count_use("bob", house.store.now()).runs == 1
+    with act_for("ann"):
+        assert meter.count_use("ann", house.store.now()).runs == 0
 
 
 def test_an_answer_takes_room_of_the_owner_whoever_asks(house: SharedHouse) -> None:
