@@ -2,10 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..rows import audit_rows, checkpoint_rows, tag_rows
-from ..rows.thread_rows import to_time
+from ..rows import checkpoint_rows, tag_rows
 from ..storage.ownership import require_owner
-from ..values.audit_entry import AuditKind
 from ..values.errors import ConflictError, InvalidTagError
 from ..values.limits import MAX_TAGS_OF_THREAD
 from ..values.names import clean_name
@@ -74,8 +72,6 @@ def change_settings(transaction: Transaction, values: Mapping[str, str], expecte
         settings={key: "" if key in LONG_SETTINGS else value for key, value in changed.items()}
     )
     transaction.update_row("thread", thread.id, settings={**thread.settings, **values})
-    detail = {"thread": thread.id, "keys": sorted(changed)}
-    audit_rows.insert_entry(transaction.connection, to_time(transaction.now), AuditKind.SETTINGS, detail)
 
 
 def hide_thread(transaction: Transaction) -> None:

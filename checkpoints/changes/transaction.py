@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from ..rows import (
+    audit_rows,
     checkpoint_rows,
     file_rows,
     message_inserts,
@@ -267,6 +268,7 @@ class Transaction:
         result = body(self)
         self._index_checkpoints()
         self._index_tags()
+        audit_rows.insert_settings_entries(self.connection, thread_rows.to_time(self.now), self.thread.id, self.changes)
         operation = Operation(
             thread_id=self.thread.id,
             version=thread_counters.raise_version(self.connection, self.thread, self.now),

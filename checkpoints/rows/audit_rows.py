@@ -4,7 +4,7 @@ A request on its way may write an entry when its person is being erased, or was.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from ..storage import person_locks, schema
 from ..storage.ownership import LOCAL_OWNER, get_acting_owner, pass_checks
 from ..values.audit_entry import ERASED_PREFIX, THE_COMMAND_LINE, AuditKind
+from ..values.operation import RowChange
 from . import person_rows
 from .thread_rows import from_time
 
@@ -63,6 +64,15 @@ def insert_entry(
     values = {"time": from_time(time), "kind": kind, "detail": {**detail}, "address": "" if named else client.address}
     # Inline: without RETURNING, because who writes an entry may read none.
     connection.execute(sa.insert(schema.audit_entry).values(**who, **values).inline())
+
+
+def insert_settings_entries(connection: sa.Connection, time: datetime, thread_id: str, changes: Iterable[RowChange]) -> None:
+    """Write which settings of a conversation have changed, for each change of them, also by an undo."""
+    for change in changes:
+        if change.table == "thread" and "settings" in change.after:
+            before, after = change.before["settings"], change.after["settings"]
+            keys = sorted(key for key in {**before, **after} if before.get(key, "") != after.get(key, ""))
+            insert_entry(connection, time, AuditKind.SETTINGS, {"thread": thread_id, "keys": keys})
 
 
 def _is_erased(connection: sa.Connection, name: str) -> bool:

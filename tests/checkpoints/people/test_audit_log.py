@@ -9,10 +9,12 @@ from checkpoints import ConflictError, Store, act_for
 from checkpoints.people.account_rows import InvalidAccountError, Role
 from checkpoints.people.accounts import Accounts
 from checkpoints.people.audit_log import AuditLog
+from checkpoints.people.members import Members
 from checkpoints.rows.audit_rows import Client, note_client
 from checkpoints.upkeep import erasure
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values.audit_entry import ERASED_PREFIX, AuditEntry, AuditKind
+from checkpoints.values.model import ThreadRole
 from tests.checkpoints.conversations import talked
 from tests.checkpoints.people.test_accounts import add, fill_at_rest
 from tests.conftest import Clock
@@ -106,6 +108,22 @@ def test_settings_are_named_and_never_told(store: Store, log: AuditLog) -> None:
     [entry] = log.list_entries(10)
     assert tell(entry) == (AuditKind.SETTINGS, "ann", "", "")
     assert entry.detail == {"thread": thread_id, "keys": ["instructions", "model"]}
+
+
+def test_settings_that_come_and_go_with_an_undo_are_named_as_well(store: Store, log: AuditLog) -> None:
+    store.database.separate_owners()
+    with act_for("ann"):
+        thread_id = talked(store, "a")
+        Members(store).add_member(thread_id, "bob", ThreadRole.EDITOR)
+        store.change_settings(thread_id, {"instructions": "a secret"})
+    with act_for("bob"):
+        store.undo(thread_id)
+        store.redo(thread_id)
+        store.undo(thread_id)
+        store.undo(thread_id)  # of the message
+    entries = log.list_entries(10, kind=AuditKind.SETTINGS)
+    assert [each.person for each in entries] == ["bob", "bob", "bob", "ann"]
+    assert all(each.detail == {"thread": thread_id, "keys": ["instructions"]} for each in entries)
 
 
 def test_an_erasure_is_written_with_it(store: Store, log: AuditLog) -> None:
