@@ -2,7 +2,8 @@
  *
  * 1. Sets the theme and the side panes, so that a dark page never flashes white and no pane moves.
  * 2. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
- *    Leaves the page when its session has ended, and nothing unsent in the browser.
+ *    Leaves the page when its session has ended, or another person has signed in in another tab, and nothing unsent in the
+ *    browser.
  * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
  * 4. Receives the modules (assets/waymark.mjs), whenever they come.
  * 5. Puts stand-ins on window.waymark and among Dash's clientside callbacks. Whichever is first, Dash or our modules, a
@@ -41,7 +42,7 @@
 (function () {
   "use strict";
   var waymark = (window.waymark = { isLeaving: false });
-  waymark.leaveSession = function (isWanted) {
+  waymark.leaveSession = function (address) {
     waymark.isLeaving = true; // no socket is opened any more
     var forgetTexts = function () {
       try {
@@ -52,9 +53,35 @@
     };
     forgetTexts();
     window.addEventListener("pagehide", forgetTexts); // requests that end meanwhile put their texts back
-    location.replace(isWanted ? "/sign-in?signed-out=" : "/sign-in"); // a provider signs out, too
+    location.replace(address || "/sign-in");
   };
+})();
 
+(function () {
+  "use strict";
+  var waymark = window.waymark;
+  var readPerson = function () {
+    try {
+      return localStorage.getItem("waymark.person");
+    } catch (error) {
+      return null; // storage is blocked
+    }
+  };
+  var ownPerson = readPerson();
+  /** Leave the page if it is of a person who is not signed in any more. Return whether it is. */
+  waymark.leaveToAnother = function () {
+    var person = readPerson();
+    var isOfAnother = ownPerson !== null && person !== ownPerson;
+    if (isOfAnother && !waymark.isLeaving) waymark.leaveSession(person && "/");
+    return isOfAnother;
+  };
+  window.addEventListener("storage", waymark.leaveToAnother);
+  window.addEventListener("pageshow", waymark.leaveToAnother); // it may come back as it was left
+})();
+
+(function () {
+  "use strict";
+  var waymark = window.waymark;
   var originalFetch = window.fetch;
   waymark.earlyReplies = {};
   window.fetch = function (address, options) {
@@ -63,6 +90,7 @@
       delete waymark.earlyReplies[address];
       return early;
     }
+    if (waymark.leaveToAnother()) return Promise.reject(new TypeError("Another person is signed in."));
     var headers = new Headers((options || {}).headers);
     headers.set("Waymark-Language", document.documentElement.lang); // of this page, whatever was chosen since
     try {

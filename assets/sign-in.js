@@ -1,9 +1,10 @@
-/* Keeps the page's key, which came with the cookie for a link, and goes on to the page. A classic script, run once. */
+/* Keeps the page's key, which came with the cookie, and its person, and goes on to the page. A classic script, run once. */
 (function () {
   "use strict";
   try {
     var given = document.currentScript.dataset;
     localStorage.setItem("waymark.page-key", given.pageKey);
+    localStorage.setItem("waymark.person", given.person); // pages of another person leave: see early.js
     location.replace(given.next);
   } catch (error) {
     document.documentElement.textContent = "Waymark needs this site's storage. Allow it, and open a new link.";

@@ -50,7 +50,7 @@ def build_refresh(address: str) -> Response:
     return HTMLResponse(f'{_build_head()}<meta http-equiv="refresh" content="0; url={escape(address)}"></html>')
 
 
-def build_key_page(script: str, page_key: str, next_path: str = "/") -> Response:
-    """Hand a new session's page key to a script of ours, which keeps it and goes on to an address of ours."""
-    data = f'data-page-key="{escape(page_key)}" data-next="{escape(next_path)}"'
+def build_key_page(script: str, page_key: str, next_path: str = "/", person: str = "") -> Response:
+    """Hand a new session's page key and person to a script of ours, which keeps them and goes on to an address of ours."""
+    data = f'data-page-key="{escape(page_key)}" data-person="{escape(person)}" data-next="{escape(next_path)}"'
     return HTMLResponse(f'{_build_head()}<script src="{escape(script)}" {data}></script></html>')

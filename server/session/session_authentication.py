@@ -107,7 +107,7 @@ class SessionAuthentication(ABC):
             for each in (*replaced, *created.ended):
                 self.log.note_replacement(each)
         await self.record("sign-in", scope, person)
-        response = build_key_page(self._script, created.page_key, next_path)
+        response = build_key_page(self._script, created.page_key, next_path, person)
         self.set_cookie(response, scope, self.cookie_name, created.cookie, MAX_SESSION_SECONDS)
         return response
 

@@ -13,6 +13,7 @@ from playwright.sync_api import Page as Tab
 from tests.browser import PATIENCE_MS
 from tests.e2e.server import TIPS, Server
 from tests.e2e.test_accessibility import ANY_IMPACT, expect_accessible
+from tests.e2e.test_sessions import read_storage
 from tests.e2e.test_tags import save_tags, type_tag
 from tests.e2e.waymark import Page
 
@@ -167,3 +168,45 @@ def test_a_form_is_not_sent_again_while_its_answer_is_awaited(new_page: NewPage)
     ann.tab.get_by_label("Name", exact=True).fill("Ann")
     ann.tab.get_by_label("Password").fill(PASSWORD)
     assert ann.tab.evaluate(SUBMIT_TWICE) == 1
+
+
+def test_a_page_is_left_when_another_person_signs_in_in_its_browser(new_page: NewPage) -> None:
+    ann = new_page()
+    join(ann, ann.server.links[0], "Ann")
+    link = invite(ann, "Member")
+    ann.say("The heron nests at the lake")
+    ann.composer.fill("An unsent secret")
+    tab = ann.tab.context.new_page()
+    join(Page(tab, ann.server), link, "bob")
+    expect(ann.tab.get_by_text("The heron nests")).to_have_count(0)
+    assert urlsplit(ann.tab.url).path in ("/", "/sign-in")
+    assert "secret" not in read_storage(ann.tab)
+    ann.open("/")
+    ann.open_menu()
+    expect(ann.tab.get_by_text("Signed in as bob")).to_be_visible()
+
+
+def test_pages_go_on_when_their_person_signs_in_again_in_another_tab(new_page: NewPage) -> None:
+    ann = new_page()
+    join(ann, ann.server.links[0], "Ann")
+    ann.say("The heron nests at the lake")
+    ann.composer.fill("An unsent text")
+    tab = ann.tab.context.new_page()
+    tab.goto(f"{ann.server.origin}/sign-in")
+    sign_in(tab, "Ann", PASSWORD)
+    expect(tab.get_by_test_id("thread")).to_have_count(1)
+    ann.composer.press("Enter")
+    ann.wait_for_answer()
+    expect(ann.log).to_contain_text("An unsent text")
+
+
+def test_a_page_sends_nothing_in_the_name_of_another_person(new_page: NewPage) -> None:
+    """Its browser may not have told it yet that another person has signed in: a tab in the background sleeps."""
+    ann, sent = new_page(), list[str]()
+    join(ann, ann.server.links[0], "Ann")
+    ann.composer.fill("An unsent secret")
+    ann.tab.on("request", lambda request: sent.append(request.url))
+    ann.tab.evaluate("localStorage.setItem('waymark.person', 'bob')")
+    ann.composer.press("Enter")
+    expect(ann.composer).to_have_value("")
+    assert not [each for each in sent if "/api/actions" in each]

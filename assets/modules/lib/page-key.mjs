@@ -10,7 +10,8 @@ export function readPageKey() {
   }
 }
 
-/** Forget the key after signing out. */
+/** Forget the key and its person after signing out. */
 export function removePageKey() {
   localStorage.removeItem(KEY);
+  localStorage.removeItem("waymark.person");
 }

@@ -12,7 +12,7 @@ export async function leave(end) {
   const hasEnded = await end();
   if (!hasEnded) return (window.waymark.isLeaving = false);
   removePageKey();
-  window.waymark.leaveSession(true);
+  window.waymark.leaveSession("/sign-in?signed-out="); // a provider signs out, too
   return true;
 }
 
