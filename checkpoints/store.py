@@ -247,7 +247,7 @@ class Store(Reader):
         and restore that path.
         """
         body: ChangeBody = lambda change: branches.replace_message(change, message_id, new, drop)  # noqa: E731
-        return self._run_change(thread_id, OperationKind.REPLACE, caller, body, sent=new)
+        return self._run_change(thread_id, OperationKind.REPLACE, caller, self._check_room(body), sent=new)
 
     def delete_checkpoint(self, thread_id: str, checkpoint_id: str, *, caller: Caller = USER) -> Receipt:
         return self._run_change(

@@ -84,8 +84,8 @@ def test_storage_is_measured_again_after_a_minute(store: Store, clock: Clock) ->
     assert store.meter.count_use("local", clock()).storage_bytes > 1_000_000
 
 
-@pytest.mark.parametrize("copy", ["fork", "import", "note"])
-def test_a_copy_an_import_or_a_note_into_a_conversation_takes_room_as_well(store: Store, clock: Clock, copy: str) -> None:
+@pytest.mark.parametrize("copy", ["fork", "import", "note", "other text"])
+def test_a_copy_an_import_a_note_or_another_text_takes_room_as_well(store: Store, clock: Clock, copy: str) -> None:
     store.meter.limits = PersonLimits(storage_bytes=1_000_000)
     thread = take_turn(store, 1)
     document = reading.read_document(transfer.export(store, thread))
@@ -93,6 +93,7 @@ def test_a_copy_an_import_or_a_note_into_a_conversation_takes_room_as_well(store
     clock.turn(timedelta(minutes=1))
     make = {"fork": partial(store.fork_thread, thread, None)}
     make["note"] = partial(store.append, thread, new("a note from another branch"))
+    make["other text"] = partial(store.replace, thread, store.list_messages(thread)[0].id, new("another question")[0])
     make["import"] = partial(transfer.merge_document, store, thread, document)
     with pytest.raises(LimitReachedError, match=r"1 MB of the 1 MB"):
         make[copy]()
