@@ -93,6 +93,7 @@
     if (waymark.leaveToAnother()) return Promise.reject(new TypeError("Another person is signed in."));
     var headers = new Headers((options || {}).headers);
     headers.set("Waymark-Language", document.documentElement.lang); // of this page, whatever was chosen since
+    if (waymark.person) headers.set("Waymark-Person", waymark.person); // for whom the page was made
     try {
       headers.set("X-Waymark-Page-Key", localStorage.getItem("waymark.page-key") || "");
     } catch (error) {
@@ -100,6 +101,7 @@
     }
     return originalFetch(address, Object.assign({}, options, { headers: headers })).then(function (reply) {
       if (reply.status === 401) waymark.leaveSession();
+      if (reply.status === 409 && reply.headers.has("Waymark-Person")) waymark.leaveSession("/"); // of another person
       return reply;
     });
   };
@@ -116,6 +118,7 @@
   };
   waymark.layout = waymark.fetchEarly("/_dash-layout").then(function (reply) {
     var layout = reply.json();
+    waymark.person = reply.headers.get("Waymark-Person");
     reply.json = function () {
       return layout; // Dash gets the same objects: new ones would look like new data
     };

@@ -7,7 +7,7 @@ result waits for that request.
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
 from starlette.datastructures import Headers
@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from checkpoints import NOBODY, StoreUnavailableError, TakesTooLongError, get_acting_owner
 from components.early_reads import EarlyReads
 from components.page_state import Ids, PageLocation, parse_thread_id
-from components.people import name_for_owner
+from components.people import PERSON_HEADER, name_for_owner
 from components.properties import Properties
 from components.replies import to_json
 from components.services import Services
@@ -46,7 +46,9 @@ class FirstLayouts:
         async def get_layout(request: Request) -> Response:
             address = urlsplit(request.headers.get("referer", "")).path
             early = self._early.take(_name_layout(address))
-            return Response(await (early or self._read(address)), media_type="application/json")
+            shown = await (early or self._read(address))
+            person = {PERSON_HEADER: quote(get_acting_owner() or "")} if self._has_people else {}
+            return Response(shown, media_type="application/json", headers=person)
 
     def begin_with_navigations(self, app: ASGIApp) -> ASGIApp:
         """Wrap the page's server: the layout of a page is read while the browser begins it."""
@@ -61,7 +63,11 @@ class FirstLayouts:
 
     def _is_of_nobody(self) -> bool:
         """Return whether a person signs in whom the cookie alone does not name."""
-        return self._services.store.database.separates_owners and get_acting_owner() == NOBODY
+        return self._has_people and get_acting_owner() == NOBODY
+
+    @property
+    def _has_people(self) -> bool:
+        return self._services.store.database.separates_owners
 
     async def _read(self, address: str) -> bytes:
         try:

@@ -4,12 +4,18 @@ The guard has recognized the person (see server.trusted_proxy, and server.sessio
 """
 
 from contextvars import ContextVar
+from http import HTTPStatus
+from urllib.parse import quote
 
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checkpoints import NOBODY, act_for, get_acting_owner
+from words import _
 
 ADMIN, READER = "admin", "reader"  # of the roles: see checkpoints.people.account_rows
+PERSON_HEADER = "waymark-person"  # quoted; of a page's requests, and of the answers that tell a page
 _acting_role: ContextVar[str | None] = ContextVar("acting_role", default=None)
 
 
@@ -19,20 +25,33 @@ def get_acting_role() -> str | None:
 
 
 class PersonLayer:
-    """The ASGI layer that lets a request, and all tasks that it starts, act for the person of the request."""
+    """The ASGI layer that lets a request, and all tasks that it starts, act for the person of the request.
+
+    A page names the person whom it was made for (`PERSON_HEADER`). It does nothing for another one, who has signed in in its
+    browser since.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         state = scope.get("state", {})
-        role = state.get("role")
+        role, person = state.get("role"), state.get("person", NOBODY)
+        if person != NOBODY and _is_of_another_page(scope, person):
+            text = _("Another person is signed in.")
+            await PlainTextResponse(text, HTTPStatus.CONFLICT, {PERSON_HEADER: quote(person)})(scope, receive, send)
+            return
         token = _acting_role.set(role)
         try:
-            with act_for(state.get("person", NOBODY), only_reads=role == READER):
+            with act_for(person, only_reads=role == READER):
                 await self._app(scope, receive, send)
         finally:
             _acting_role.reset(token)
+
+
+def _is_of_another_page(scope: Scope, person: str) -> bool:
+    """Return whether a request is of a page that was made for another person. Those of other programs name nobody."""
+    return scope["type"] == "http" and Headers(scope=scope).get(PERSON_HEADER, quote(person)) != quote(person)
 
 
 def name_for_owner(name: str) -> str:

@@ -203,6 +203,26 @@ async def begin_long_answer(office: Office, person: str) -> Things:
     return replace(NOTHING, thread=request_id, run=request_id)
 
 
+def test_a_page_of_another_person_does_nothing(serve: Any) -> None:
+    async def story() -> None:
+        async with serve() as office:
+            name = "Anna May"
+            async with office.browser(name) as browser:
+                own = (await browser.get("/_dash-layout")).headers["waymark-person"]
+                assert own == "Anna%20May"
+                assert (await browser.get("/api/runs", headers={"waymark-person": own})).status_code == 200
+            async with office.browser("bob") as browser:
+                action = {"type": "send", "request_id": str(uuid.uuid4()), "text": "a secret"}
+                sent = {"pathname": "/", "action": action}
+                reply = await browser.post("/api/actions/composer-panel", json=sent, headers={"waymark-person": own})
+                assert (reply.status_code, reply.headers["waymark-person"]) == (409, "bob")
+                assert (await browser.get("/healthz", headers={"waymark-person": own})).status_code == 200
+            with act_for("bob"):
+                assert not office.app.services.store.list_threads()
+
+    asyncio.run(story())
+
+
 def test_nobody_stops_or_sees_anothers_answer(serve: Any) -> None:
     async def story() -> None:
         async with serve(demo_seconds_per_token=5) as office:

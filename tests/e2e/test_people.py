@@ -82,3 +82,20 @@ def test_the_menu_names_the_person_and_the_way_out(people: tuple[Page, Page]) ->
     expect_accessible(bob, "the menu with the person")
     bob.tab.get_by_role("link", name="Sign out").click()
     expect(bob.tab).to_have_url(re.compile("/healthz$"))
+
+
+@pytest.mark.slow
+def test_a_page_is_left_when_the_proxy_names_another_person(people: tuple[Page, Page]) -> None:
+    """Its browser has signed in there as somebody else, of which nothing tells the page."""
+    ann, _ = people
+    ann.say("The heron nests at the lake")
+    ann.composer.fill("An unsent secret")
+    ann.expected.append("409")
+    ann.tab.context.add_cookies([{"name": "person", "value": "bob", "url": ann.server.settings["public_url"]}])
+    ann.composer.press("Enter")
+    expect(ann.tab.get_by_text("The heron nests")).to_have_count(0)
+    ann.wait_until_ready()
+    ann.open_menu()
+    expect(ann.tab.get_by_text("Signed in as bob")).to_be_visible()
+    expect(ann.tab.get_by_test_id("thread")).to_have_count(0)
+    expect(ann.composer).to_have_value("")
