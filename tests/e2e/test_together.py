@@ -335,3 +335,30 @@ def test_a_member_leaves(pages: list[Page], fake_openai: FakeOpenAI) -> None:
     expect(bob.tab.locator("#chat")).not_to_contain_text("herons")
     expect(bob.tab.get_by_test_id("thread")).to_have_count(0)
     expect(ann.log).to_contain_text("At the lake.")
+
+
+@pytest.mark.parametrize("is_removed", [False, True], ids=["reader", "let out"])
+def test_a_message_that_waits_comes_back_to_who_may_not_write_any_more(
+    pages: list[Page], fake_openai: FakeOpenAI, is_removed: bool
+) -> None:
+    ann, bob = pages
+    start_together(ann, bob, fake_openai)
+    fake_openai.hold(after_tokens=6)
+    fake_openai.script(Say(LONG))
+    ann.send("And the egrets?")
+    expect(bob.live).to_contain_text("egret1")
+    bob.composer.fill("A long text")
+    bob.composer.press("Enter")
+    expect(bob.queued).to_have_count(1)
+    ann.press_in_menu("Share…")
+    if is_removed:
+        ann.dialog.get_by_role("button", name="Remove bob").click()
+        expect(bob.tab.get_by_role("heading", name="This conversation is not here.")).to_be_visible()
+    else:
+        ann.dialog.get_by_label("What bob may do").select_option(label="may read it")
+        expect(bob.composer).not_to_be_editable()
+    fake_openai.release()
+    ann.wait_for_answer()
+    expect(bob.queued).to_have_count(0)
+    expect(bob.composer).to_have_value("A long text")
+    ann.expect_messages(4)

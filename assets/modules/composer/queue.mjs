@@ -7,7 +7,7 @@ import { readThread } from "../lib/addresses.mjs";
 import { showToast } from "../lib/toast.mjs";
 import { joinTexts, moveUnsent, readUnsent, storeUnsent } from "../lib/unsent-storage.mjs";
 import { findProblem } from "./attachments.mjs";
-import { FILES_NOT_KEPT, findLeftThread, reportLeftMessage } from "./unsent-messages.mjs";
+import { FILES_NOT_KEPT, findLeftThread, isSameAddress, reportLeftMessage } from "./unsent-messages.mjs";
 
 const { useCallback, useLayoutEffect, useRef, useState } = window.React;
 
@@ -25,18 +25,21 @@ export function useQueue(data, { isRunning, rest }, sending, { isBusy, coming, a
   const thread = data.thread ?? null;
   const { visit, moves } = coming;
   const { isUnread, isFileRefused } = checkReadings(queued?.unread ?? []);
-  const shown = useRef({ thread, visit });
+  const now = { thread, opened: data.opened ?? null, visit };
+  const shown = useRef(now);
   const clearQueued = useCallback((from) => {
     setQueued(null);
     storeUnsent("queue", from, null);
   }, []);
   useLayoutEffect(() => {
-    const left = findLeftThread(shown.current, { thread, visit }, awaited.current);
-    const hasBegun = left !== shown.current.thread;
-    shown.current = { thread, visit };
+    const before = shown.current;
+    const left = findLeftThread(before, now, awaited.current);
+    const hasBegun = left !== before.thread;
+    shown.current = now;
     if (queued === null) return;
     if (hasBegun) moveUnsent("queue", left);
     const { current: first } = sending.returned;
+    if (thread === null && isSameAddress(before, now)) return clearQueued(left), putBack(); // it is gone
     if (left !== thread) return clearQueued(left), returnToDraft({ ...queued, thread: left }, drafts, first);
     const isRefused = isFileRefused || isReturned(queued, sending, coming);
     const isAtWork = isPendingFor(thread, sending) || isBusy() || awaited.current !== null; // else it could begin another
