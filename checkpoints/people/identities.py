@@ -16,7 +16,7 @@ from ..storage import schema
 from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store
-from ..values.audit_entry import AuditKind
+from ..values.audit_entry import THE_COMMAND_LINE, AuditKind
 from ..values.errors import StateError
 from ..values.sentence import sentence
 from .account_rows import (
@@ -104,7 +104,11 @@ class Identities:
         """Let somebody who was erased come again, as a new person. Return whether there was one."""
         own = sa.and_(_identity.person.is_(None), sa.func.substr(_identity.id, 1, CODE_CHARS) == code)
         with self._store.database.begin_write("person") as connection:
-            return bool(connection.execute(sa.delete(schema.identity).where(own)).rowcount)
+            is_readmitted = bool(connection.execute(sa.delete(schema.identity).where(own)).rowcount)
+            if is_readmitted:  # the entry has no code: nothing names who was erased
+                detail, now = {"readmits": True}, self._store.now()
+                audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=THE_COMMAND_LINE)
+        return is_readmitted
 
 
 def hash_identity(issuer: str, subject: str) -> str:

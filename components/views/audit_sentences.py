@@ -106,6 +106,8 @@ def _describe_erased_person(detail: Mapping[str, Any], _about: str) -> str:
 
 
 def _describe_invitation(detail: Mapping[str, Any], about: str) -> str:
+    if "readmits" in detail:
+        return _("Let an erased person sign in at the provider again")
     if about:
         return _("Made a link for a new password of {name}", name=about)
     return _("Made a link for a new person: {role}", role=_name_role(detail["role"]))

@@ -8,9 +8,11 @@ import pytest
 from checkpoints import Store
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
+from checkpoints.people.audit_log import AuditLog
 from checkpoints.people.identities import CODE_CHARS, ErasedPersonError, Identities, hash_identity
 from checkpoints.people.stored_sessions import SessionLimits, StoredSession, StoredSessions
 from checkpoints.upkeep.person_erasure import erase_person
+from checkpoints.values.audit_entry import THE_COMMAND_LINE, AuditKind
 from tests.checkpoints.people.test_accounts import add, fill_at_rest
 
 ISSUER = "https://id.example"
@@ -86,5 +88,7 @@ def test_whoever_was_erased_comes_back_only_when_they_are_readmitted(identities:
     code = hash_identity(ISSUER, "1")[:CODE_CHARS]
     assert str(caught.value).endswith(code)
     assert [identities.readmit(each) for each in ("", code[:-1], code, code)] == [False, False, True, False]
+    [entry] = AuditLog(store).list_entries(9, kind=AuditKind.INVITATION)
+    assert (entry.person, entry.about, entry.detail) == (THE_COMMAND_LINE, "", {"readmits": True})
     assert admit(identities, "1", "Ann") == "Ann"
     assert not identities.readmit(code)

@@ -43,6 +43,7 @@ SENTENCES: list[tuple[AuditKind, dict[str, Any], str, str]] = [
     ),
     (AuditKind.INVITATION, {"role": "reader"}, "", "Made a link for a new person: Reader"),
     (AuditKind.INVITATION, {"role": "reader"}, "bob", "Made a link for a new password of bob"),
+    (AuditKind.INVITATION, {"readmits": True}, "", "Let an erased person sign in at the provider again"),
     (AuditKind.INVITATION_REVOKED, {"link": "l1"}, "", "Revoked an invitation"),
     (AuditKind.ACCOUNT, {"role": "admin"}, "", "Joined: Admin"),
     (AuditKind.PASSWORD, {}, "", "Chose a new password"),
