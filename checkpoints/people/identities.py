@@ -106,7 +106,7 @@ class Identities:
         with self._store.database.begin_write("person") as connection:
             is_readmitted = bool(connection.execute(sa.delete(schema.identity).where(own)).rowcount)
             if is_readmitted:  # the entry has no code: nothing names who was erased
-                detail, now = {"readmits": True}, self._store.now()
+                detail, now = {"readmits": True, "role": Role.MEMBER}, self._store.now()  # older versions read the role
                 audit_rows.insert_entry(connection, now, AuditKind.INVITATION, detail, person=THE_COMMAND_LINE)
         return is_readmitted
 

@@ -9,6 +9,7 @@ from ..storage import person_locks, schema
 from ..storage.database import retry_contended
 from ..storage.ownership import EVERYBODY, act_for
 from ..store import Store
+from ..values.upload_room import KeptFile, choose_surplus
 
 _upload = schema.upload.c
 
@@ -16,7 +17,7 @@ _upload = schema.upload.c
 class KeptUploads:
     """The uploads in the database of a store, for the owner who acts: so many, and for so many seconds.
 
-    The oldest ones of all owners give way to new ones.
+    The oldest ones of whoever takes most room give way to new ones.
     """
 
     def __init__(self, store: Store, *, max_bytes: int, max_count: int, max_seconds: float) -> None:
@@ -29,7 +30,7 @@ class KeptUploads:
         row = {"id": upload_id, "owner": owner, "size": len(data), "bytes": bytes(data), "created_at": now}
         with act_for(EVERYBODY), self._store.database.begin_write("uploads") as connection:
             person_locks.hold_person(connection, owner, has_account=self._store.database.has_accounts)
-            self._make_room(connection, len(data))
+            self._make_room(connection, KeptFile(upload_id, owner, len(data)))
             connection.execute(sa.insert(schema.upload).values(row))
 
     def find(self, upload_id: str) -> bytes | None:
@@ -46,15 +47,12 @@ class KeptUploads:
         with self._store.database.begin_write() as connection:
             connection.execute(sa.delete(schema.upload).where(own))
 
-    def _make_room(self, connection: sa.Connection, size: int) -> None:
-        """Drop the uploads that are too old, and the oldest ones beyond the limits."""
+    def _make_room(self, connection: sa.Connection, new: KeptFile) -> None:
+        """Drop the uploads that are too old, and those beyond the limits."""
         connection.execute(sa.delete(schema.upload).where(_upload.created_at <= self._find_oldest()))
-        newest_first = sa.select(_upload.id, _upload.size).order_by(_upload.created_at.desc(), _upload.id)
-        dropped, count = list[str](), 1
-        for row in connection.execute(newest_first):
-            size, count = size + row.size, count + 1
-            if size > self._max_bytes or count > self._max_count:
-                dropped.append(row.id)
+        oldest_first = sa.select(_upload.id, _upload.owner, _upload.size).order_by(_upload.created_at, _upload.id.desc())
+        kept = [KeptFile(*row) for row in connection.execute(oldest_first)]
+        dropped = choose_surplus(kept, new, max_bytes=self._max_bytes, max_count=self._max_count)
         connection.execute(sa.delete(schema.upload).where(_upload.id.in_(dropped)))
 
     def _find_oldest(self) -> int:

@@ -12,6 +12,7 @@ from checkpoints import StateError, get_acting_owner, require_writer
 from checkpoints.interchange.waymark import Document
 from checkpoints.values.limits import MAX_ARCHIVE_FILE_BYTES, MAX_BINARY_FILE_BYTES
 from checkpoints.values.sentence import sentence
+from checkpoints.values.upload_room import KeptFile, choose_surplus
 
 UPLOADS_PREFIX = "/api/uploads/"
 MAX_UPLOAD_BYTES = {"import": MAX_ARCHIVE_FILE_BYTES, "file": MAX_BINARY_FILE_BYTES}  # of one upload, by its purpose
@@ -47,7 +48,7 @@ class _Kept:
 
 
 class Uploads:
-    """The uploads that no action has used yet, in memory. The oldest ones give way to new ones."""
+    """The uploads that no action has used yet, in memory. Old ones give way to new ones (see upload_room)."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}  # the oldest first
@@ -56,8 +57,7 @@ class Uploads:
     async def receive(self, pieces: AsyncIterable[bytes]) -> str:
         """Keep a file, and return its id. Raises `TooManyUploadsError`, `ReadOnlyError`, and the errors of the pieces."""
         data = await self._collect(pieces)
-        while len(self._kept) >= MAX_KEPT_UPLOADS:
-            self._drop_oldest()
+        self._make_room(len(data), 0)
         identifier = create_upload_id()
         expiry = asyncio.get_running_loop().call_later(MAX_KEPT_SECONDS, self._drop, identifier)
         self._kept[identifier] = _Kept(Upload(data), get_acting_owner(), expiry)
@@ -84,7 +84,10 @@ class Uploads:
         data = bytearray()  # a list of pieces could cost a client's single bytes forty times their size
         try:
             async for piece in pieces:
-                self._reserve(len(piece))
+                self._make_room(len(data), len(piece))
+                if self._bytes + len(piece) > MAX_KEPT_BYTES:
+                    raise TooManyUploadsError
+                self._bytes += len(piece)
                 data += piece
         except BaseException:
             self._release(data)
@@ -99,15 +102,15 @@ class Uploads:
             kept.expiry.cancel()
             self._release(kept.upload.data)
 
-    def _reserve(self, size: int) -> None:
-        while self._kept and self._bytes + size > MAX_KEPT_BYTES:
-            self._drop_oldest()
-        if self._bytes + size > MAX_KEPT_BYTES:
-            raise TooManyUploadsError
-        self._bytes += size
-
-    def _drop_oldest(self) -> None:
-        self._drop(next(iter(self._kept)))
+    def _make_room(self, arrived: int, size: int) -> None:
+        """Drop the uploads that give way to a piece of a new one, of which so many bytes have arrived."""
+        if self._bytes + size <= MAX_KEPT_BYTES and len(self._kept) < MAX_KEPT_UPLOADS:
+            return
+        kept = [KeptFile(name, each.owner, len(each.upload.data)) for name, each in self._kept.items()]
+        arriving = self._bytes - sum(each.size for each in kept) - arrived  # of other uploads
+        new = KeptFile("", get_acting_owner(), arrived + size)
+        for each in choose_surplus(kept, new, max_bytes=MAX_KEPT_BYTES - arriving, max_count=MAX_KEPT_UPLOADS):
+            self._drop(each)
 
 
 def create_upload_id() -> str:

@@ -12,6 +12,7 @@ from components.people import name_for_owner
 from components.routes.open_pages import MAX_UNREAD_THREAD_PAGES, OpenPages
 from components.services import Services
 from components.streams.thread_frames import stream_frames
+from components.transfers import uploads
 from components.transfers.long_requests import LongRequests
 from components.transfers.uploads import Uploads
 from tests.checkpoints.conversations import new
@@ -23,16 +24,43 @@ def test_an_upload_is_found_and_dropped_by_its_person_alone() -> None:
         yield b"x"
 
     async def story() -> None:
-        uploads = Uploads()
+        kept = Uploads()
         with act_for("ann"):
-            upload = await uploads.receive(pieces())
+            upload = await kept.receive(pieces())
         with act_for("bob"):
-            assert await uploads.find(upload) is None
-            await uploads.forget(upload)
+            assert await kept.find(upload) is None
+            await kept.forget(upload)
         with act_for("ann"):
-            assert await uploads.find(upload)
-            await uploads.forget(upload)
-            assert await uploads.find(upload) is None
+            assert await kept.find(upload)
+            await kept.forget(upload)
+            assert await kept.find(upload) is None
+
+    asyncio.run(story())
+
+
+def test_uploads_of_one_person_push_out_none_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_KEPT_BYTES", 100)
+    monkeypatch.setattr(uploads, "MAX_KEPT_UPLOADS", 5)
+
+    async def pieces(*sizes: int) -> AsyncIterator[bytes]:
+        for size in sizes:
+            yield bytes(size)
+
+    async def story() -> None:
+        kept = Uploads()
+        with act_for("bob"):
+            of_bob = await kept.receive(pieces(20, 10))
+        with act_for("ann"):
+            for _ in range(8):
+                await kept.receive(pieces(0))  # many
+            for _ in range(8):
+                of_ann = await kept.receive(pieces(10, 10))  # large
+            assert await kept.find(of_ann)
+            whole = await kept.receive(pieces(*[10] * 7))
+            assert await kept.find(whole)
+            assert await kept.find(of_ann) is None
+        with act_for("bob"):
+            assert await kept.find(of_bob)
 
     asyncio.run(story())
 

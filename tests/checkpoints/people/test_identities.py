@@ -89,6 +89,6 @@ def test_whoever_was_erased_comes_back_only_when_they_are_readmitted(identities:
     assert str(caught.value).endswith(code)
     assert [identities.readmit(each) for each in ("", code[:-1], code, code)] == [False, False, True, False]
     [entry] = AuditLog(store).list_entries(9, kind=AuditKind.INVITATION)
-    assert (entry.person, entry.about, entry.detail) == (THE_COMMAND_LINE, "", {"readmits": True})
+    assert (entry.person, entry.about, entry.detail) == (THE_COMMAND_LINE, "", {"readmits": True, "role": "member"})
     assert admit(identities, "1", "Ann") == "Ann"
     assert not identities.readmit(code)

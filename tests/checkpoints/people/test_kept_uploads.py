@@ -27,10 +27,10 @@ def test_an_upload_is_found_and_dropped_by_its_owner_alone(uploads: KeptUploads)
         assert uploads.find("one") is None
 
 
-def test_the_oldest_give_way_whosever_they_are_and_all_end_with_their_time(uploads: KeptUploads, clock: Clock) -> None:
+def test_the_oldest_of_who_keeps_most_give_way_and_all_end_with_their_time(uploads: KeptUploads, clock: Clock) -> None:
     def list_kept() -> list[str]:
         kept = []
-        for number in range(8):
+        for number in range(9):
             for owner in ("ann", "bob"):
                 with act_for(owner):
                     kept += [str(number)] if uploads.find(str(number)) is not None else []
@@ -40,11 +40,11 @@ def test_the_oldest_give_way_whosever_they_are_and_all_end_with_their_time(uploa
         clock.turn(timedelta(seconds=1))
         with act_for("bob" if number else "ann"):
             uploads.keep(str(number), bytes(size))
-    assert list_kept() == ["1", "2"]
-    for number in range(3, 7):
+    assert list_kept() == ["0", "2"]
+    for number in range(3, 8):
         clock.turn(timedelta(seconds=1))
         with act_for("ann"):
             uploads.keep(str(number), b"")
-    assert list_kept() == ["3", "4", "5", "6"]
+    assert list_kept() == ["2", "5", "6", "7"]
     clock.turn(timedelta(seconds=600))
     assert list_kept() == []
