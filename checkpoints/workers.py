@@ -93,6 +93,11 @@ class Workers:
         with translate_errors():
             return self._claim.run(worker_rows.count_waiting)
 
+    def list_waiting(self, limit: int) -> Sequence[DrivenRun]:
+        """Return runs that wait for a worker, the one that has waited longest first."""
+        with translate_errors():
+            return self._claim.run(lambda connection: worker_rows.select_waiting(connection, limit))
+
     def leave(self) -> None:
         """Serve no more: the runs that this process drives are free at once."""
         with translate_errors():

@@ -83,6 +83,7 @@ class ActiveRuns:
     retry_seconds: float  # between two tries to write an end that the database does not take
     by_thread: dict[str, ActiveRun] = field(default_factory=dict)
     confirm_hold: Callable[[], Awaitable[bool]] = hold_alone  # whether no other process may have taken a run of this one
+    on_end: Callable[[], None] = lambda: None  # a run is over: there may be room for another
     max_runs: int | None = None  # that this process drives at once, where others drive the rest; None: all
     abandoned: set[asyncio.Task[None]] = field(
         default_factory=set
@@ -245,6 +246,7 @@ class ActiveRuns:
         # Not without looking: the next run may have begun since this one released the thread.
         if self.by_thread.get(run.thread_id) is active:
             del self.by_thread[run.thread_id]
+            self.on_end()
         if active.end.cancelled():
             _log.error("run %s: the task that ends it was cancelled", run.id)
         elif (error := active.end.exception()) is not None:

@@ -20,6 +20,11 @@ class Fleet(Protocol):
         """Tell all processes that a run waits for a worker."""
         ...
 
+    @property
+    def waiting_run_count(self) -> int:
+        """Return how many runs of all processes wait for a worker, as far as this one knows."""
+        ...
+
     async def check_queue(self) -> None:
         """Raise `QueueFullError` where too many runs wait for a worker."""
         ...
@@ -88,7 +93,7 @@ class RunStarter:
 
     async def _prepare(self, request: RunRequest) -> PreparedRun:
         is_repeated = request.caller.request_id in self.started_run_ids
-        waits = self.fleet is not None and not self.active_runs.has_room
-        if waits and self.fleet is not None:
+        waits = self.fleet is not None and (not self.active_runs.has_room or self.fleet.waiting_run_count > 0)
+        if waits and self.fleet is not None:  # also behind those that have waited longer
             await self.fleet.check_queue()
         return await self.blocking.run(self.preparer.prepare, request, is_repeated=is_repeated, waits=waits)

@@ -36,6 +36,7 @@ from checkpoints.workers import Workers
 T = TypeVar("T")
 
 BEAT_SECONDS = 1.0
+MAX_TAKEN = 10  # runs that wait, between two heartbeats: a heartbeat sees the rest
 POLL_SECONDS = 0.1  # until a run that another process drives has stopped
 # Commands.
 STOP, STOP_CANDIDATE, RETRY_CANDIDATE = "stop", "stop_candidate:", "retry_candidate"
@@ -81,6 +82,7 @@ class RunWorker:
     def start(self) -> None:
         """Begin to beat. Needs the event loop."""
         self.wire.on_command(self._on_command)
+        self.active_runs.on_end = self._use_room
         with act_for(EVERYBODY):
             beats = asyncio.create_task(self._beat_repeatedly(), name="heartbeat")
             self._beating = beats, asyncio.create_task(self._act_repeatedly(), name="takeovers")
@@ -109,6 +111,7 @@ class RunWorker:
     def announce_waiting(self, run: Run) -> None:
         """Tell all processes that a run waits for a worker."""
         self.wire.send(RUN_WAITING, run.thread_id, run.id)
+        self._take_waiting()
 
     async def check_queue(self) -> None:
         """Raise `QueueFullError` where too many runs wait for a worker."""
@@ -237,10 +240,18 @@ class RunWorker:
             elif self.active_runs.has_room:
                 await self.taker.take(row.id, row.thread_id)
 
-    async def _take_waiting(self, thread_id: str, run_id: str) -> None:
-        async with self.active_runs.begin_lock:
-            if self.active_runs.has_room:
-                await self.taker.take(run_id, thread_id)
+    def _use_room(self) -> None:
+        """Take a run that waits, now that another one has ended."""
+        if self.waiting_run_count:
+            self._take_waiting()
+
+    def _take_waiting(self) -> None:
+        if self.active_runs.has_room:
+            self._start_task(self._takeovers.do(self._take_oldest(), "runs that wait were not taken"))
+
+    async def _take_oldest(self) -> None:
+        for row in await self._run_apart(partial(self.workers.list_waiting, MAX_TAKEN)):
+            await self._takeovers.do(self._take(row), f"run {row.id} was not taken")
 
     async def _run_apart(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -269,8 +280,7 @@ class RunWorker:
         if command == LEAVE_RERUN:
             self.reruns.forget(thread_id)
         elif command == RUN_WAITING:
-            if self.active_runs.has_room:
-                self._start_task(self._takeovers.do(self._take_waiting(thread_id, run_id), f"run {run_id} was not taken"))
+            self._take_waiting()
         elif active is None or active.recorder.run.id != run_id:
             return
         elif command == STOP:

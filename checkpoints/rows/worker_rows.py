@@ -33,15 +33,17 @@ is_free = ~sa.exists().where(_worker.id == _run.worker, _is_alive)
 _waits = sa.and_(_run.worker.is_(None), _run.job.is_not(None), sa.not_(_run.stop_wanted))  # for a worker
 _insert_worker = sa.insert(schema.worker).values(heartbeat=_now).returning(_worker.id)
 _beat = sa.update(schema.worker).where(_worker.id == sa.bindparam("beating")).values(heartbeat=_now)
-_runs_query = (
+_driven_query = (
     sa.select(
         *(_run.id, _run.thread_id, _run.worker, _run.attempt, _run.stop_wanted),
         _run.job.is_not(None).label("has_job"),
         (_run.candidates > 0).label("has_candidates"),
     )
-    .where(_is_running, sa.or_(_run.worker == sa.bindparam("beating"), is_free))
+    .where(_is_running)
     .order_by(_run.started_at)
 )
+_runs_query = _driven_query.where(sa.or_(_run.worker == sa.bindparam("beating"), is_free))
+_waiting_query = _driven_query.where(_waits)
 _others_query = sa.select(sa.func.count()).where(_worker.id != sa.bindparam("beating"), _is_alive)
 
 
@@ -91,6 +93,11 @@ def count_other_workers(connection: sa.Connection, worker_id: int) -> int:
 def count_waiting(connection: sa.Connection) -> int:
     """Return the number of runs that wait for a worker."""
     return int(connection.scalar(sa.select(sa.func.count()).select_from(schema.run).where(_is_running, _waits)) or 0)
+
+
+def select_waiting(connection: sa.Connection, limit: int) -> Sequence[DrivenRun]:
+    """Return runs that wait for a worker, the one that has waited longest first."""
+    return [DrivenRun(*row) for row in connection.execute(_waiting_query.limit(limit))]
 
 
 def delete_worker(connection: sa.Connection, worker_id: int) -> None:

@@ -404,8 +404,9 @@ def test_a_watchdog_that_fails_looks_again(
             broken.setattr(chat.runs, "list_running_threads", raising(STORE_FAULTS[fault]))
             lose_end(chat, broken, "own defect")
             run = await chat.send("please")
-            name = type(STORE_FAULTS[fault]).__name__
-            await chat.until(lambda: f"whether all runs are driven could not be seen: {name} at " in caplog.text)
+            error = STORE_FAULTS[fault]
+            cause = str(error) if isinstance(error, StoreUnavailableError) else f"{type(error).__name__} at "
+            await chat.until(lambda: f"whether all runs are driven could not be seen: {cause}" in caplog.text)
             await chat.until(lambda: not chat.runner.active_runs.by_thread)  # and its end is not written
         await chat.until(lambda: f"run {run.id} was interrupted" in caplog.text)
         await check_next_message(chat, cast)

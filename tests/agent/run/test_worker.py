@@ -273,6 +273,35 @@ def test_who_follows_a_run_that_waits_is_told_how_many_are_before_it(postgres_ur
     play(story, postgres_url)
 
 
+def test_a_run_that_waits_begins_when_another_one_ends(postgres_url: str) -> None:
+    async def story(page: Running, other: Running) -> None:
+        page.runner.active_runs.max_runs, other.runner.active_runs.max_runs = 0, 1
+        first = await other.runner.send(None, "first", caller=Caller())
+        second = await other.runner.send(None, "second", caller=Caller())
+        await other.until(lambda: other.runner.worker.waiting_run_count == 1)  # type: ignore[union-attr]
+        stop_beating(other)
+        await other.runner.stop(first.thread_id)
+        await page.until(lambda: page.runs.get_run(second.id).state is RunState.DONE)  # type: ignore[union-attr]
+
+    play(story, postgres_url, HANGING, Say("hello"))
+
+
+@pytest.mark.parametrize("comes_here", [True, False], ids=["begun by the worker", "told by the wire"])
+def test_a_free_place_is_that_of_the_run_that_has_waited_longest(postgres_url: str, comes_here: bool) -> None:
+    async def story(page: Running, other: Running) -> None:
+        page.runner.active_runs.max_runs = other.runner.active_runs.max_runs = 0
+        first = await page.runner.send(None, "first", caller=Caller())
+        await other.until(lambda: other.runner.worker.waiting_run_count == 1)  # type: ignore[union-attr]
+        stop_beating(other)  # between two heartbeats, a place gets free and a message comes
+        other.runner.active_runs.max_runs = 1
+        second = await (other if comes_here else page).runner.send(None, "second", caller=Caller())
+        for run in (first, second):
+            await page.until(lambda run=run: page.runs.get_run(run.id).state is RunState.DONE)  # type: ignore[misc]
+
+    done = play(story, postgres_url, Say("hello"), Say("hello"), loses=False)
+    assert [each["messages"][-1]["content"] for each in done.requests] == ["first", "second"]
+
+
 def test_stop_ends_a_run_whose_process_has_died(postgres_url: str) -> None:
     async def story(one: Running, other: Running) -> None:
         await one.send("please")
