@@ -1,5 +1,6 @@
 """The other processes of one Waymark, as far as this one hears them."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ class Peers:
         self._now = now
         self.was_any_heard = False  # since the start
         self._heard: dict[str, float] = {}  # when each was heard last
-        self.restart()
+        self._unsure_until = math.inf  # until this process listens
 
     @property
     def names(self) -> list[str]:
@@ -26,8 +27,12 @@ class Peers:
         return not self._heard and self._now() > self._unsure_until
 
     def restart(self) -> None:
-        """Count as not alone for a while: others may not have been heard."""
+        """Begin to listen. Count as not alone for a while: others may not have been heard."""
         self._unsure_until = self._now() + START_SECONDS
+
+    def stop_hearing(self) -> None:
+        """Count as not alone until `restart`: others may come unheard, and hear this one."""
+        self._unsure_until = math.inf
 
     def hear(self, name: str) -> None:
         self.was_any_heard = True

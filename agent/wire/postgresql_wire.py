@@ -132,11 +132,11 @@ class PostgresqlWire:
             except StoreUnavailableError as error:
                 if self._is_listening or not is_logged:
                     _log.warning("the wire to other processes is cut: %s", read_driver_sentence(error))
-                    is_logged = True
-                if self._is_listening:
-                    asyncio.get_running_loop().call_later(NOTICE_AFTER_SECONDS, self._report_delay)
-                    wait = FIRST_RETRY_SECONDS
+                    wait, is_logged = FIRST_RETRY_SECONDS, True
+                    if not self._peers.is_alone:
+                        asyncio.get_running_loop().call_later(NOTICE_AFTER_SECONDS, self._report_delay)
             self._is_listening = False
+            self._peers.stop_hearing()
             await asyncio.sleep(wait)
             wait = min(wait * 2, MAX_RETRY_SECONDS)
             self.reconnect_count += 1
@@ -163,7 +163,7 @@ class PostgresqlWire:
         self._pump.request("hello")
 
     def _report_delay(self) -> None:
-        if not self._is_listening and not self._peers.is_alone:
+        if not self._is_listening:
             self._hub.report_delay()
 
     def _receive(self, payload: str) -> None:

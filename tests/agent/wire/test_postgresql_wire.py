@@ -1,7 +1,7 @@
 """Processes on one wire: whoever follows anywhere sees a run as it is, each event once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from agent.run.hub import RunHub, SubscriberLagged, Subscription
 from agent.run.live_runs import LiveRun
 from agent.wire import mirror, peers, postgresql_wire, pump
 from agent.wire.postgresql_wire import PostgresqlWire
-from checkpoints import RunState
+from checkpoints import RunState, StoreUnavailableError
 from tests.agent.run.event_strategies import MESSAGES
 from tests.agent.run.wires import Line, Process, Rows, open_processes, until
 
@@ -341,3 +341,30 @@ def test_a_wire_that_never_comes_up_is_logged_once(
         "nothing can be sent to other processes: cut",
         "the wire to other processes is cut: cut",
     ]
+
+
+def test_a_process_that_cannot_listen_says_so_and_is_heard_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where PostgreSQL has one connection left: what it sends arrives, and its pages know that nothing reaches them."""
+    monkeypatch.setattr(postgresql_wire, "NOTICE_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(peers, "START_SECONDS", 0.0)
+
+    class SendingLine(Line):
+        async def listen(self, _: float) -> AsyncGenerator[str]:
+            raise StoreUnavailableError("no connection left")
+            yield
+
+    async def story(line: Line, processes: list[Process]) -> None:
+        [elsewhere] = processes
+        hub = RunHub()
+        deaf = PostgresqlWire(hub, SendingLine(line.listeners), ROWS)
+        deaf.start()
+        try:
+            await until(lambda: hub.is_delayed)
+            async with _follow(elsewhere) as seen:
+                deaf.publish("t", RunStarted("r", 1, QUESTION, []))
+                deaf.publish("t", TextDelta("Answer"))
+                await until(lambda: TextDelta("Answer") in seen)
+        finally:
+            await deaf.close()
+
+    _play(story, count=1)
