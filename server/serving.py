@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from functools import partial
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -21,7 +23,8 @@ from server.request_turns import RequestTurns
 MAX_SOCKET_MESSAGE_BYTES = 16_384  # the page sends a receipt over its socket
 SEND_BUFFER_BYTES = 262_144  # of the kernel, for each connection: it would take 4 MB for a client that does not read
 ACCEPTS_PER_TURN = 16  # of the loop
-ENDING_SECONDS = 2  # for requests that are under way; then they are cancelled
+ENDING_SECONDS = 2  # after Ctrl+C, for requests that are under way; then they are cancelled
+REPLACEMENT_SECONDS = 10  # the same after SIGTERM: a person's upload or import is not cut by a deployment
 MAX_LOOP_WAIT_SECONDS = 0.0002  # for another thread's lock on Python; the default is 5 ms
 
 
@@ -102,6 +105,11 @@ class _AnnouncingServer(uvicorn.Server):
         self._announce = announce
         self._finish_start = finish_start
         self.failure: Exception | None = None  # of the end of the start
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGTERM:
+            self.config.timeout_graceful_shutdown = REPLACEMENT_SECONDS
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

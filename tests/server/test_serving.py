@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -62,6 +63,12 @@ def test_nobody_signs_a_request_with_another_address_or_scheme(tmp_path: Path) -
     assert "Secure" not in answer.headers["set-cookie"]
 
 
+async def _answer_lifespan(receive: Receive, send: Send) -> None:
+    for event in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{event}.complete"})
+
+
 def test_while_it_serves_no_thread_keeps_the_lock_for_the_default_time(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
@@ -107,9 +114,7 @@ def test_a_long_request_at_the_end_of_the_server_leaves_no_traceback(
         if scope["type"] == "http":
             under_way.set()
             await asyncio.Event().wait()
-        for event in ("startup", "shutdown"):
-            await receive()
-            await send({"type": f"lifespan.{event}.complete"})
+        await _answer_lifespan(receive, send)
 
     async def end_the_server() -> None:
         await under_way.wait()
@@ -123,6 +128,39 @@ def test_a_long_request_at_the_end_of_the_server_leaves_no_traceback(
             serving.serve_until_signal(answer, listener, lambda: None, end_the_server)
     assert "running task(s)" in caplog.text
     assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize(("asked", "is_answered"), [(signal.SIGTERM, True), (signal.SIGINT, False)])
+def test_a_deployment_lets_requests_end_and_ctrl_c_waits_little(
+    monkeypatch: pytest.MonkeyPatch, asked: signal.Signals, is_answered: bool
+) -> None:
+    monkeypatch.setattr(serving, "ENDING_SECONDS", 0)
+    under_way = asyncio.Event()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            under_way.set()
+            await asyncio.sleep(0.5)  # longer than the server gives the other one
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await _answer_lifespan(receive, send)
+
+    async def ask_to_end() -> None:
+        await under_way.wait()
+        signal.raise_signal(asked)
+
+    before = signal.signal(asked, lambda *_: None)  # the server raises it once more at its end
+    try:
+        with serving.open_listener("127.0.0.1", 0) as listener, socket.socket() as client:
+            listener.listen()
+            client.connect(listener.getsockname())
+            client.sendall(b"GET / HTTP/1.1\r\nHost: me\r\n\r\n")
+            serving.serve_until_signal(answer, listener, lambda: None, ask_to_end)
+            reply = client.recv(100)
+    finally:
+        signal.signal(asked, before)
+    assert reply.startswith(b"HTTP/1.1 200") == is_answered
 
 
 def test_a_thousand_connections_are_accepted_in_few_turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
