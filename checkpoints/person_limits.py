@@ -123,6 +123,14 @@ class PersonMeter:
             )
         )
 
+    def is_room_short(self, owner: str, now: datetime) -> bool:
+        """Return whether little room is left to an owner, for whoever works in a conversation of theirs."""
+        limit = self.limits.storage_bytes
+        if limit is None:
+            return False
+        with self._database.begin_read() as connection:
+            return self._measure_storage(connection, owner, now) >= NOTICE_SHARE * limit
+
     def _measure_storage(self, connection: sa.Connection, owner: str, now: datetime) -> int:
         measured = self._measured.get(owner)
         if measured is None or not timedelta() <= now - measured[0] < _MEASURED_FOR:

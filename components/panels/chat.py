@@ -105,7 +105,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     fields["is_graph"] = _is_of_graph(turn.thread)
     if turn.operations:
         fields["removed"] = None
-    composer = _describe_run_state(services, turn.thread, run) | {"limits": describe_limits(services.store)}
+    composer = _describe_run_state(services, turn.thread, run) | {"limits": describe_limits(services.store, turn.thread)}
     return TurnChanges(
         {Ids.TITLE: {"children": turn.thread.title}},
         {Ids.TRANSCRIPT: {"fields": fields, "items": {"messages": messages}}, Ids.COMPOSER: {"fields": composer}},
@@ -227,7 +227,7 @@ def _read_composer(services: Services, thread_id: str | None) -> dict[str, Any]:
     except ThreadNotFoundError:
         thread = None
     answering = {**describe_answerer(services, thread), "max_chars": limits.MAX_MESSAGE_CHARS}
-    answering["limits"] = _(NO_GRAPH_TEXT) if thread and is_of_program(thread) else describe_limits(services.store)
+    answering["limits"] = _(NO_GRAPH_TEXT) if thread and is_of_program(thread) else describe_limits(services.store, thread)
     if thread is None:
         return {**_NO_THREAD, "running": False, "asking": False, "rest": None, "meter": None, **answering}
     state = _describe_run_state(services, thread, services.runs.get_latest_run(thread.id))

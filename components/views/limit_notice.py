@@ -1,14 +1,17 @@
 """The line under the field that tells a person of their limits before they are reached."""
 
-from checkpoints import Store
+from checkpoints import Store, Thread
 from checkpoints.person_limits import NOTICE_SHARE, PersonLimits, PersonUse
 from words import _
 
 
-def describe_limits(store: Store) -> str | None:
-    """Describe the limits that are nearly reached; None far from all of them."""
-    limits, use = store.meter.limits, store.meter.count_use(store.database.name_owner(), store.now())
-    return " ".join(_list_notices(limits, use)) or None
+def describe_limits(store: Store, thread: Thread | None) -> str | None:
+    """Describe the limits that are nearly reached, also the room of a thread's owner; None far from all of them."""
+    owner, now = store.database.name_owner(), store.now()
+    notices = _list_notices(store.meter.limits, store.meter.count_use(owner, now))
+    if thread is not None and thread.owner != owner and store.meter.is_room_short(thread.owner, now):
+        notices.append(_("Little room is left to {name}, who owns this conversation.", name=thread.owner))
+    return " ".join(notices) or None
 
 
 def _list_notices(limits: PersonLimits, use: PersonUse) -> list[str]:
