@@ -17,7 +17,7 @@ from .rows import operation_rows, rerun_rows, run_rows, thread_rows
 from .run_handovers import RunHandovers
 from .storage.database import retry_contended
 from .storage.person_locks import hold_acting_writer
-from .values.errors import NothingToRetryError
+from .values.errors import NothingToRetryError, RunActiveError
 from .values.model import NewMessage
 from .values.operation import USER, Caller, OperationKind, name_request_lock
 from .values.run import CandidateKey, Handover, Rerun, RerunStep, Run, RunState
@@ -127,7 +127,8 @@ class RunBeginnings(RunHandovers):
         """Let a candidate without a whole answer be written once more, from the question. Its run holds the thread again.
 
         With `while_running`, its run is in progress: other candidates are being written. The same request again, and one for
-        a candidate that is being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run.
+        a candidate that is being written, does nothing. Raises `NothingToRetryError`, and `RunActiveError` for another run
+        or, in progress, one of another person.
         """
         with self._begin(caller.request_id or "") as connection:
             run, candidate = candidates.load_candidate(connection, thread_id, key)
@@ -138,6 +139,8 @@ class RunBeginnings(RunHandovers):
                 return run
             if while_running and loaded.active_run_id != run.id:  # it has ended at another process
                 raise NothingToRetryError
+            if while_running and run.person not in (None, self._store.database.name_owner()):  # its tokens are theirs
+                raise RunActiveError(thread_id, run.id)
             self._check_limits(connection, loaded.thread.owner, adds_run=not while_running)
             own = replace(caller, undo_group=run.id if while_running else None)
             check_caller(connection, loaded, own, while_running=False)

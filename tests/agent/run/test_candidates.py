@@ -8,9 +8,9 @@ import pytest
 from agent.events import CandidateProgress, RunFinished, RunStarted, TextDelta
 from agent.run.candidates import MAX_MODELS
 from agent.settings import InvalidSettingsError
-from checkpoints import LOCAL_OWNER, Caller, Candidate, CandidateKey, OperationKind, Run, RunState, act_for
+from checkpoints import LOCAL_OWNER, Caller, Candidate, CandidateKey, Run, RunState, act_for
 from checkpoints.people.members import Members
-from checkpoints.values.errors import NothingToRetryError
+from checkpoints.values.errors import NothingToRetryError, RunActiveError
 from checkpoints.values.model import ThreadRole
 from tests.agent.running import Running, Several, model_at, running, tool
 from tests.fakes.openai import Call, FakeOpenAI, Fault, Say
@@ -259,7 +259,7 @@ def test_a_failed_model_is_asked_again_while_the_other_writes() -> None:
     play(story)
 
 
-def test_whoever_asks_again_while_another_model_writes_is_who_did_it() -> None:
+def test_nobody_else_tries_an_answer_again_while_another_model_writes() -> None:
     async def story(chat: Running, one: FakeOpenAI, two: FakeOpenAI) -> None:
         one.reply(slow())
         two.reply(Fault("status", status=401), Say("Two it is."))
@@ -268,14 +268,15 @@ def test_whoever_asks_again_while_another_model_writes_is_who_did_it() -> None:
             Members(chat.store).add_member(chat.thread_id, "bob", ThreadRole.EDITOR)
             run = await ask(chat)
             await chat.until(lambda: heard(chat, 1) and ends(chat))
+        with act_for("bob"), pytest.raises(RunActiveError):
+            await chat.runner.retry_candidate(chat.thread_id, CandidateKey(run.id, 2), caller=Caller())
+        with act_for(LOCAL_OWNER):
+            await chat.runner.stop_candidate(chat.thread_id, run.id, 1)
+            assert [each.state for each in candidates(chat, await chat.end(run))] == [RunState.STOPPED, RunState.FAILED]
         with act_for("bob"):
             await chat.runner.retry_candidate(chat.thread_id, CandidateKey(run.id, 2), caller=Caller())
         with act_for(LOCAL_OWNER):
-            await chat.until(lambda: len(ends(chat)) == 2)
-            [retry] = [each for each in chat.store.list_operations(chat.thread_id) if each.kind is OperationKind.RETRY]
-            assert retry.person == "bob"
-            await chat.runner.stop_candidate(chat.thread_id, run.id, 1)
-            assert (await chat.end(run)).state is RunState.DONE
+            assert (await chat.end(run)).person == "bob"
 
     play(story)
 

@@ -310,6 +310,9 @@ def test_an_answer_that_is_tried_again_is_of_who_tries_it(house: SharedHouse) ->
         first, second = runs.list_candidates(run.id)
         runs.end_candidate(run, CandidateEnd(first, RunEnd(RunState.DONE), [_answer()]))
         runs.end_candidate(run, CandidateEnd(second, RunEnd(RunState.FAILED)))
+    with act_for("bob"), pytest.raises(RunActiveError):  # it would be written with her others, and count for her
+        runs.retry_candidate(house.thread, second.key, while_running=True)
+    with act_for("ann"):
         runs.end_run(run, RunState.DONE)
     with act_for("bob"):
         again, stored = runs.retry_candidate(house.thread, second.key), runs.get_run(run.id)
