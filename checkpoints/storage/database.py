@@ -165,7 +165,7 @@ class Database(OwnedDatabase):
                 found = migrations.read_revision(connection)
                 is_usable = found is not None and migrations.is_usable(connection, found)
             if found is None:
-                raise StoreUnavailableError(sentence("{name} is a database of something else; it was not used.", name=name))
+                raise StoreUnavailableError(sentence("{name} has no tables of Waymark; it was not used.", name=name))
             if not is_usable:
                 migrations.check_revision(found, name)
                 raise StoreUnavailableError(

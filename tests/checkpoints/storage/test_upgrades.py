@@ -13,6 +13,7 @@ from checkpoints.rows import thread_rows
 from checkpoints.storage import migrations
 from checkpoints.workers import Workers
 from tests.checkpoints.conversations import new, talked, texts
+from tests.postgres import Postgres
 
 NEWER = "9001"
 STEP = """
@@ -123,3 +124,8 @@ def test_another_migration_is_waited_for_once_and_named(
 def test_every_migration_says_whether_servers_may_go_on_beside_it() -> None:
     for path in (migrations.FOLDER / "versions").glob("[0-9]*.py"):
         assert 'kind = "expand"\n' in path.read_text() or 'kind = "contract"\n' in path.read_text(), path
+
+
+def test_a_database_on_which_no_server_has_started_is_not_read(postgres: Postgres) -> None:
+    with pytest.raises(StoreUnavailableError, match=r"^The database has no tables of Waymark; it was not used\.$"):
+        Database.open_read_only(postgres.bare())
