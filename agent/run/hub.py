@@ -81,6 +81,7 @@ class RunHub:
         self._subscribers: defaultdict[str, set[Subscription]] = defaultdict(set)
         self._pending: dict[str, PendingRun] = {}  # by thread
         self._remote_threads: set[str] = set()  # those of them whose run another process drives
+        self._disowned_threads: set[str] = set()  # a run of this process may still write here, which another one has taken
         self._observers: list[Callable[[str, Event], None]] = []
         self._end_observers: list[Callable[[str], None]] = []
         self._member_observers: list[Callable[[str, str], None]] = []
@@ -160,6 +161,7 @@ class RunHub:
     def disown_run(self, thread_id: str, key: RunKey) -> None:
         """Forget a run of this process that another one has taken. Its followers subscribe again."""
         if self.find_own_run(thread_id) == key:
+            self._disowned_threads.add(thread_id)
             self._remote_threads.add(thread_id)
             self.forget_remote_run(thread_id)
 
@@ -177,7 +179,9 @@ class RunHub:
 
     def _is_outdated(self, thread_id: str, event: Event) -> bool:
         """Return whether an event is of work that another process has taken over."""
-        if thread_id not in self._remote_threads or isinstance(event, RunStarted | HeadMoved | RerunEnded):
+        if isinstance(event, RunStarted | HeadMoved | RerunEnded | MembersChanged):
+            return False
+        if thread_id not in self._remote_threads and thread_id not in self._disowned_threads:
             return False
         # Who finds a run that nobody drives ends it, and knows the version.
         return not (isinstance(event, RunFinished) and event.version)
@@ -192,6 +196,10 @@ class RunHub:
 
     def _note(self, thread_id: str, event: Event, *, is_remote: bool = False) -> None:
         if isinstance(event, RunStarted):
+            if not is_remote:
+                self._disowned_threads.discard(thread_id)
+            elif self.find_own_run(thread_id) is not None:
+                self._disowned_threads.add(thread_id)
             self._pending[thread_id] = PendingRun.begin(event, is_remote=is_remote)
             (self._remote_threads.add if is_remote else self._remote_threads.discard)(thread_id)
         if isinstance(event, RunFinished):

@@ -7,9 +7,19 @@ from typing import Any
 
 import pytest
 
-from agent.events import Event, GraphProgress, HeadMoved, MessageAdded, RunFinished, RunStarted, TextDelta, UpdatesDelayed
+from agent.events import (
+    Event,
+    GraphProgress,
+    HeadMoved,
+    MembersChanged,
+    MessageAdded,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    UpdatesDelayed,
+)
 from agent.run.hub import RunHub, SubscriberLagged, Subscription
-from agent.run.live_runs import LiveRun
+from agent.run.live_runs import LiveRun, RunKey
 from agent.wire import mirror, peers, postgresql_wire, pump
 from agent.wire.postgresql_wire import PostgresqlWire
 from checkpoints import RunState, StoreUnavailableError
@@ -264,6 +274,41 @@ def test_one_event_that_cannot_be_written_is_dropped_alone_and_its_readers_begin
         assert caplog.text.count("cannot be sent to other processes") == 1
 
     _play(story, rows=rows)
+
+
+@pytest.mark.parametrize("is_start_heard", [True, False])
+def test_a_process_that_thaws_shows_nobody_more_of_an_answer_that_was_taken_from_it(is_start_heard: bool) -> None:
+    """It writes on until it finds that out, and has forgotten meanwhile what it heard of the other one."""
+
+    async def story(_: Line, processes: list[Process]) -> None:
+        thawed, taking = processes
+        thawed.wire.publish("t", RunStarted("r", 1, None, attempt=1))
+        taking.wire.publish("t", RunStarted("r", 1, None, attempt=2))
+        if is_start_heard:
+            await until(lambda: thawed.hub.find_own_run("t") is None)
+        else:
+            thawed.hub.disown_run("t", RunKey("r", 1))
+            thawed.wire._pump.outbox.forget_run("t")
+        thawed.wire._recover()
+        async with _follow(taking) as seen, _follow(thawed) as own:
+            thawed.wire.publish("t", TextDelta("late"))
+            thawed.wire.publish("t", HeadMoved(9))
+            await until(lambda: HeadMoved(9) in seen and HeadMoved(9) in own)
+            assert TextDelta("late") not in [*seen, *own]
+
+    _play(story)
+
+
+def test_who_is_let_in_or_out_is_told_while_another_process_writes_an_answer() -> None:
+    async def story(_: Line, processes: list[Process]) -> None:
+        here, working = processes
+        working.wire.publish("t", RunStarted("r", 1, None))
+        await until(lambda: here.hub.find_live_run("t"))
+        async with _follow(here) as seen, _follow(working) as elsewhere:
+            here.wire.publish("t", told := MembersChanged(2, "bob"))
+            await until(lambda: told in seen and told in elsewhere)
+
+    _play(story)
 
 
 def test_a_process_that_is_alone_sends_beats_only(monkeypatch: pytest.MonkeyPatch) -> None:
