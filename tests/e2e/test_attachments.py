@@ -183,7 +183,7 @@ def test_a_message_whose_upload_is_refused_comes_back_with_the_reason(shared_ser
     page = visit(shared_server)
     send_with_files(page, held := hold_uploads(page))
     for route in held:
-        route.fulfill(status=400, body="Too many files are being uploaded at once. Try again.")
+        route.fulfill(status=400, content_type="text/plain", body="Too many files are being uploaded at once. Try again.")
     expect(page.tab.get_by_role("alert")).to_contain_text("Not sent. Too many files are being uploaded at once.")
     expect(page.composer).to_have_value("What is this?")
     expect(chips(page)).to_have_count(2)

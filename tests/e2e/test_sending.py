@@ -235,6 +235,55 @@ def test_a_lost_message_comes_back_and_is_sent_once_with_its_file(page: Page) ->
     expect(chips(page)).to_have_count(0)
 
 
+class Proxy:
+    """A proxy that answers requests itself while its server is away."""
+
+    def __init__(self, page: Page) -> None:
+        self.errors: list[str] = []  # what it has answered so
+        self.is_server_away, self._tab = True, page.tab
+        page.expected.append("502")
+        page.tab.route(re.compile("/api/(actions|uploads)/"), self._answer)
+
+    def _answer(self, route: Route) -> None:
+        path = route.request.url.partition("/api/")[2].partition("/")[0]
+        if self.is_server_away or self.errors.count(path) < 2:
+            self.errors.append(path)
+            route.fulfill(status=502, content_type="text/html", body="<html><h1>502 Bad Gateway</h1></html>")
+        else:
+            route.continue_()
+
+
+def test_a_message_with_a_file_finds_another_server_where_a_proxy_has_lost_one(page: Page) -> None:
+    proxy = Proxy(page)
+    proxy.is_server_away = False
+    attach(page, NOTES)
+    expect(chips(page)).to_have_count(1)
+    page.composer.fill("Read this")
+    page.composer.press("Enter")
+    _expect_asked(page, "Read this")
+    assert proxy.errors == ["uploads", "uploads", "actions", "actions"]
+    expect(page.composer).to_have_value("")
+    expect(page.toast).not_to_be_visible()
+
+
+@pytest.mark.parametrize("with_file", [False, True])
+def test_a_message_comes_back_when_a_proxy_finds_no_server(page: Page, with_file: bool) -> None:
+    proxy = Proxy(page)
+    if with_file:
+        attach(page, NOTES)
+        expect(chips(page)).to_have_count(1)
+    page.composer.fill("Read this")
+    page.composer.press("Enter")
+    again = page.tab.get_by_role("button", name="Try again")
+    expect(again).to_be_visible()
+    expect(page.composer).to_have_value("Read this")
+    expect(page.tab.get_by_text(re.compile("Bad Gateway|Reload the page"))).to_have_count(0)
+    proxy.is_server_away = False
+    again.click()
+    _expect_asked(page, "Read this")
+    expect(page.composer).to_have_value("")
+
+
 def test_a_lost_message_that_is_taken_out_of_the_field_is_not_offered_again(page: Page) -> None:
     network = Network(page)
     _send_held(page, network, "Read this")

@@ -12,6 +12,7 @@ export async function request(address, body, watching = {}) {
   const { reply, status } = await send(address, {
     body,
     failureText: NOT_DONE_TEXT,
+    repeats: true, // a reading, or an action with a request id
     watch: (run) => watchReply(run, watching),
   });
   if (reply !== null || status === null) return reply; // `watchReply` told of a lost one

@@ -1,4 +1,6 @@
 /** Upload files. An action then names them by the ids that the server gave them. */
+import { fetchReply, readRefusal } from "./send.mjs";
+import { _ } from "./words.mjs";
 
 /** The server has answered an upload with a refusal; the message is its sentence. */
 export class UploadRefusedError extends Error {}
@@ -11,13 +13,9 @@ export class UploadRefusedError extends Error {}
  */
 export async function uploadContent(purpose, content, { headers, signal } = {}) {
   const type = { "Content-Type": "application/octet-stream" };
-  const reply = await fetch(`/api/uploads/${purpose}`, {
-    method: "POST",
-    body: content,
-    headers: { ...headers, ...type },
-    signal,
-  });
-  if (!reply.ok) throw new UploadRefusedError(await reply.text());
+  const options = { method: "POST", body: content, headers: { ...headers, ...type }, signal };
+  const reply = await fetchReply(`/api/uploads/${purpose}`, options, true);
+  if (!reply.ok) throw new UploadRefusedError(await readRefusal(reply, _("The upload did not work. Please try again.")));
   return (await reply.json()).id;
 }
 
