@@ -17,8 +17,9 @@ from agent.run.runner import Runner
 from agent.settings import ModelCatalog
 from agent.tracing.events import TRACED_OPERATIONS
 from agent.tracing.protocol import NO_TRACING, Tracer
-from checkpoints import Caller, Receipt, Runs, StateError, Store
+from checkpoints import Caller, Receipt, Runs, StateError, Store, StoreUnavailableError
 from checkpoints.people.audit_log import DEFAULT_AUDIT_DAYS
+from checkpoints.storage.driver_errors import SILENT_TEXT
 from checkpoints.values.model import ThreadProgress
 from checkpoints.values.yielding import yielding_to_loop
 from components import page_state
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 DEMO_LINE = N_("Demo model: it makes things up.")
 MAX_READ_SECONDS = 15.0
+MAX_CHECK_SECONDS = 5.0  # longer than a check waits for a lock or a connection
 READING_THREADS = 6
 SECOND_READINGS = 1  # at once, of conversations that have one under way: each beyond takes one thread alone
 P = ParamSpec("P")
@@ -164,8 +166,14 @@ class Services:
         self.search_indexing.ensure_running(lambda: self.run_blocking(self.store.index_portion))
 
     async def check(self) -> None:
-        """Check the database. Raises `StoreUnavailableError`."""
-        await asyncio.get_running_loop().run_in_executor(self.health, self.store.database.check_health)
+        """Check the database. Raises `StoreUnavailableError`, also where it does not answer for `MAX_CHECK_SECONDS`."""
+        database = self.store.database
+        try:
+            async with asyncio.timeout(MAX_CHECK_SECONDS):
+                await asyncio.get_running_loop().run_in_executor(self.health, database.check_health)
+        except TimeoutError:  # a server that stands still keeps its connections: nothing ends the check
+            with database.track_failures("read"):
+                raise StoreUnavailableError(SILENT_TEXT) from None
 
     def close(self) -> None:
         """Wait for the current work, and end the threads and the processes that render and redact."""

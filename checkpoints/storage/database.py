@@ -203,7 +203,7 @@ class Database(OwnedDatabase):
             yield outer
             return
         access = self.open_access()
-        with self._exclusive, self._track_failures("read"), self._read_engine.connect() as connection:
+        with self._exclusive, self.track_failures("read"), self._read_engine.connect() as connection:
             self._view.connection = connection.execution_options(
                 threads={}, forks={}, branch_heads={}, paths={}, ends={}, newest={}, **access
             )
@@ -224,7 +224,7 @@ class Database(OwnedDatabase):
         require_writer()
         versions = dict[str, int]()  # of the threads that the block changes: see thread_rows.note_version
         access = self.open_access()
-        with self._take_turn(), without_yielding(), self._track_failures("write"), self._connect_to_write() as connection:
+        with self._take_turn(), without_yielding(), self.track_failures("write"), self._connect_to_write() as connection:
             connection.execution_options(writing=True, holding=self.kind == "postgresql", versions=versions, **access)
             with ExitStack() as ended, connection.begin():
                 ended.enter_context(self._count_write())  # until the commit has ended
@@ -267,7 +267,7 @@ class Database(OwnedDatabase):
             connection.execute(sa.select(schema.thread.c.id).limit(1))
 
     @contextmanager
-    def _track_failures(self, verb: str) -> Iterator[None]:
+    def track_failures(self, verb: str) -> Iterator[None]:
         """Record whether reading and writing work, and log the first failure of each."""
         try:
             with translate_errors():

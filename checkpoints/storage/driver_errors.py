@@ -13,6 +13,7 @@ from ..values.sentence import sentence
 REFUSED = sentence("The database refused what it was asked.")
 READ_ONLY_TEXT = sentence("The database cannot be written: it is read-only.")
 LOCKED = sentence("The database is locked by another program.")
+SILENT_TEXT = sentence("The database server does not answer.")
 _NO_RIGHT = sentence("The role in DATABASE_URL has no right to do that: it should own the database and its tables.")
 _DISK_FULL = sentence("The disk is full: nothing can be saved.")
 _GONE = ("08", "57P", "25P03")  # the connection broke, the server is stopping or starting, or this process was frozen
@@ -108,4 +109,4 @@ def _explain_postgresql_error(error: BaseException) -> str:
         return sentence("The database server reported an error (SQLSTATE {state}).", state=state)
     if not state and "FATAL:" in str(error):  # libpq gives no state for a connection that the server refuses
         return sentence("The database server refuses the connection.")
-    return sentence("The database server does not answer.")
+    return SILENT_TEXT

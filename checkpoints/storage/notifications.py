@@ -13,8 +13,8 @@ import psycopg
 import sqlalchemy as sa
 
 from ..values.errors import StoreUnavailableError
-from ..values.sentence import sentence
 from .database import MAX_LOCK_WAIT_SECONDS
+from .driver_errors import SILENT_TEXT
 from .postgresql import build_connect_options
 
 CHANNEL = "waymark"
@@ -94,4 +94,4 @@ async def _read_payloads(connection: psycopg.pq.abc.PGconn, idle_seconds: float)
 
 
 def _translate_error() -> StoreUnavailableError:
-    return StoreUnavailableError(sentence("The database server does not answer."))
+    return StoreUnavailableError(SILENT_TEXT)

@@ -3,13 +3,15 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
 from agent.demo.model import DemoChatModel
-from checkpoints import Caller, Operation, OperationKind, Runs, Store
+from checkpoints import Caller, Operation, OperationKind, Runs, Store, StoreUnavailableError
 from checkpoints.values.progress import ignore_progress
 from checkpoints.values.yielding import Yielder, yield_to_loop
+from components import services as services_module
 from components.services import SECOND_READINGS, Services
 from tests.agent.running import Only, running
 from tests.agent.tracing.test_run_trace import Listener
@@ -81,3 +83,24 @@ def test_work_on_every_thread_beside_the_loop_gives_way_and_that_on_the_loop_doe
     asyncio.run(story())
     assert len(ended) == 4
     assert threading.get_ident() not in ended
+
+
+def test_a_database_that_stands_still_is_unavailable_until_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its connections stay: no driver's error tells."""
+
+    async def story() -> None:
+        thaw = threading.Event()
+        async with open_services() as services:
+            database = services.store.database
+            with monkeypatch.context() as patch:
+                patch.setattr(services_module, "MAX_CHECK_SECONDS", 0.01)
+                patch.setattr(database, "check_health", partial(thaw.wait, 60))
+                for _ in range(2):
+                    with pytest.raises(StoreUnavailableError, match=r"^The database server does not answer\.$"):
+                        await services.check()
+            assert database.outage == "The database server does not answer."
+            thaw.set()
+            await services.check()
+            assert not database.outage
+
+    asyncio.run(story())
