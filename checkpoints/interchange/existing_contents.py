@@ -11,6 +11,7 @@ from ..rows.checkpoint_rows import CheckpointListing
 from ..rows.message_rows import IntactMessage
 from ..storage import schema
 from ..storage.batches import select_in_batches
+from ..storage.ownership import pass_checks
 from ..values.history import SegmentParents
 from ..values.model import Branch, Checkpoint, Node, Thread
 from .waymark import Document
@@ -57,6 +58,13 @@ def read_existing_contents(connection: sa.Connection, thread: Thread, doc: Docum
     checkpoint_query = sa.select(checkpoint.c.id, *owner).join_from(
         checkpoint, message, message.c.id == checkpoint.c.message_id
     )
+    with pass_checks(connection):  # an id of somebody else cannot be given twice either
+        message_owners = _index_owners(
+            select_in_batches(connection, sa.select(message.c.id, *owner), message.c.id, [part.id for part in doc.messages])
+        )
+        checkpoint_owners = _index_owners(
+            select_in_batches(connection, checkpoint_query, checkpoint.c.id, [part.id for part in doc.checkpoints])
+        )
     return ExistingContents(
         thread_id=thread.id,
         branch_id=thread.branch_id,
@@ -66,12 +74,8 @@ def read_existing_contents(connection: sa.Connection, thread: Thread, doc: Docum
         branches=thread_rows.select_branch_heads(connection, thread.id),
         checkpoints=checkpoint_rows.select_checkpoints(connection, thread.id),
         listings=checkpoint_rows.select_listings(connection, thread.id),
-        message_owners=_index_owners(
-            select_in_batches(connection, sa.select(message.c.id, *owner), message.c.id, [part.id for part in doc.messages])
-        ),
-        checkpoint_owners=_index_owners(
-            select_in_batches(connection, checkpoint_query, checkpoint.c.id, [part.id for part in doc.checkpoints])
-        ),
+        message_owners=message_owners,
+        checkpoint_owners=checkpoint_owners,
     )
 
 

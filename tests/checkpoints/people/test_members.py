@@ -24,6 +24,7 @@ from checkpoints import (
     ThreadNotFoundError,
     act_for,
 )
+from checkpoints.interchange import reading, transfer
 from checkpoints.people import members
 from checkpoints.people.account_rows import Role
 from checkpoints.people.accounts import Accounts
@@ -36,6 +37,7 @@ from checkpoints.rows.thread_rows import from_time
 from checkpoints.rows.value_rows import Value, insert_values, select_values
 from checkpoints.storage import schema
 from checkpoints.tags import Tags
+from checkpoints.upkeep import verification
 from checkpoints.upkeep.person_erasure import erase_person
 from checkpoints.values import serde
 from checkpoints.values.errors import (
@@ -578,3 +580,22 @@ def test_a_name_is_as_long_as_one_that_a_proxy_gives() -> None:
     field = Path("assets/modules/dialogs/share-people.lazy.mjs").read_text()
     assert trusted_proxy.MAX_PERSON_CHARS == MAX_MEMBER_NAME_CHARS
     assert f'name: "person", className: "form-control", required: true, maxLength: {MAX_MEMBER_NAME_CHARS}' in field
+
+
+def test_anybody_may_import_what_somebody_else_of_the_same_database_has_exported(house: SharedHouse) -> None:
+    """Its ids are in use where the database shows nothing of them."""
+    with act_for("ann"):
+        document = reading.read_document(transfer.export(house.store, house.thread))
+        said = [each.body for each in house.store.list_messages(house.thread)]
+    file = f"sha256:{house.ann.digest}"
+    for person in ("eve", "eve", "dora"):
+        with act_for(person):
+            taken = transfer.import_thread(house.store, document).result
+            assert house.store.get_thread(taken).owner == person
+            assert [each.body for each in house.store.list_messages(taken)] == said
+            assert house.store.read_files([file]) == {file: b"the heron of ann"}
+            empty = house.store.create_thread().id
+            transfer.merge_document(house.store, empty, document)
+            assert [each.body for each in house.store.list_messages(empty)] == said
+    with act_for(EVERYBODY):
+        assert verification.verify(house.store.database).damages == ()
