@@ -3,7 +3,7 @@
  * 1. Sets the theme and the side panes, so that a dark page never flashes white and no pane moves.
  * 2. Adds the page's key to every request. The cookie alone, which browsers send to every port of this host, opens nothing.
  *    Leaves the page when its session has ended, or another person has signed in in another tab, and nothing unsent in the
- *    browser.
+ *    browser. Tells when the server has another version of the page.
  * 3. Requests the layout, which our panels show before Dash does: a preload could not carry the key.
  * 4. Receives the modules (assets/waymark.mjs), whenever they come.
  * 5. Puts stand-ins on window.waymark and among Dash's clientside callbacks. Whichever is first, Dash or our modules, a
@@ -83,6 +83,10 @@
   "use strict";
   var waymark = window.waymark;
   var originalFetch = window.fetch;
+  var ownFiles = document.querySelector("link[rel=icon]").href;
+  var noteVersion = function (version) {
+    if (version && !ownFiles.includes("/" + version + "/")) document.dispatchEvent(new Event("waymark-new-page"));
+  };
   waymark.earlyReplies = {};
   window.fetch = function (address, options) {
     var early = waymark.earlyReplies[address];
@@ -102,6 +106,7 @@
     return originalFetch(address, Object.assign({}, options, { headers: headers })).then(function (reply) {
       if (reply.status === 401) waymark.leaveSession();
       if (reply.status === 409 && reply.headers.has("Waymark-Person")) waymark.leaveSession("/"); // of another person
+      noteVersion(reply.headers.get("Waymark-Page"));
       return reply;
     });
   };

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 
 from starlette.datastructures import Headers
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ASSETS_PREFIX = "/assets/"
 LIBRARIES_PREFIX = "/_dash-component-suites/"
+VERSION_HEADER = b"waymark-page"  # of every other answer: an open page learns that it is older than the server
 MAX_KEPT_LIBRARIES = 64  # Dash takes any version in an address, so addresses have no end
 
 
@@ -61,7 +63,10 @@ class PageFiles:
 
 
 def serve_static_files(app: ASGIApp, page_files: PageFiles) -> ASGIApp:
-    """Serve the page's own files, and keep the files of Dash's libraries after their first request."""
+    """Serve the page's own files, and keep the files of Dash's libraries after their first request.
+
+    All other answers name the version of the page.
+    """
     libraries: dict[str, StaticFile] = {}
 
     async def answer_library(scope: Scope, receive: Receive) -> Response:
@@ -86,9 +91,15 @@ def serve_static_files(app: ASGIApp, page_files: PageFiles) -> ASGIApp:
             response = found.respond(Headers(scope=scope)) if found else PlainTextResponse("Not Found\n", 404)
             await response(scope, receive, send)
         else:
-            await app(scope, receive, send)
+            await app(scope, receive, partial(_send_with_header, send, (VERSION_HEADER, page_files.version.encode())))
 
     return serve
+
+
+async def _send_with_header(send: Send, header: tuple[bytes, bytes], message: Message) -> None:
+    if message["type"] == "http.response.start":
+        message = {**message, "headers": [*message.get("headers", ()), header]}
+    await send(message)
 
 
 async def _read_response(app: ASGIApp, scope: Scope, receive: Receive) -> Response:

@@ -99,6 +99,7 @@ def test_invented_versions_do_not_fill_the_memory(dash: Library, fetch: Fetch) -
     assert dash.requests == [*paths, paths[-1]]
 
 
-def test_other_addresses_reach_the_page(dash: Library, fetch: Fetch) -> None:
-    fetch("/t/1")
+def test_other_addresses_reach_the_page_and_their_answers_name_its_version(dash: Library, fetch: Fetch) -> None:
+    assert (fetch("/t/1")).headers["waymark-page"] == FILES.version
     assert dash.requests == ["/t/1"]
+    assert "waymark-page" not in fetch(f"{FILES.root}/waymark.mjs").headers
