@@ -93,10 +93,13 @@ class Workers:
         with translate_errors():
             return self._claim.run(worker_rows.count_waiting)
 
-    def list_waiting(self, limit: int) -> Sequence[DrivenRun]:
-        """Return runs that wait for a worker, the one that has waited longest first."""
+    def list_free(self, limit: int) -> Sequence[DrivenRun]:
+        """Return runs that no live process drives, the oldest first; after an outage, those alone that wait for a worker."""
+        now = _read_clock()
         with translate_errors():
-            return self._claim.run(lambda connection: worker_rows.select_waiting(connection, limit))
+            runs = self._claim.run(lambda connection: worker_rows.select_free(connection, limit))
+        judges = now >= self._judges_from and now - self._last_beat <= DEAD_SECONDS
+        return [run for run in runs if run.worker is None or (judges and run.worker != self.id)]
 
     def leave(self) -> None:
         """Serve no more: the runs that this process drives are free at once."""

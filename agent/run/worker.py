@@ -250,7 +250,7 @@ class RunWorker:
             self._start_task(self._takeovers.do(self._take_oldest(), "runs that wait were not taken"))
 
     async def _take_oldest(self) -> None:
-        for row in await self._run_apart(partial(self.workers.list_waiting, MAX_TAKEN)):
+        for row in await self._run_apart(partial(self.workers.list_free, MAX_TAKEN)):
             await self._takeovers.do(self._take(row), f"run {row.id} was not taken")
 
     async def _run_apart(self, work: Callable[[], T]) -> T:

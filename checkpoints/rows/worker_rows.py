@@ -43,7 +43,7 @@ _driven_query = (
     .order_by(_run.started_at)
 )
 _runs_query = _driven_query.where(sa.or_(_run.worker == sa.bindparam("beating"), is_free))
-_waiting_query = _driven_query.where(_waits)
+_free_query = _driven_query.where(is_free)
 _others_query = sa.select(sa.func.count()).where(_worker.id != sa.bindparam("beating"), _is_alive)
 
 
@@ -95,9 +95,9 @@ def count_waiting(connection: sa.Connection) -> int:
     return int(connection.scalar(sa.select(sa.func.count()).select_from(schema.run).where(_is_running, _waits)) or 0)
 
 
-def select_waiting(connection: sa.Connection, limit: int) -> Sequence[DrivenRun]:
-    """Return runs that wait for a worker, the one that has waited longest first."""
-    return [DrivenRun(*row) for row in connection.execute(_waiting_query.limit(limit))]
+def select_free(connection: sa.Connection, limit: int) -> Sequence[DrivenRun]:
+    """Return running runs of no live worker, those that wait for one included, the oldest first."""
+    return [DrivenRun(*row) for row in connection.execute(_free_query.limit(limit))]
 
 
 def delete_worker(connection: sa.Connection, worker_id: int) -> None:

@@ -28,6 +28,7 @@ from checkpoints.graph_states.state_puts import OF_ATTEMPT
 from checkpoints.rows import run_rows
 from checkpoints.storage.migrations import run_migrations
 from checkpoints.storage.postgresql import WORKER_KEY
+from checkpoints.values.run import Handover
 from checkpoints.workers import Workers
 from tests.checkpoints import tables
 from tests.checkpoints.conversations import new, talked
@@ -129,6 +130,20 @@ def test_after_an_outage_nobody_is_taken_for_dead_before_all_had_time_for_a_hear
     assert run.id not in {each.id for each in other.workers.beat()}
     other.workers._judges_from = 0
     assert run.id in {each.id for each in other.workers.beat()}
+
+
+def test_a_free_place_is_first_that_of_a_run_whose_process_has_died(one: Process, other: Process) -> None:
+    own, oldest, waiting = begin(other), begin(one), begin(other, handover=Handover("{}", waits=True))
+
+    def list_free() -> list[str]:
+        return [each.id for each in other.workers.list_free(1_000) if each.id in (own.id, oldest.id, waiting.id)]
+
+    assert list_free() == [waiting.id]
+    one.freeze(9)
+    assert list_free() == [oldest.id, waiting.id]
+    other.freeze(9)
+    other.workers._last_beat -= 9  # its own heartbeats were late, too
+    assert list_free() == [waiting.id]
 
 
 def test_a_process_that_was_frozen_during_its_heartbeat_trusts_itself_only_after_the_next(
