@@ -149,10 +149,10 @@ class PostgresqlWire:
                     self._is_listening = True
                     self._pump.unheard_since = None
                     self._recover()
+                unheard_since = self._pump.unheard_since
                 if payload:
                     self._receive(payload)
-                unheard_since = self._pump.unheard_since
-                if unheard_since is not None and time.monotonic() - unheard_since > MAX_UNHEARD_SECONDS:
+                elif unheard_since is not None and time.monotonic() - unheard_since > MAX_UNHEARD_SECONDS:
                     raise StoreUnavailableError(DEAF_TEXT)
 
     def _recover(self) -> None:

@@ -1,6 +1,7 @@
 """Processes on one wire: whoever follows anywhere sees a run as it is, each event once."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -359,6 +360,24 @@ def test_a_listener_that_hears_nothing_of_its_own_is_called_deaf(
     async def story(line: Line, processes: list[Process]) -> None:
         line.listeners.clear()  # what is sent reaches nobody, as behind a pooler
         await until(lambda: "pooler in transaction mode" in caplog.text)
+
+    _play(story)
+
+
+def test_a_process_that_thaws_reads_what_came_meanwhile_before_it_calls_its_listener_deaf(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def story(line: Line, processes: list[Process]) -> None:
+        thawed, other = processes
+        await until(lambda: thawed.wire._pump.unheard_since is None)
+        thawed.wire._pump.unheard_since = (
+            time.monotonic() - 60
+        )  # its last batch has not come back, and another's comes first
+        async with _follow(thawed) as seen:
+            other.wire.publish("t", HeadMoved(9))
+            await until(lambda: HeadMoved(9) in seen)
+        assert not thawed.wire.reconnect_count
+        assert not caplog.records
 
     _play(story)
 
