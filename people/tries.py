@@ -46,12 +46,12 @@ class TryLimits:
     def take(self, counters: Sequence[Counter]) -> float:
         """Take one try, and return 0; or take none, and return the seconds until there is one."""
         keys = [each.key for each in counters]
-        if wait := _find_wait(counters, self._stored.read(keys), self._stored.now()):
+        now, stored = self._stored.read(keys)
+        if wait := _find_wait(counters, stored, now):
             return wait  # strangers without a try left write nothing
         waits: list[float] = []
 
-        def take_one(moments: Moments) -> Moments:
-            now = self._stored.now()
+        def take_one(now: datetime, moments: Moments) -> Moments:
             waits.append(_find_wait(counters, moments, now))
             return (
                 {}
@@ -65,7 +65,7 @@ class TryLimits:
     def give_back(self, counters: Sequence[Counter]) -> None:
         """Give a try back: the password was right."""
 
-        def give_one(moments: Moments) -> Moments:
+        def give_one(_: datetime, moments: Moments) -> Moments:
             return {each.key: moments[each.key] - each.allowance.step for each in counters if each.key in moments}
 
         self._stored.change([each.key for each in counters], give_one)

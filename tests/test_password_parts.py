@@ -1,7 +1,7 @@
 """The parts of the sign-in with a password: limits of tries, addresses behind proxies, hashes, and links by command."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
@@ -30,8 +30,8 @@ NAME, ADDRESS = Counter(Allowance(2, 64), ("name", "bob")), Counter(Allowance(3,
 
 
 @pytest.fixture
-def limits(store: Store) -> TryLimits:
-    return TryLimits(SignInCounters(store))
+def limits(store: Store, clock: Clock) -> TryLimits:
+    return TryLimits(SignInCounters(store, clock))
 
 
 def test_tries_end_and_come_back_with_time(limits: TryLimits, clock: Clock) -> None:
@@ -64,9 +64,19 @@ def test_a_counter_that_is_clear_leaves_nothing_and_none_tells_a_name(limits: Tr
 
 
 def test_processes_whose_clocks_differ_admit_no_more_tries(store: Store, clock: Clock) -> None:
-    ahead = TryLimits(SignInCounters(Store(store.database, now=lambda: clock() + timedelta(seconds=50))))
-    behind = TryLimits(SignInCounters(store))
+    ahead = TryLimits(SignInCounters(store, lambda: clock() + timedelta(seconds=50)))
+    behind = TryLimits(SignInCounters(store, clock))
     assert [each.take([NAME]) == 0 for each in (behind, ahead) * 5].count(True) == 2
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_machine_whose_clock_is_wrong_locks_nobody_out_of_the_others(postgres_store: Store, hours: int) -> None:
+    wrong_clock = lambda: datetime.now(UTC) + timedelta(hours=hours)  # noqa: E731
+    wrong = TryLimits(SignInCounters(Store(postgres_store.database, now=wrong_clock)))
+    right = TryLimits(SignInCounters(Store(postgres_store.database)))
+    assert wrong.take([NAME]) == right.take([NAME]) == 0
+    assert 0 < right.take([NAME]) <= NAME.allowance.seconds_per_try
+    assert 0 < wrong.take([NAME]) <= NAME.allowance.seconds_per_try
 
 
 PROXIES = [ip_network("10.0.3.0/24"), ip_network("fd00::/8")]

@@ -21,30 +21,39 @@ _counter = schema.sign_in_counter.c
 
 
 class SignInCounters:
-    """The counters in the database of a store. Every method acts for everybody."""
+    """The counters in the database of a store. Every method acts for everybody.
 
-    def __init__(self, store: Store) -> None:
-        self._database = store.database
-        self.now = store.now
+    All processes count by one clock: PostgreSQL's, where that is the database. Tests give another.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], datetime] | None = None) -> None:
+        self._database, self._clock = store.database, clock or (store.now if store.database.kind == "sqlite" else None)
 
     @act_for(EVERYBODY)
-    def read(self, keys: Sequence[Key]) -> Moments:
-        """Return the counters that are not clear."""
+    def read(self, keys: Sequence[Key]) -> tuple[datetime, Moments]:
+        """Return the time, and the counters that are not clear."""
         with self._database.begin_read() as connection:
-            return self._select(connection, keys)
+            return self._read_clock(connection), self._select(connection, keys)
 
     @act_for(EVERYBODY)
     @retry_contended
-    def change(self, keys: Sequence[Key], change: Callable[[Moments], Moments]) -> None:
-        """Replace counters by the result of `change`. No other process changes any meanwhile."""
+    def change(self, keys: Sequence[Key], change: Callable[[datetime, Moments], Moments]) -> None:
+        """Replace counters by the result of `change` at a time. No other process changes any meanwhile."""
         with self._database.begin_write("sign-in counters") as connection:
-            changed = change(self._select(connection, keys))
+            now = self._read_clock(connection)
+            changed = change(now, self._select(connection, keys))
             replaced = _counter.key_hash.in_([_hash(key) for key in changed])
-            old = sa.or_(replaced, _counter.clear_at <= from_time(self.now()))
+            old = sa.or_(replaced, _counter.clear_at <= from_time(now))
             connection.execute(sa.delete(schema.sign_in_counter).where(old))
             rows = [{"key_hash": _hash(key), "clear_at": from_time(moment)} for key, moment in changed.items()]
             if rows:
                 connection.execute(sa.insert(schema.sign_in_counter), rows)
+
+    def _read_clock(self, connection: sa.Connection) -> datetime:
+        if self._clock is not None:
+            return self._clock()
+        now: datetime = connection.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+        return now
 
     def _select(self, connection: sa.Connection, keys: Sequence[Key]) -> Moments:
         by_hash = {_hash(key): key for key in keys}
