@@ -1,7 +1,6 @@
 """The commands that export conversations to files and import them."""
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
@@ -11,7 +10,7 @@ from typing import BinaryIO
 from checkpoints import Database, StateError, Store
 from checkpoints.interchange import reading, text_exports, transfer
 from checkpoints.interchange.archive import Archive, is_archive
-from checkpoints.interchange.export_options import ExportOptions
+from checkpoints.interchange.export_options import ExportOptions, build_file_name
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.interchange.waymark import Document
@@ -36,7 +35,7 @@ def export_threads(arguments: Arguments, settings: Settings) -> int:
 
 
 def _export_thread(store: Store, arguments: Arguments, line: ProgressLine) -> int:
-    made = _render_export(store, arguments.thread, arguments, line.show)
+    made = _render_export(store, arguments.thread, arguments.format, _read_options(arguments, line.show))
     line.clear()
     _warn_of_limit(arguments.thread, made)
     text = made.text
@@ -57,29 +56,34 @@ def _export_all_threads(store: Store, arguments: Arguments, line: ProgressLine) 
     for done, thread in enumerate(threads):
         report = report_within(line.show, Progress("Exporting", done, len(threads), "conversations"))
         try:
-            words = re.sub(r"\W+", "-", thread.title).strip("-")[:40]
-            made = _render_export(store, thread.id, arguments, report)
+            options = _read_options(arguments, report)
+            made = _render_export(store, thread.id, arguments.format, options)
             if made.exceeded_limit:
                 line.clear()
             _warn_of_limit(thread.id, made)
-            _write_new_file(arguments.output / f"{words}-{thread.id}.{ending}", made.text)
+            _write_new_file(
+                arguments.output / build_file_name(options.redact_title(thread.title), ending, thread.id), made.text
+            )
         except StateError as error:
             line.clear()
             outcome = print_refusal(f"{thread.title} ({thread.id}): {error}")
     return outcome
 
 
-def _render_export(store: Store, thread_id: str, arguments: Arguments, report: Report) -> Export:
+def _read_options(arguments: Arguments, report: Report) -> ExportOptions:
     is_redacted = arguments.redact_tool_results or arguments.redact or arguments.leave_out_files
     parts = (arguments.redact_tool_results, tuple(arguments.redact), arguments.leave_out_files)
-    options = ExportOptions(Redaction(*parts) if is_redacted else None, report)
-    if arguments.format == "waymark":
+    return ExportOptions(Redaction(*parts) if is_redacted else None, report)
+
+
+def _render_export(store: Store, thread_id: str, format_name: str, options: ExportOptions) -> Export:
+    if format_name == "waymark":
         return transfer.write_export(store, thread_id, options)
-    if arguments.format == "html":
+    if format_name == "html":
         from components.transfers.html_export import export_html  # noqa: PLC0415  (the page, which no other command needs)
 
         return Export(export_html(store, thread_id, options))
-    write = text_exports.export_markdown if arguments.format == "markdown" else text_exports.export_jsonl
+    write = text_exports.export_markdown if format_name == "markdown" else text_exports.export_jsonl
     return Export(write(store, thread_id, options))
 
 

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse, Response
 from checkpoints import Store
 from checkpoints.interchange import text_exports, transfer
 from checkpoints.interchange.document_redaction import Redact
-from checkpoints.interchange.export_options import ExportOptions
+from checkpoints.interchange.export_options import ExportOptions, build_file_name
 from checkpoints.interchange.redaction import Redaction
 from checkpoints.interchange.transfer import Export
 from checkpoints.tree_reader import count_stored_chars
@@ -71,8 +71,8 @@ def add_route(server: FastAPI, services: Services) -> None:
         detail = {"thread": thread_id, "format": options.get("format", "waymark"), "redacted": redaction is not None}
         await auditing.record(services, AuditKind.EXPORT, detail)
         title = await services.read_snapshot(_read_title, services.store, thread_id)
-        named = _build_file_name(redaction, title)
-        title_name = quote(f"{named}.{kind.suffix}", safe="")
+        shown_title = ExportOptions(redaction).redact_title(title)
+        title_name = quote(build_file_name(shown_title, kind.suffix), safe="")
         name = f"attachment; filename=\"conversation.{kind.suffix}\"; filename*=UTF-8''{title_name}"
         warning = {WARNING_HEADER: quote(say(made.exceeded_limit))} if made.exceeded_limit else {}
         return Response(made.text, media_type=kind.media_type, headers={"Content-Disposition": name, **warning})
@@ -105,9 +105,3 @@ def check_stored_size(store: Store, thread_id: str) -> None:
 
 def _read_title(store: Store, thread_id: str) -> str:
     return store.get_thread(thread_id).title
-
-
-def _build_file_name(redaction: Redaction | None, title: str) -> str:
-    """Return the title as part of a file's name, redacted like the file."""
-    shown_title = redaction.redact_text(title, replacement="redacted") if redaction else title
-    return "".join(c if c.isalnum() or c in " -_" else "-" for c in shown_title)[:100].strip() or "conversation"

@@ -1,6 +1,5 @@
 """The download of several conversations, or of all: an archive with a file in Waymark's format for each."""
 
-import re
 import sys
 import tempfile
 import zipfile
@@ -15,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from checkpoints import StateError, Store
 from checkpoints.interchange import transfer
-from checkpoints.interchange.export_options import ExportOptions
+from checkpoints.interchange.export_options import ExportOptions, build_file_name
 from checkpoints.interchange.transfer import Export
 from checkpoints.values.audit_entry import AuditKind
 from checkpoints.values.errors import ExportTooLargeError
@@ -32,7 +31,6 @@ MAX_ARCHIVE_CHARS = 100_000_000  # of its files before they are compressed
 MAX_WHOLE_ARCHIVE_CHARS = 1_000_000_000  # the same of all conversations
 MISSING_NAME = "NOT EXPORTED.txt"
 _MAX_MEMORY_BYTES = 10_000_000  # of an archive; a larger one is written to a file without a name
-_MAX_NAME_CHARS = 60
 _CHUNK_BYTES = 256_000
 
 
@@ -108,8 +106,8 @@ async def _write_archive(
                         reason=say(made.exceeded_limit),
                     )
                 )
-            words = re.sub(r"\W+", "-", title).strip("-")[:_MAX_NAME_CHARS]
-            await services.run_blocking(archive.writestr, f"{words}-{thread_id}.waymark.json", made.text)
+            name = build_file_name(title, "waymark.json", thread_id)
+            await services.run_blocking(archive.writestr, name, made.text)
         if missing:
             archive.writestr(MISSING_NAME, "\n".join(missing))
     return len(missing)

@@ -120,6 +120,30 @@ def test_all_conversations_are_exported_but_those_that_are_damaged(
     assert f"({bad}): Message 1 of this conversation is damaged" in capsys.readouterr().err
 
 
+def test_conversations_are_exported_whatever_a_program_called_them(
+    file_store: Store, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter(
+        ["users/42", "branch 1", "../../../EVIL", "branch 2", "x" * 300, "branch 3", "a", "branch 4", "A", "branch 5"]
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(file_store, "new_id", lambda: next(made))
+        for title in ("\U00020000" * 60, "..", "CON", "same", "same"):
+            file_store.create_thread(title=title)
+    assert run(folder, "export", "--all", "-o", str(tmp_path / "out")) == 0
+    names = [path.name for path in (tmp_path / "out").iterdir()]
+    assert len({name.casefold() for name in names}) == 5
+    assert {path.name for path in tmp_path.iterdir()} == {folder.name, "out"}
+    assert not any(name.startswith((".", "-")) or len(name.encode()) > 255 for name in names)
+
+
+def test_the_names_of_redacted_files_are_redacted(file_store: Store, folder: Path, tmp_path: Path) -> None:
+    thread_id = talked(file_store, "a", "b")
+    file_store.rename_thread(thread_id, "Ask Jane tomorrow")
+    assert run(folder, "export", "--all", "--redact", "Jane", "-o", str(tmp_path / "out")) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [f"Ask-redacted-tomorrow-{thread_id}.json"]
+
+
 def test_an_archive_is_imported_file_by_file(file_store: Store, folder: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for name in ("one", "two"):

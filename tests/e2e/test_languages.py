@@ -55,7 +55,7 @@ SAID = (
         "ferry",
         "Are you sure?",
     ),
-    *("The **", "** it is.", "The ", "it is.", "coast", "Where do we go-.waymark.json", "text", "language", "Translation"),
+    *("The **", "** it is.", "The ", "it is.", "coast", "Where-do-we-go.waymark.json", "text", "language", "Translation"),
 )
 
 

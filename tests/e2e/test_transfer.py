@@ -57,7 +57,7 @@ def test_a_conversation_moves_to_another_server(shared_server: Server, server: S
     here, there = visit(shared_server), visit(server)
     _fill(here)
     file = here.export(tmp_path)
-    assert file.name == "What is the weather like today-.waymark.json"
+    assert file.name == "What-is-the-weather-like-today.waymark.json"
 
     there.choose_import(file)
     expect(there.dialog).to_contain_text("What is the weather like today? · 6 messages · 2 checkpoints · 1 branch")

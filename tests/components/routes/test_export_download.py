@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import re
 import zipfile
 from pathlib import Path
 from urllib.parse import unquote
@@ -13,6 +14,7 @@ import sqlalchemy as sa
 from checkpoints import Database, Store
 from checkpoints.interchange import import_limits, transfer
 from checkpoints.interchange.archive import Archive
+from checkpoints.rows import thread_rows
 from components import shapes
 from components.routes import export_download
 from components.routes.export_download import EXPORT_FORMATS, WARNING_HEADER
@@ -82,6 +84,21 @@ def test_all_conversations_are_in_one_archive_and_what_is_missing_is_named(tmp_p
     assert sorted(texts) == ["archived", "kept"]
     assert note.startswith(f"{broken}: ")
     assert unquote(str(warning)) == "1 conversation could not be exported whole: see NOT EXPORTED.txt."
+
+
+def test_an_id_that_a_program_chose_leads_out_of_no_folder(tmp_path: Path) -> None:
+    async def download() -> list[str]:
+        async with opened(tmp_path / "data", auth="none") as (app, browser):
+            store = app.services.store
+            with store.database.begin_write() as connection:
+                for each in ("../../../EVIL", "/etc/passwd", "C:\\evil", "users/42"):
+                    thread_rows.insert_thread(connection, store.prepare_thread("Talk", thread_id=each), store.now())
+            answer = await browser.post("/api/threads/export", content="all=1", headers={"content-type": "text/plain"})
+            return zipfile.ZipFile(io.BytesIO(answer.content)).namelist()
+
+    names = asyncio.run(download())
+    assert len(set(names)) == 4
+    assert all(re.fullmatch(r"Talk-[\w-]+\.waymark\.json", each) for each in names), names
 
 
 def test_an_export_takes_as_many_conversations_as_the_page_selects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
