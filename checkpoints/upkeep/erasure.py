@@ -24,7 +24,7 @@ from ..values.errors import RunActiveError
 from ..values.model import Thread
 from ..values.operation import Caller, OperationKind
 from ..values.progress import Progress, Report, StepCounter, count_steps, ignore_progress
-from . import state_erasure, undo_reach
+from . import run_erasure, state_erasure, undo_reach
 from .erase_plan import ErasePlan
 
 _branch_columns, _checkpoint_columns, _message_columns, _segment_columns = (
@@ -58,6 +58,7 @@ class _ThreadErasure:
     segments: Sequence[tuple[int, int]] = ()
     changes: int = 0
     states: Sequence[int] = ()
+    runs: Sequence[str] = ()
 
 
 def plan_erasure(
@@ -174,8 +175,7 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
             lost_branches.append(row.id)
     forks = thread_rows.select_segment_parents(connection, thread.id)
     reached = _reach_of_messages(connection, messages, forks)
-    checkpoint_query = sa.select(schema.checkpoint)
-    for row in connection.execute(checkpoint_query.where(_checkpoint_columns.thread_id == thread.id)):
+    for row in connection.execute(sa.select(schema.checkpoint).where(_checkpoint_columns.thread_id == thread.id)):
         # As the store lists them: a checkpoint on no branch's path, now or after an undo, is never shown again.
         listed = row.depth <= reached.get(row.segment, -1) or (row.detached and row.branch_id in branch_ids)
         if row.id in checkpoints or (row.deleted_at is None and listed):
@@ -186,9 +186,10 @@ def _plan_unreachable(connection: sa.Connection, thread: Thread, keep_undo: bool
     count, segments = _count_beyond(connection, thread.id, _reach_of_messages(connection, messages, forks))
     changes = 0 if keep_undo else len(reach)
     lost_states = state_erasure.find_lost_states(connection, thread.id, states, segments)
-    if not (count or lost_branches or lost_checkpoints or changes or lost_states):
+    runs = run_erasure.find_lost_runs(connection, thread.id, segments)
+    if not (count or lost_branches or lost_checkpoints or changes or lost_states or runs):
         return None
-    return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes, lost_states)
+    return _ThreadErasure(thread, False, count, lost_checkpoints, lost_branches, segments, changes, lost_states, runs)
 
 
 def _reach_of_messages(connection: sa.Connection, roots: set[str], parents: history.SegmentParents) -> dict[int, int]:
@@ -232,6 +233,7 @@ def _erase_rows(connection: sa.Connection, erasure: _ThreadErasure, messages: St
         thread_rows.note_version(connection, thread_id, ERASED)
         return
     state_erasure.erase_states(connection, thread_id, erasure.states)
+    run_erasure.erase_texts(connection, thread_id, erasure.runs)
     for identifier in erasure.checkpoints:
         connection.execute(sa.delete(schema.checkpoint).where(_checkpoint_columns.id == identifier))
     for identifier in erasure.branches:  # the row stays, empty: the order of the other branches counts it
@@ -294,4 +296,5 @@ def _sum_up(erasures: Sequence[_ThreadErasure], lost_files: Sequence[str], lost_
         files=len(lost_files),
         tags=lost_tags,
         states=sum(len(erasure.states) for erasure in erasures),
+        runs=sum(len(erasure.runs) for erasure in erasures),
     )

@@ -13,6 +13,7 @@ from checkpoints import (
     Database,
     Draft,
     NothingToUndoError,
+    Rerun,
     RunActiveError,
     Runs,
     RunState,
@@ -23,6 +24,8 @@ from checkpoints.graph_states import WaymarkSaver
 from checkpoints.interchange import reading, transfer
 from checkpoints.interchange.waymark import Document
 from checkpoints.rows import search_index, tag_rows
+from checkpoints.rows.run_rows import RunEnd
+from checkpoints.run_ends import CandidateEnd
 from checkpoints.storage import schema
 from checkpoints.upkeep import erasure, state_erasure, verification
 from checkpoints.upkeep.person_erasure import erase_person
@@ -238,6 +241,46 @@ def test_the_names_of_what_was_erased_are_in_no_operation(file_store: Store, fil
     erasure.erase(file_store.database, keep_undo=False)
     assert holding(file, SECRET) == []
     assert whole(file_store)
+
+
+def fail(store: Store, thread_id: str) -> None:
+    """Let everything that a run can leave behind quote the secret: its error, its candidates, its job and its rerun."""
+    runs, failed = Runs(store), RunState.FAILED
+    quoting = {"error": f"The model said {SECRET}.", "details": SECRET}
+    run = runs.begin_run(thread_id, new("a")[0], models=["one", "other"])
+    ended = [CandidateEnd(each, RunEnd(failed, **quoting)) for each in runs.list_candidates(run.id)]
+    runs.end_run(run, failed, candidates=ended)
+    rerun = Rerun("again", thread_id, "branch:x", {"prompt": SECRET}, (SECRET,))
+    runs.end_run(runs.begin_rerun(rerun, new("b")[0], after=None, name="Again"), failed, **quoting)
+    with store.database.begin_write() as connection:
+        connection.execute(sa.update(schema.run).values(job=f'{{"answers": "{SECRET}"}}'))
+
+
+def test_words_of_a_provider_about_erased_messages_are_in_no_table(file_store: Store, file: Path) -> None:
+    thread_id = talked(file_store)
+    fail(file_store, thread_id)
+    assert not erasure.plan_erasure(file_store.database)
+    file_store.clear(thread_id)
+    for branch, _ in file_store.list_branches(thread_id)[:-1]:
+        file_store.delete_branch(thread_id, branch.id)
+    assert holding(file, SECRET)
+    assert "the details of 2 runs" in str(erasure.erase(file_store.database, keep_undo=False))
+    assert holding(file, SECRET) == []
+    assert count(file_store, schema.rerun) == 0
+    assert not erasure.plan_erasure(file_store.database, keep_undo=False)
+    assert whole(file_store)
+
+
+def test_an_error_stays_until_another_run_ends_at_its_place(file_store: Store, file: Path) -> None:
+    thread_id, runs = talked(file_store, "a"), Runs(file_store)
+    runs.end_run(runs.begin_run(thread_id, None), RunState.FAILED, error="first", details=SECRET)
+    assert not erasure.plan_erasure(file_store.database, keep_undo=True)
+    runs.end_run(runs.begin_run(thread_id, None), RunState.FAILED, error="second")
+    assert str(erasure.erase(file_store.database)) == "the details of 1 run"
+    assert holding(file, SECRET) == []
+    latest = runs.get_latest_run(thread_id)
+    assert latest is not None
+    assert latest.error == "second"
 
 
 def test_whoever_looked_before_an_erasure_cannot_tell_what_moved_since(store: Store) -> None:
