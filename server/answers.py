@@ -11,7 +11,9 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from words import get_language
 
+# Addresses of these pages hold tokens of links and codes of providers, which the next page is not to learn of.
 _METAS = (
+    '<meta name="referrer" content="no-referrer">'
     '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     '<meta name="color-scheme" content="light dark">'
 )

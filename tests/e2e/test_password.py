@@ -48,6 +48,7 @@ def join(page: Page, link: str, name: str) -> None:
     page.tab.keyboard.type(PASSWORD)
     page.tab.keyboard.press("Enter")
     page.composer.wait_for()
+    assert page.tab.evaluate("document.referrer") == ""
 
 
 def sign_in(tab: Tab, name: str, password: str) -> None:

@@ -82,6 +82,7 @@ def test_the_link_works_once_and_the_terminal_shows_a_new_one(server: Server, br
             tab = context.new_page()
             tab.goto(link)
             tab.get_by_test_id("composer").or_(tab.get_by_role("heading", name="This link no longer works")).wait_for()
+            assert tab.evaluate("document.referrer") == ""
             return tab.url if tab.get_by_test_id("composer").count() else "refused"
 
     assert open_link(server.links[-1]) == f"{server.origin}/"
