@@ -1,4 +1,4 @@
-"""Passwords: their rules and their hashes. argon2 takes 64 MB and some hundredths of a second, so few run at once."""
+"""Passwords: their rules and their hashes. argon2 takes 64 MB and a tenth of a second, so they are made one by one."""
 
 import asyncio
 import secrets
@@ -15,7 +15,6 @@ from checkpoints.values.sentence import sentence
 MIN_PASSWORD_CHARS = 12
 MAX_PASSWORD_CHARS = 500
 MIN_DIFFERENT_CHARS = 5
-HASHING_THREADS = 2
 MAX_WAITING = 50
 T = TypeVar("T")
 
@@ -28,8 +27,9 @@ class Passwords:
     """Makes and checks hashes on threads of its own."""
 
     def __init__(self, hasher: PasswordHasher | None = None) -> None:
-        self._hasher = hasher or PasswordHasher()
-        self._pool = ThreadPoolExecutor(HASHING_THREADS, thread_name_prefix="waymark-password")
+        # One lane on one thread: many wrong passwords at once leave the other processors, and the memory, to everybody else.
+        self._hasher = hasher or PasswordHasher(parallelism=1)
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="waymark-password")
         self._waiting = 0
         self._hash_of_nobody = self._hasher.hash(secrets.token_urlsafe(32))
 

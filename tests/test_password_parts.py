@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import sqlalchemy as sa
-from argon2 import PasswordHasher
+from argon2 import PasswordHasher, extract_parameters
 
 from checkpoints import EVERYBODY, Database, Store, act_for
 from checkpoints.people.account_rows import Role
@@ -116,6 +116,34 @@ def test_hashes_fit_one_password_and_grow_stronger(monkeypatch: pytest.MonkeyPat
             each.close()
 
     asyncio.run(story())
+
+
+class WatchedHasher(PasswordHasher):
+    """Counts how many passwords it checks at once, and with how many threads a new hash is made."""
+
+    at_work, most = 0, 0
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:
+        type(self).at_work += 1
+        type(self).most = max(self.most, self.at_work)
+        try:
+            return super().verify(hash, password)
+        finally:
+            type(self).at_work -= 1
+
+
+def test_many_wrong_passwords_at_once_take_one_thread_and_the_memory_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passwords, "PasswordHasher", partial(WatchedHasher, time_cost=4, memory_cost=8_000))
+
+    async def check() -> None:
+        checker = Passwords()
+        stored = await checker.hash("four plain words in a row")
+        assert not any(await asyncio.gather(*(checker.verify(stored, "wrong") for _ in range(40))))
+        assert extract_parameters(stored).parallelism == 1
+        checker.close()
+
+    asyncio.run(check())
+    assert WatchedHasher.most == 1
 
 
 def test_a_link_is_made_on_the_command_line_also_beside_a_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
