@@ -145,7 +145,7 @@ class Transaction:
             return self.state_id
         return state_rows.find_state(self.connection, self.trace_path(place))
 
-    def detach_and_move(self, node: Node | None) -> None:
+    def detach_and_move(self, node: Node | None, state_id: int | None = None) -> None:
         """Move the head. Checkpoints that are not on its new path stay listed, as detached ones."""
         if (
             self.head is not None
@@ -154,7 +154,7 @@ class Transaction:
         ):
             left = [each.id for each in self.select_visible_checkpoints() if each.node not in path and not each.detached]
             self.update_rows("checkpoint", left, detached=True, branch_id=self.thread.branch_id)
-        self.move_head(node)
+        self.move_head(node, state_id)
 
     def unlist_checkpoints(self, checkpoints: Sequence[Checkpoint], *, to_branch: str | None = None) -> None:
         """Take these detached checkpoints out of the branch's list.

@@ -9,7 +9,6 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
-from ..changes.joined_operations import record_step
 from ..changes.transaction import Transaction
 from ..rows import state_rows, thread_rows, value_rows, write_rows
 from ..rows.state_inserts import StateDraft, insert_state
@@ -17,16 +16,15 @@ from ..rows.state_rows import StoredState
 from ..rows.thread_rows import LoadedThread
 from ..rows.write_rows import StateKey
 from ..store import Store
-from ..values import history
 from ..values.errors import RunActiveError, RunTakenError, StaleWriterError, ThreadNotFoundError, UnfitMessageError
 from ..values.graph_state import INPUT_CHANNEL, Reference, list_paths, read_kind, unwrap_snapshot
-from ..values.model import UNTITLED, Json, Node
-from ..values.names import clean_name
-from ..values.operation import Caller, Operation, OperationKind
+from ..values.model import Json, Node
+from ..values.operation import Caller
 from .applied_steps import AppliedStep, AppliedSteps
 from .channel_values import list_numbers, name_value, unwrap_value
 from .last_steps import LastStep, LastSteps
 from .message_paths import KnownPaths, MessagePath, place_messages
+from .state_moves import move_to_state
 from .unseen_messages import check_unseen
 
 _RESUMING = "__pregel_resuming"  # in a config of LangGraph: the step began with an answer
@@ -121,7 +119,7 @@ class StateWriter:
             path, state = self._write_state(change, serde, put, parent, run_id)
             if not put.is_root:
                 return None, None
-            operation = _move(change, state, path, last.operation if last else None)
+            operation = move_to_state(change, state, path, self._paths, last.operation if last else None)
             return path, LastStep(state, operation)
 
     def _check_unseen(
@@ -279,22 +277,3 @@ def _find_whole_channels(checkpoint: Checkpoint) -> frozenset[str]:
     """Return the channels whose value a state has. A DeltaChannel has none in most states: it is rebuilt from writes."""
     values = checkpoint["channel_values"].items()
     return frozenset(name for name, value in values if not isinstance(value, _DeltaSnapshot))
-
-
-def _move(change: Transaction, state: StoredState, path: MessagePath | None, newest: Operation | None) -> Operation:
-    """Move the conversation to a new state, as a change that undo takes back with its run."""
-    head = state.message
-    kind = OperationKind.APPEND
-    if change.head is not None and not history.continues(head, change.head) and change.head not in change.trace_path(head):
-        kind = OperationKind.EDIT
-    if change.thread.deleted:  # LangGraph's user begins anew with an id that was deleted
-        change.update_row("thread", change.thread.id, deleted_at=None)
-    if change.thread.title == UNTITLED and (title := _find_title(path)):
-        change.update_row("thread", change.thread.id, title=title)
-    change.stand_at(head, state.number)
-    return record_step(change, kind, head.id if head else None, newest)
-
-
-def _find_title(path: MessagePath | None) -> str:
-    asked = next((message for message in path.messages if message.type == "human"), None) if path else None
-    return clean_name(str(asked.text)) if asked else ""

@@ -93,6 +93,11 @@ class Operation:
     abridged: bool = False  # its changes were not read, for a list: `changes` is then empty
 
     @property
+    def is_rewriting(self) -> bool:
+        """Whether a graph replaced or removed messages from before its turn."""
+        return self.kind is OperationKind.EDIT and self.actor == "agent" and self.detail.messages > 0
+
+    @property
     def intact(self) -> "Operation":
         """The operation itself, to be undone. Raises `DamagedOperationError`."""
         assert not self.abridged

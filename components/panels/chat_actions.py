@@ -218,11 +218,11 @@ def refuse_action(action: Action, error: StateError) -> Answer:
 
 def find_notice_operation(store: Store, thread_id: str) -> Operation | None:
     """Return the operation of the notice: the newest one that is not the judge's. Of a run that wrote the newest messages it
-    is the last move through time, or else the run's first operation.
+    is the last one that replaced earlier messages, such as a move through time, or else the run's first operation.
     """
     found = _list_run_operations(store, thread_id)
     moves = (OperationKind.GOTO, OperationKind.REWIND)
-    return next((op for op in found if op.kind in moves), found[-1] if found else None)
+    return next((op for op in found if op.kind in moves or op.is_rewriting), found[-1] if found else None)
 
 
 def _list_run_operations(store: Store, thread_id: str) -> list[Operation]:

@@ -63,7 +63,8 @@ def _fill_notice(operation: Operation, notice: str) -> str:
     detail = operation.detail
     match operation.kind:
         case OperationKind.EDIT | OperationKind.RETRY:
-            parts = [notice, detail.text or _describe_removed_checkpoints(detail), describe_beginning(detail)]
+            said = notice.format(describe_object(operation))
+            parts = [said, detail.text or _describe_removed_checkpoints(detail), describe_beginning(detail)]
         case OperationKind.COMPACT if not detail.text:
             parts = [
                 notice.format(ngettext("{count:,} message", "{count:,} messages", detail.messages)),
@@ -227,6 +228,7 @@ def describe_import(detail: OperationDetail) -> str:
 
 
 _DESCRIPTIONS: Final[Mapping[OperationKind, Callable[[OperationDetail], str]]] = {
+    OperationKind.EDIT: lambda detail: ngettext("{count:,} earlier message", "{count:,} earlier messages", detail.messages),
     OperationKind.SAVE: lambda detail: detail.name,
     OperationKind.RENAME: lambda detail: detail.new_name if detail.subject == "thread" else describe_subject(detail),
     OperationKind.FORK: lambda detail: detail.name if detail.subject == "thread" else describe_subject(detail),

@@ -82,6 +82,7 @@ _KEPT_BRANCH: Final = Sentences(
     N_("The removed messages are kept as the {}."),
     N_("Branched off"),
 )
+_REWRITING: Final = Sentences(N_("Replaced or removed {}"), N_("the new answer"), N_("The graph replaced or removed {}"))
 _AGENT_FORK: Final = Sentences(N_("Began {}"), N_("the new {}"), N_("The agent opened {}"), N_("Branched off"))
 
 
@@ -91,6 +92,8 @@ def choose_sentences(operation: Operation) -> Sentences:
     match operation.kind:
         case OperationKind.APPEND if detail.subject == "excerpt":
             chosen = _EXCERPT
+        case OperationKind.EDIT if operation.is_rewriting:
+            chosen = _REWRITING
         case OperationKind.RENAME if detail.subject == "thread":
             chosen = _TITLE_OF_MODEL if operation.actor == "system" else _TITLE_CHANGE
         case OperationKind.RENAME if detail.subject == "checkpoint" and not detail.new_name:

@@ -3,9 +3,13 @@
 import pytest
 
 from checkpoints import Caller, Database, Store
+from checkpoints.graph_states import WaymarkSaver
 from checkpoints.rows import operation_rows
 from components.panels.chat_actions import MAX_RUN_OPERATIONS, USUAL_RUN_OPERATIONS, find_notice_operation
+from components.views.change_log import build_log
+from components.views.operations import describe_notice
 from tests.checkpoints.conversations import new, talked
+from tests.checkpoints.graph_states.graphs import ask, make_graph
 
 
 @pytest.mark.parametrize(
@@ -23,3 +27,15 @@ def test_the_notice_reads_few_operations_after_a_short_run(answers: int, read: i
     monkeypatch.setattr(operation_rows, "parse_operation", lambda *a, **k: (parsed.append(a), parse(*a, **k))[1])
     found = find_notice_operation(store, thread_id)
     assert (found and found.version, len(parsed)) == (question.version, read)
+
+
+def test_the_notice_tells_which_messages_the_turn_of_a_graph_replaced(store: Store) -> None:
+    graph = make_graph(WaymarkSaver(store))
+    for question in ("hello", "more", "forget"):
+        ask(graph, "t", question)
+    notice = describe_notice(find_notice_operation(store, "t"))
+    assert notice is not None
+    assert notice["text"] == "The graph replaced or removed 5 earlier messages"
+    assert build_log(store.list_operations("t"), {})[0]["text"] == "Replaced or removed 5 earlier messages"
+    ask(graph, "t", "on")
+    assert describe_notice(find_notice_operation(store, "t")) is None

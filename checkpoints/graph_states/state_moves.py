@@ -1,0 +1,56 @@
+"""Moving a conversation to a new state of its graph: a change that undo takes back with the run."""
+
+from ..changes.joined_operations import record_step
+from ..changes.transaction import Transaction
+from ..rows.state_rows import StoredState
+from ..values import history
+from ..values.model import UNTITLED
+from ..values.names import clean_name
+from ..values.operation import Operation, OperationKind
+from ..values.operation_detail import OperationDetail
+from .message_paths import KnownPaths, MessagePath
+
+
+def move_to_state(
+    change: Transaction, state: StoredState, path: MessagePath | None, paths: KnownPaths, newest: Operation | None
+) -> Operation:
+    """Move the conversation to a new state, whose messages are in `path` where they are in the tree.
+
+    A graph that replaces messages takes no checkpoint off the list: those on the old path are detached. A run that goes on
+    from an older state leaves the later ones, as a restore does.
+    """
+    head, kind = state.message, OperationKind.APPEND
+    goes_on = state.parent == change.state_id
+    if change.head is not None and not history.continues(head, change.head) and change.head not in change.trace_path(head):
+        kind = OperationKind.EDIT
+        if goes_on and path is not None:
+            change.detail = OperationDetail(messages=_count_replaced(_load_current_path(change, paths), path))
+    if change.thread.deleted:  # LangGraph's user begins anew with an id that was deleted
+        change.update_row("thread", change.thread.id, deleted_at=None)
+    if change.thread.title == UNTITLED and (title := _find_title(path)):
+        change.update_row("thread", change.thread.id, title=title)
+    if goes_on:
+        change.detach_and_move(head, state.number)
+    else:
+        change.stand_at(head, state.number)
+    return record_step(change, kind, head.id if head else None, newest)
+
+
+def _load_current_path(change: Transaction, paths: KnownPaths) -> MessagePath:
+    assert change.head is not None
+    return paths.load_path(change.connection, change.thread.id, change.head.id, change.head.depth + 1)
+
+
+def _count_replaced(old: MessagePath, new: MessagePath) -> int:
+    """Count the messages of a path up to its last question that another one has not as they were.
+
+    Those after the question are of the turn itself: drafts that nobody has seen as answers.
+    """
+    last = max((place for place, each in enumerate(old.messages) if each.type == "human"), default=-1)
+    kept = {each.id: each for each in new.messages}
+    return sum(kept.get(each.id) != each for each in old.messages[: last + 1])
+
+
+def _find_title(path: MessagePath | None) -> str:
+    asked = next((message for message in path.messages if message.type == "human"), None) if path else None
+    return clean_name(str(asked.text)) if asked else ""
