@@ -201,7 +201,8 @@ class RunInputs:
         """Find the message to answer: the last of the user, or the last before an answer; HEAD if nothing follows it."""
         before = None if answer_id is None else self._store.get_message(thread_id, answer_id).depth + 1
         path = self._store.list_messages(thread_id, last=self._limits.max_messages, before=before)
-        questions = [message for message in path if message.type == "human" and message.agent == MAIN]
+        asked = (each for each in path if each.type == "human" and not each.is_by_graph)
+        questions = [message for message in asked if message.agent == MAIN]
         if not questions or (answer_id is not None and path[-1].id != answer_id):
             raise NothingToAnswerError
         return HEAD if answer_id is None and questions[-1] is path[-1] else questions[-1].id

@@ -150,7 +150,7 @@ class RunTaker:
 
     def _find_question(self, run: Run) -> Message | None:
         newest = self.store.list_messages(run.thread_id, last=1, agent=MAIN)
-        return newest[0] if newest and newest[0].type == "human" else None
+        return newest[0] if newest and newest[0].type == "human" and not newest[0].is_by_graph else None
 
     async def _end(self, run: Run) -> None:
         """End a run whose answer was complete when its worker died."""

@@ -104,7 +104,7 @@ class TitleWriter:
 
 def build_title_question(path: Sequence[Message]) -> str:
     """Build the question: the first message and the last answer as JSON between two tags; empty without both."""
-    asked = next((message for message in path if message.type == "human"), None)
+    asked = next((each for each in path if each.type == "human" and not each.is_by_graph), None)
     answers = [each for each in path if each.type == "ai" and each.status is MessageStatus.DONE and each.langchain.text]
     if asked is None or not answers:
         return ""

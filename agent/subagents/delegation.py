@@ -56,7 +56,7 @@ def load_last_turn(store: Store, thread_id: str) -> list[Message]:
     count = _FIRST_READ_MESSAGES
     while True:
         path = store.list_messages(thread_id, last=count)
-        starts = [index for index, message in enumerate(path) if message.type == "human" and message.agent == MAIN]
+        starts = [n for n, each in enumerate(path) if each.type == "human" and each.agent == MAIN and not each.is_by_graph]
         if starts or len(path) < count:
             return path[starts[-1] if starts else 0 :]
         count *= 4

@@ -83,7 +83,8 @@ def is_quotable(message: Message) -> bool:
 
 def _quote_message(message: Message) -> str:
     cut_off = " (cut off)" if message.status is MessageStatus.PARTIAL else ""
-    return f"**{_SPEAKERS[message.type]}{cut_off}:**\n\n{str(message.langchain.text).strip()}"
+    speaker = "Graph" if message.is_by_graph else _SPEAKERS[message.type]
+    return f"**{speaker}{cut_off}:**\n\n{str(message.langchain.text).strip()}"
 
 
 def _make_heading(origin: PlaceName) -> str:

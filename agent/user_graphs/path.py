@@ -12,6 +12,7 @@ from agent.subagents.delegation import load_last_turn
 from agent.user_graphs.interrupts import collect_questions
 from checkpoints import MAIN, Message, Store, UnfitMessageError
 from checkpoints.graph_states import WaymarkSaver
+from checkpoints.graph_states.message_authors import read_for_graph
 
 _FIRST_READ_MESSAGES = 8  # more than a turn without tools has
 MAX_PATH_SECONDS = 15.0  # of the database, for all messages of a conversation
@@ -45,16 +46,16 @@ class GraphPath:
         if self.known_id is None:
             return self.list_all()
         known = next((place for place, each in enumerate(self.end) if each.id == self.known_id), len(self.end) - 2)
-        return [_convert(message) for message in self.end[known + 1 :]]
+        return [read_for_graph(message) for message in self.end[known + 1 :]]
 
     def list_all(self) -> list[BaseMessage]:
         """Return all messages, for a graph that takes them anew each time. Raises `TakesTooLongError`."""
         with self.store.database.begin_read(seconds=MAX_PATH_SECONDS):
-            return [_convert(message) for message in self.store.list_messages(self.thread_id, agent=MAIN)]
+            return [read_for_graph(message) for message in self.store.list_messages(self.thread_id, agent=MAIN)]
 
     def list_last(self) -> list[BaseMessage]:
         """Return the last message alone, for a graph without a channel of messages."""
-        return [_convert(message) for message in self.end[-1:]]
+        return [read_for_graph(message) for message in self.end[-1:]]
 
     def read_inputs(self) -> dict[str, Any]:
         """Return the further inputs that the last message brings."""
@@ -87,10 +88,3 @@ def _read_end(store: Store, thread_id: str, known_id: str | None) -> list[Messag
         if is_found or len(path) < count:
             return end
         count *= 4
-
-
-def _convert(stored: Message) -> BaseMessage:
-    """Return a message for the graph. One that Waymark wrote has the id of its node, as the saver reads it."""
-    message = stored.intact.langchain
-    message.id = message.id or stored.id
-    return message

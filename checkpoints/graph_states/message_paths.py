@@ -3,7 +3,7 @@
 import bisect
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -12,12 +12,15 @@ from langchain_core.messages import BaseMessage, BaseMessageChunk
 
 from ..changes.transaction import Transaction
 from ..rows import message_rows, thread_rows
+from ..rows.write_rows import StateKey
 from ..values import serde
 from ..values.errors import TooManyAlternativesError, UnfitMessageError
+from ..values.graph_author import mark_as_graphs
 from ..values.history import Path
 from ..values.limits import describe_excess
 from ..values.model import MAIN, NewMessage, Node
 from ..values.sentence import sentence
+from .message_authors import find_graph_messages, read_for_graph
 from .message_copies import count_equal, duplicate_message
 from .message_loans import MessageLoans
 
@@ -96,10 +99,8 @@ def read_messages(connection: sa.Connection, path: Path, start: int) -> tuple[li
     """Return the main agent's messages of a path from this one on, with their places."""
     nodes, messages = [], []
     for message in message_rows.select_messages(connection, path, last=path.length - start, agent=MAIN):
-        parsed = message.langchain
-        parsed.id = parsed.id or message.id  # without one, LangGraph would give it another id in each run
         nodes.append(Node(message.id, message.segment, message.depth))
-        messages.append(parsed)
+        messages.append(read_for_graph(message))
     return nodes, messages
 
 
@@ -111,11 +112,13 @@ def place_messages(
     loans: MessageLoans,
     *,
     untouched: int | None = None,
+    written_after: StateKey | None = None,
 ) -> MessagePath:
     """Write the messages that neither the former path nor the conversation has at this place. The head is not moved.
 
-    Nobody has changed the messages that were lent with the number `untouched`. Raises `UnfitMessageError` for a message
-    that JSON cannot carry exactly, or no export.
+    Nobody has changed the messages that were lent with the number `untouched`. Nodes have written the messages in the step
+    after the state `written_after`; None: they are an input. Raises `UnfitMessageError` for a message that JSON cannot carry
+    exactly, or no export.
     """
     shared = loans.count_equal(change.thread.id, old.messages, value, untouched)
     messages = [each for each in value[shared:] if _is_storable(each)]
@@ -127,7 +130,7 @@ def place_messages(
         path, parent = _find_standing(change, path, messages)
     messages = messages[len(path.nodes) - shared :]
     try:
-        new = [NewMessage(serde.to_body(message)) for message in messages]
+        new = _make_new_messages(change, old, messages, written_after)
         if excess := next(filter(None, (describe_excess(each.body) for each in new)), None):
             raise UnfitMessageError(excess)
         nodes = change.add_messages(parent, new, run_id=run_id)
@@ -138,6 +141,17 @@ def place_messages(
     except TooManyAlternativesError as error:
         raise UnfitMessageError(sentence("would be one alternative too many")) from error
     return path.extend(nodes, [duplicate_message(message) for message in messages]) if nodes else path
+
+
+def _make_new_messages(
+    change: Transaction, old: MessagePath, messages: Sequence[BaseMessage], written_after: StateKey | None
+) -> list[NewMessage]:
+    bodies = [serde.to_body(message) for message in messages]
+    by_graph: Collection[int] = ()
+    if written_after is not None and any(each.type == "human" for each in messages):
+        known = {each.id: node for each, node in zip(old.messages, old.nodes, strict=True)}
+        by_graph = find_graph_messages(change.connection, written_after, known, messages)
+    return [NewMessage(mark_as_graphs(each) if n in by_graph else each) for n, each in enumerate(bodies)]
 
 
 def _is_storable(message: object) -> TypeGuard[BaseMessage]:

@@ -195,10 +195,14 @@ class StateWriter:
         if not isinstance(content, list):
             return None
         paths = [*list_paths({self._channel: parent.body["values"].get(self._channel)})] if parent else []
-        untouched = put.lent_as if put.takes_input(parent) else None
+        is_input = put.takes_input(parent)
+        untouched = put.lent_as if is_input else None
+        after = _name_parent_key(put) if put.metadata.get("source") == "loop" and not is_input else None
         known = self._paths.load_path(change.connection, change.thread.id, *paths[0]) if paths else MessagePath()
         try:
-            return place_messages(change, known, content, run_id, self._paths.loans, untouched=untouched)
+            return place_messages(
+                change, known, content, run_id, self._paths.loans, untouched=untouched, written_after=after
+            )
         except UnfitMessageError:
             if self._takes_unfit_messages:
                 return None

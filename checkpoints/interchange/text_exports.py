@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCa
 
 from ..store import Store
 from ..values import files, serde
+from ..values.graph_author import is_by_graph
 from ..values.model import MAIN, Json, MessageStatus
 from ..values.reasoning import Reasoning
 from ..values.text import fence_verbatim
@@ -105,6 +106,8 @@ def _name_speaker(part: Json, message: BaseMessage) -> str:
     names = {"human": "You", "ai": "Agent", "system": "Note", "tool": "Tool result", "function": "Tool result"}
     if part["agent"] != MAIN:
         names["human"] = "Question"
+    elif is_by_graph(part["message"]):
+        names["human"] = "Graph"
     elif part["is_by_other"]:
         names["human"] = "Another person"
     name = names.get(message.type, "Note")

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..values import files, serde
+from ..values.graph_author import is_by_graph
 from ..values.limits import MAX_INDEXED_WORDS
 from .query import Feature, Role
 from .words import list_words
@@ -18,7 +19,7 @@ _ROLES: Mapping[str, Role] = {"human": "user", "system": "note", "tool": "tool",
 
 def read_role(body: Mapping[str, Any]) -> Role:
     """Return the role of a message of this body."""
-    return _ROLES.get(str(body.get("type")), "assistant")
+    return "note" if is_by_graph(body) else _ROLES.get(str(body.get("type")), "assistant")
 
 
 def list_texts(body: Mapping[str, Any], contents: Mapping[str, bytes]) -> list[str]:

@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage
 from . import serde
 from .errors import DamagedMessageError
 from .files import File
+from .graph_author import is_by_graph
 
 Json = dict[str, Any]
 State = dict[str, Any]  # {"messages": [BaseMessage, …], **json_keys}
@@ -109,6 +110,10 @@ class Message:
     @property
     def type(self) -> str:
         return str(self.body["type"])
+
+    @property
+    def is_by_graph(self) -> bool:
+        return is_by_graph(self.body)
 
     @property
     def intact(self) -> "Message":

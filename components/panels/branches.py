@@ -50,7 +50,7 @@ class ForkPoint:
 
     @property
     def is_question(self) -> bool:
-        return self.message.type == "human"
+        return self.message.type == "human" and not self.message.is_by_graph
 
     def branch_end(self, included: bool) -> str | None:
         """Return the last message of the branch; None: it is empty."""

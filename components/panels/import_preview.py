@@ -11,6 +11,7 @@ from checkpoints.interchange.transfer import ImportPreview
 from checkpoints.interchange.waymark import Document, MessagePart
 from checkpoints.search.result import NoteText
 from checkpoints.values import files, serde
+from checkpoints.values.graph_author import is_by_graph
 from checkpoints.values.text import find_plain_text, shorten
 from components.views.notes import read_note
 from words import N_, _, ngettext, say
@@ -135,4 +136,6 @@ def _build_message_item(entry: tuple[int, MessagePart] | None) -> Component:
 def _name_speaker(part: MessagePart, message: BaseMessage, note: NoteText | None) -> str:
     if part.agent != MAIN:
         return part.agent
+    if is_by_graph(part.message):
+        return _("Graph")
     return _(_NOTE_NAMES[note.role] if note else _SPEAKERS.get(message.type, "Note"))

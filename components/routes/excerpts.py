@@ -106,7 +106,7 @@ def describe_origin(origin: Origin) -> Mapping[str, Any]:
 
 
 def _describe_speaker(message: Message) -> dict[str, str]:
-    is_question = message.type == "human"
+    is_question = message.type == "human" and not message.is_by_graph
     return {"role": "user", "person": name_other(message.person)} if is_question else {"role": "assistant", "person": ""}
 
 

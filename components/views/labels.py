@@ -25,7 +25,7 @@ def build_label(stored: Message, *, is_note: bool) -> str | None:
         values = " · ".join(f"{name}: {describe_on_line(value)}" for name, value in inputs.values.items())
         return shorten_line(_("with {values}", values=values), MAX_INPUTS_CHARS)
     if is_note:
-        return _("note")
+        return _("written by the graph") if stored.is_by_graph else _("note")
     if is_without_tools(stored.body["data"].get("response_metadata")):
         return _(WITHOUT_TOOLS_LABEL)
     return _build_question_label(stored)

@@ -213,7 +213,7 @@ def _describe_message(
     summary, excerpt = summaries.describe_summary(stored), summaries.describe_excerpt(stored, str(message.text))
     role, text = _read_role(stored, message, is_summary=summary is not None, excerpt=excerpt)
     is_by_model = role == "assistant" or (role == "user" and stored.agent != MAIN)  # an agent asks sub-agents
-    is_formatted = is_by_model or excerpt or (summary and stored.run_id is not None)
+    is_formatted = is_by_model or stored.is_by_graph or excerpt or (summary and stored.run_id is not None)
     shown, html = budget.format(text, stored) if is_formatted else budget.escape(text, stored)
     tools, more_tools = _build_call_cards(stored, message, extras, calls, budget)
     return {
@@ -256,7 +256,7 @@ def _read_role(
         return "note", compaction.extract_summary(text) if is_ours else text
     if excerpt is not None:
         return "note", excerpt[1]
-    if isinstance(message, HumanMessage):
+    if isinstance(message, HumanMessage) and not stored.is_by_graph:
         return "user", text
     return ("assistant" if isinstance(message, AIMessage) else "note"), text
 

@@ -102,10 +102,8 @@ def choose_sentences(operation: Operation) -> Sentences:
             chosen = _PINNING
         case OperationKind.ARCHIVE if detail.archived is False:
             chosen = _UNARCHIVING
-        case OperationKind.TAG if detail.added and detail.removed:
-            chosen = _TAG_EXCHANGE
         case OperationKind.TAG if detail.removed:
-            chosen = _TAG_REMOVAL
+            chosen = _TAG_EXCHANGE if detail.added else _TAG_REMOVAL
         case OperationKind.FORK if detail.subject == "thread":
             chosen = _THREAD_FORK
         case OperationKind.FORK if detail.future_kept:

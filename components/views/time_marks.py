@@ -79,9 +79,9 @@ def describe_removed_part(part: RemovedPart | None, thread_id: str) -> RemovedPa
 
 
 def is_user_question(message: Message) -> bool:
-    """Return whether a person wrote the message: it is no note of a move or a summary."""
+    """Return whether a person wrote the message: it is no note of a move, a summary or a graph."""
     is_note = MoveMark.of(message) is not None or SummaryMark.of(message) is not None
-    return message.type == "human" and message.agent == MAIN and not is_note
+    return message.type == "human" and message.agent == MAIN and not (is_note or message.is_by_graph)
 
 
 def _describe_removed_message(message: Message) -> RemovedMessageView | None:

@@ -10,7 +10,7 @@ from checkpoints import Caller, RunState
 from components.views import operations
 from components.views.change_log import build_log
 from tests.agent.running import Running
-from tests.agent.user_graphs.running_graphs import answer, read_channels
+from tests.agent.user_graphs.running_graphs import answer, one_node, read_channels
 from tests.agent.user_graphs.test_driving import play
 
 Begin = Callable[[Running], Awaitable[None]]
@@ -137,3 +137,13 @@ def test_an_answer_after_an_edit_of_a_message_that_took_the_place_of_one_is_aske
         assert chat.said()[-1] == ("ai", "done", "1: ask | ask")
 
     play(tmp_path, story, STEPS)
+
+
+def test_another_try_answers_the_persons_question_and_no_human_message_of_the_graph(tmp_path: Path) -> None:
+    async def story(chat: Running) -> None:
+        await chat.say("hello")
+        assert [each.is_by_graph for each in chat.path()] == [False, True]
+        await chat.end(await chat.runner.retry(chat.thread_id, caller=Caller()))
+        assert [text for _, _, text in chat.said()] == ["hello", "1 seen"]
+
+    play(tmp_path, story, one_node("def node(state):\n    return {'messages': f\"{len(state['messages'])} seen\"}"))

@@ -115,3 +115,8 @@ def test_markdown_folds_reasoning_above_its_answer_and_training_data_has_none(st
     folded = "<details>\n<summary>Reasoning</summary>\n\n````\nA ``` product.\n````\n\n</details>\n\nIt is 42."
     assert folded in text_exports.export_markdown(store, thread_id)
     assert "product" not in json.dumps(line(store, thread_id))
+
+
+def test_markdown_names_the_graph_that_wrote_a_human_message(store: Store) -> None:
+    thread_id = told(store, HumanMessage("6*7?"), HumanMessage("Summary.", additional_kwargs={"by_graph": True}))
+    assert text_exports.export_markdown(store, thread_id).endswith("## You\n\n6*7?\n\n## Graph\n\nSummary.\n")

@@ -213,3 +213,12 @@ def test_the_policy_allows_the_style_of_the_file_alone(memory_store: Store) -> N
     assert "url(" not in html_export.build_style()
     assert "@import" not in html_export.build_style()
     assert "@media (prefers-color-scheme: dark) { :root {" in html_export.build_style()
+
+
+def test_a_human_message_of_a_graph_is_marked_as_its_own(memory_store: Store) -> None:
+    thread_id = talked(memory_store, "Question", "Answer")
+    body = serde.to_body(HumanMessage("Summary.", additional_kwargs={"by_graph": True}))
+    memory_store.append(thread_id, [NewMessage(body)])
+    article = export_html(memory_store, thread_id).partition("Answer</p>")[2]
+    assert '<article class="message message-note"' in article
+    assert "written by the graph" in article

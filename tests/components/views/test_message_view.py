@@ -12,7 +12,7 @@ from checkpoints import MAIN, Message, MessageStatus, Run, RunState
 from checkpoints.values import serde
 from checkpoints.values.limits import MAX_CALLS
 from checkpoints.values.reasoning import Reasoning
-from components.views import list_rows, message_view
+from components.views import list_rows, message_view, time_marks
 from components.views.markdown import escape_text
 from components.views.message_view import MessageExtras
 from components.views.shown_text import MAX_SHOWN_CHARS, MAX_SHOWN_DETAIL_CHARS
@@ -160,3 +160,12 @@ def test_a_person_who_decides_sees_all_arguments() -> None:
     )
     assert view["tools"][0]["status"] == "waiting"
     assert len(view["tools"][0]["arguments"]) > 100_000
+
+
+def test_a_human_message_of_a_graph_is_a_note_and_nobodys_question() -> None:
+    written = HumanMessage("A *summary*.", additional_kwargs={"by_graph": True})
+    asked, view = message_view.describe_messages(path(HumanMessage("sum"), written), MessageExtras(siblings={"m1": ["m1"]}))
+    assert (asked["role"], asked["label"]) == ("user", None)
+    assert (view["role"], view["label"], view["person"]) == ("note", "written by the graph", "")
+    assert "<em>summary</em>" in view["html"]
+    assert not time_marks.is_user_question(path(written)[0])

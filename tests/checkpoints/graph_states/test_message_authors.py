@@ -1,0 +1,83 @@
+"""A human message that a node wrote is the graph's, and no person's. The graph reads its messages as it wrote them."""
+
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Command, interrupt
+
+from checkpoints import Store
+from checkpoints.graph_states import WaymarkSaver
+from tests.checkpoints.graph_states.graphs import Channels, ask, make_config, make_graph, read_channels
+
+
+def answer(state: Channels) -> Channels:
+    """Answer as the last message says."""
+    last = state["messages"][-1]
+    match str(last.text):
+        case "plain text":
+            return {"messages": "as a text"}  # type: ignore[typeddict-item]
+        case "summarise":
+            return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage("Summary."), last, AIMessage("Done.")]}
+        case "redact":
+            return {"messages": [HumanMessage("[redacted]", id=last.id), AIMessage("Done.")]}
+        case "ask":
+            return {"messages": [HumanMessage(interrupt("Your name?"))]}
+    return {"messages": [AIMessage("Hello.")]}
+
+
+@pytest.fixture
+def saver(store: Store) -> WaymarkSaver:
+    return WaymarkSaver(store)
+
+
+def list_authors(store: Store) -> list[tuple[str, str]]:
+    authors = {"ai": "agent", "human": "person"}
+    found = store.list_messages("t")
+    return [("graph" if each.is_by_graph else authors[each.type], str(each.langchain.text)) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("said", "authors"),
+    [
+        ("plain text", [("person", "plain text"), ("graph", "as a text")]),
+        ("summarise", [("graph", "Summary."), ("person", "summarise"), ("agent", "Done.")]),
+        ("redact", [("person", "[redacted]"), ("agent", "Done.")]),
+    ],
+)
+def test_a_human_message_is_a_persons_unless_a_node_made_it(
+    saver: WaymarkSaver, said: str, authors: list[tuple[str, str]]
+) -> None:
+    ask(make_graph(saver, answer), "t", said)
+    assert list_authors(saver.store) == authors
+
+
+def test_what_a_node_writes_of_a_persons_answer_is_the_persons(saver: WaymarkSaver) -> None:
+    graph = make_graph(saver, answer)
+    ask(graph, "t", "ask")
+    graph.invoke(Command(resume="Ada"), make_config("t"))
+    assert list_authors(saver.store) == [("person", "ask"), ("person", "Ada")]
+
+
+def test_a_summary_stays_the_graphs_when_another_turn_repeats_it(saver: WaymarkSaver) -> None:
+    def move(state: Channels) -> Channels:
+        old: list[Any] = [each for each in state["messages"] if each.text != "hello"]
+        return {"messages": [RemoveMessage(REMOVE_ALL_MESSAGES), *old, AIMessage("Done.")]}
+
+    ask(make_graph(saver, answer), "t", "hello")
+    ask(make_graph(saver, answer), "t", "summarise")
+    ask(make_graph(saver, answer), "t", "plain text")
+    ask(make_graph(saver, move), "t", "more")
+    ask(make_graph(saver, lambda state: {"messages": [RemoveMessage(str(state["messages"][1].id))]}), "t", "now")
+    assert [each for each in list_authors(saver.store) if each[0] == "graph"] == [
+        ("graph", "Summary."),
+        ("graph", "as a text"),
+    ]
+
+
+def test_the_graph_sees_no_mark(saver: WaymarkSaver) -> None:
+    ask(make_graph(saver, answer), "t", "plain text")
+    for reader in (saver, WaymarkSaver(saver.store)):
+        [_, written] = read_channels(make_graph(reader, answer), "t")["messages"]
+        assert written == HumanMessage("as a text", id=written.id)
