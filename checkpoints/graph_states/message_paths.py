@@ -5,10 +5,9 @@ import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TypeGuard
 
 import sqlalchemy as sa
-from langchain_core.messages import BaseMessage, BaseMessageChunk
+from langchain_core.messages import BaseMessage, BaseMessageChunk, RemoveMessage
 
 from ..changes.transaction import Transaction
 from ..rows import message_rows, thread_rows
@@ -121,9 +120,7 @@ def place_messages(
     exactly, or no export.
     """
     shared = loans.count_equal(change.thread.id, old.messages, value, untouched)
-    messages = [each for each in value[shared:] if _is_storable(each)]
-    if shared + len(messages) < len(value):
-        raise UnfitMessageError(sentence("is of no class of LangChain's own"))
+    messages = [_require_storable(each) for each in value[shared:]]
     path = old.cut_after(shared)
     parent = path.end
     if shared == len(old.nodes) and messages:
@@ -137,7 +134,7 @@ def place_messages(
     except serde.UnreadableMessageError as error:
         raise UnfitMessageError(sentence("has fields that LangChain cannot read")) from error
     except (TypeError, ValueError) as error:
-        raise UnfitMessageError from error
+        raise UnfitMessageError(sentence("has values that JSON cannot carry")) from error
     except TooManyAlternativesError as error:
         raise UnfitMessageError(sentence("would be one alternative too many")) from error
     return path.extend(nodes, [duplicate_message(message) for message in messages]) if nodes else path
@@ -154,13 +151,19 @@ def _make_new_messages(
     return [NewMessage(mark_as_graphs(each) if n in by_graph else each) for n, each in enumerate(bodies)]
 
 
-def _is_storable(message: object) -> TypeGuard[BaseMessage]:
-    if not isinstance(message, BaseMessage):
-        return False
+def _require_storable(message: object) -> BaseMessage:
     kind = type(message)
-    return kind is serde.find_message_class(message.type) or (
+    if isinstance(message, RemoveMessage):
+        raise UnfitMessageError(sentence("is a RemoveMessage, which only the reducer add_messages carries out"))
+    if not isinstance(message, BaseMessage):
+        raise UnfitMessageError(
+            sentence("is of the type {type}, which only the reducer add_messages makes a message of", type=kind.__name__)
+        )
+    if kind is serde.find_message_class(message.type) or (
         isinstance(message, BaseMessageChunk) and kind.__module__.startswith("langchain_core.")
-    )
+    ):
+        return message
+    raise UnfitMessageError(sentence("is of no class of LangChain's own"))
 
 
 def _find_standing(

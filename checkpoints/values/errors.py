@@ -322,7 +322,7 @@ class TakesTooLongError(StateError):
 class UnfitMessageError(StateError):
     """A graph wrote a message that cannot be one of the conversation."""
 
-    def __init__(self, reason: str = sentence("has values that JSON cannot carry")) -> None:
+    def __init__(self, reason: str = sentence("cannot be stored as one")) -> None:
         text = sentence("The graph wrote a message that {reason}, so the conversation cannot show it.", reason=reason)
         super().__init__(text)
 

@@ -99,6 +99,24 @@ def test_a_run_that_fails_is_one_sentence_and_the_next_one_begins(body: str, sen
     play(tmp_path, story, one_node(body))
 
 
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ("RemoveMessage('1')", "is a RemoveMessage, which only the reducer add_messages carries out"),
+        ("{'role': 'ai', 'content': 'x'}", "is of the type dict, which only the reducer add_messages makes a message of"),
+        ("type('Own', (AIMessage,), {})('x')", "is of no class of LangChain's own"),
+    ],
+)
+def test_a_list_without_a_reducer_keeps_what_is_no_message_of_a_conversation(
+    written: str, sentence: str, tmp_path: Path
+) -> None:
+    async def story(chat: Running) -> None:
+        assert sentence in str((await chat.say("hello")).error)
+
+    text = one_node(f"def node(state):\n    return {{'messages': [*state['messages'], {written}]}}")
+    play(tmp_path, story, text.replace("class State(MessagesState, total=False):", "class State(dict):\n    messages: list"))
+
+
 @pytest.mark.parametrize("answer", ["'x' * 2_000_001", "'x', additional_kwargs={'a': float('nan')}"])
 def test_a_message_that_is_refused_does_not_lock_its_conversation(answer: str, tmp_path: Path) -> None:
     async def story(chat: Running) -> None:
@@ -325,7 +343,7 @@ graph = StateGraph(State).add_node("node", node).add_edge(START, "node").compile
 
     async def story(chat: Running) -> None:
         run = await chat.say("hello")
-        assert str(run.error).startswith("The graph wrote a message that is of no class of LangChain's own, so the")
+        assert str(run.error).startswith("The graph wrote a message that is of the type dict, which only the reducer")
 
     play(tmp_path, story, text)
 
