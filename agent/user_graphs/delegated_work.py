@@ -47,6 +47,7 @@ class DelegatedWork:
         self._thread_id = thread_id
         self._calls: dict[str, ToolCall] = {}  # by the task that carries them out
         self._works: dict[str, _Work] = {}  # by namespace
+        self._nodes: dict[str, str] = {}  # by task
         self._names: defaultdict[str, set[str]] = defaultdict(set)  # of the tasks at work, by agent
 
     def note_task(self, task: Mapping[str, Any]) -> None:
@@ -54,8 +55,14 @@ class DelegatedWork:
         if "input" not in task:
             for ids in self._names.values():
                 ids.discard(task["id"])
-        elif len(calls := _list_calls(task["input"])) == 1:
+            return
+        self._nodes[task["id"]] = task["name"]
+        if len(calls := _list_calls(task["input"])) == 1:
             self._calls[task["id"]] = calls[0]
+
+    def find_node(self, task_id: str) -> str | None:
+        """Return the name of the node that a task runs, where the stream has told it."""
+        return self._nodes.get(task_id)
 
     def note_writes(self, namespace: str, writes: Iterable[tuple[str, Any]]) -> None:
         """Note the writes of a sub-agent's task: the states of a DeltaChannel have no messages."""

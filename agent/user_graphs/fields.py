@@ -9,6 +9,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from agent.user_graphs.opening import AnyGraph
 from checkpoints import StateError
+from checkpoints.values import serde
 from checkpoints.values.sentence import sentence
 
 _TYPES: dict[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean", list: "list", dict: "object"}
@@ -73,7 +74,7 @@ def format_output(graph: AnyGraph, values: Any, messages: str | None = None) -> 
     if messages is not None and not shown:
         return None
     text = json.dumps(shown, indent=2, ensure_ascii=False, default=_dump_object)
-    return AIMessage(f"```json\n{text}\n```")
+    return AIMessage(f"```json\n{serde.sanitize_text(text)}\n```")
 
 
 def _dump_object(value: object) -> Any:

@@ -22,6 +22,7 @@ from agent.run.blocking import BlockingPool
 from agent.user_graphs.added_messages import AddedMessages
 from agent.user_graphs.earlier_answers import drop_answers, find_state_of_runs
 from agent.user_graphs.states import StateRecorder
+from checkpoints.values.graph_state import LOST_KINDS_KEY
 
 T = TypeVar("T")
 
@@ -61,6 +62,9 @@ class RunSaver(BaseCheckpointSaver[Any]):
 
     def _find_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         found = self._saver.get_tuple(config)
+        if found is not None and not config["configurable"].get("checkpoint_ns"):
+            metadata: Any = found.metadata
+            self._states.lost_kinds = metadata.get(LOST_KINDS_KEY, {})
         own_id = self._states.recorder.run.id
         if found is None or self._keeps_answers or found.metadata.get("run_id") == own_id:
             return found

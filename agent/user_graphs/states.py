@@ -1,21 +1,25 @@
 """The states of one user graph run: each is written through the saver, and then the messages in it are shown."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 
 from agent.events import Event, HeadMoved
 from agent.run.recorder import RunRecorder, WrittenMessage
 from agent.user_graphs.added_messages import AddedMessages
 from agent.user_graphs.delegated_work import DelegatedWork
 from agent.user_graphs.reporter import Reporter
+from agent.user_graphs.stored_values import find_lost_kinds, require_storable
 from checkpoints import NewMessage, Store
 from checkpoints.graph_states.state_puts import OF_ATTEMPT
+from checkpoints.values.graph_state import LOST_KINDS_KEY, is_own_channel
 
 _USUAL_NEW_MESSAGES = 3
+_log = logging.getLogger(__name__)
 MAX_NEW_MESSAGES = 50  # of one state that are shown one by one; after more, pages read the conversation anew
 
 
@@ -32,7 +36,9 @@ class StateRecorder:
     flush_checkpoints: Callable[[], None]  # those that the graph has asked for
     work: DelegatedWork
     added: AddedMessages | None = None  # where the list of messages is not the conversation
+    lost_kinds: Mapping[str, str] = field(default_factory=dict)  # of the last state, by channel
     _config: RunnableConfig = field(init=False)
+    _writers: dict[str, str | None] = field(init=False, default_factory=dict)  # nodes that wrote last, by channel
 
     @property
     def thread_id(self) -> str:
@@ -46,7 +52,7 @@ class StateRecorder:
         before = self.head_id
 
         def write() -> Sequence[WrittenMessage]:
-            self._config = self.saver.put(self._name_attempt(config), *state)
+            self._config = self._put(config, *state)
             if not is_root:
                 return self._write_work(self.work.take_messages(namespace, state[0]["channel_values"]))
             written = self._show_messages(state[0]["channel_values"])
@@ -66,12 +72,40 @@ class StateRecorder:
         namespace = config["configurable"].get("checkpoint_ns") or ""
 
         def write() -> Sequence[WrittenMessage]:
-            self.saver.put_writes(self._name_attempt(config), writes, *task)
+            self._writers.update(dict.fromkeys((channel for channel, _ in writes), self.work.find_node(task[0])))
+            try:
+                self.saver.put_writes(self._name_attempt(config), writes, *task)
+            except (TypeError, ValueError):
+                require_storable(self.saver.serde, writes, self._writers)
+                raise
             if namespace:
                 self.work.note_writes(namespace, writes)
             return []
 
         await self.recorder.record_write(write)
+
+    def _put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Write a state, and name the channels in it whose values come back as another kind."""
+        values = checkpoint["channel_values"]
+        changed = {name: values[name] for name in versions if name in values and not is_own_channel(name)}
+        lost = find_lost_kinds(self.saver.serde, changed)
+        for name in sorted(name for name in lost if self.lost_kinds.get(name) != lost[name]):
+            _log.warning(
+                "run %s: LangGraph's serializer does not keep the kind of %s in the channel %s",
+                *(self.recorder.run.id, lost[name], name),
+            )
+        if not config["configurable"].get("checkpoint_ns"):
+            kept = {name: kind for name, kind in self.lost_kinds.items() if name in values and name not in changed}
+            self.lost_kinds = {**kept, **lost}
+            noted: Any = {**metadata, LOST_KINDS_KEY: self.lost_kinds} if self.lost_kinds else metadata
+            metadata = noted
+        try:
+            return self.saver.put(self._name_attempt(config), checkpoint, metadata, versions)
+        except (TypeError, ValueError):
+            require_storable(self.saver.serde, values.items(), self._writers)
+            raise
 
     def _show_messages(self, values: Mapping[str, Any]) -> list[WrittenMessage]:
         """Return the messages that a state adds to the conversation."""

@@ -13,7 +13,15 @@ from ..storage.database import Database
 from ..storage.ownership import open_values
 from ..values import serde
 from ..values.errors import DamagedStateError
-from ..values.graph_state import INPUT_CHANNEL, Reference, is_own_channel, read_kind, unwrap_snapshot, write_compact
+from ..values.graph_state import (
+    INPUT_CHANNEL,
+    LOST_KINDS_KEY,
+    Reference,
+    is_own_channel,
+    read_kind,
+    unwrap_snapshot,
+    write_compact,
+)
 from .channel_values import list_numbers, list_runs
 from .plain_values import read_plain
 
@@ -30,6 +38,7 @@ class Channel:
     reference: Reference
     identity: Any
     byte_count: int
+    lost_kind: str = ""  # that the value had when it was written: LangGraph's serializer gives it back as another one
 
     @property
     def item_count(self) -> int | None:
@@ -61,7 +70,8 @@ def list_channels(database: Database, thread_id: str, state_id: int | None) -> d
     numbers = {number for reference in references.values() for number in list_numbers(reference)}
     if missing := numbers - sizes.keys():
         raise DamagedStateError(thread_id, f"value {min(missing)}")
-    return {name: _describe_channel(name, references[name], sizes) for name in sorted(references)}
+    lost = state.body["metadata"].get(LOST_KINDS_KEY, {})
+    return {name: _describe_channel(name, references[name], sizes, lost.get(name, "")) for name in sorted(references)}
 
 
 def _select_sizes(connection: sa.Connection, runs: Collection[tuple[int, int]]) -> dict[int, tuple[bytes, int]]:
@@ -79,11 +89,11 @@ def _is_long(run: tuple[int, int]) -> bool:
     return run[1] - run[0] >= _MIN_LONG_RUN
 
 
-def _describe_channel(name: str, reference: Reference, sizes: Mapping[int, tuple[bytes, int]]) -> Channel:
+def _describe_channel(name: str, reference: Reference, sizes: Mapping[int, tuple[bytes, int]], lost_kind: str) -> Channel:
     found = [sizes[number] for number in list_numbers(reference)]
     kind = read_kind(reference)
     identity = (kind, [hash_ for hash_, _ in found]) if kind in ("v", "r") else write_compact(reference)
-    return Channel(name, reference, identity, sum(size for _, size in found))
+    return Channel(name, reference, identity, sum(size for _, size in found), lost_kind)
 
 
 def read_plain_value(database: Database, thread_id: str, channel: Channel, max_items: int | None = None) -> Any:

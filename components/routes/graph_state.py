@@ -81,6 +81,7 @@ def describe_states(store: Store, runner: Runner, thread_id: str, place: str, ot
             one=writers[0].describe(one.get(name)),
             other=writers[1].describe((two or {}).get(name)),
             is_unknown=known is not None and name not in known,
+            lost_kind=next((side[name].lost_kind for side in (one, two or {}) if name in side), ""),
         )
         for name in names[:MAX_SHOWN_CHANNELS]
     ]

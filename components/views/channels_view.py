@@ -27,6 +27,7 @@ class ChannelView(TypedDict):
     one: ChannelSide | None
     other: ChannelSide | None
     is_unknown: bool  # the graph has no such channel any more
+    lost_kind: str  # of a value that LangGraph's serializer gives back as another kind; empty for others
 
 
 class StatesView(TypedDict):

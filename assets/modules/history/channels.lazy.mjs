@@ -24,7 +24,7 @@ loadStyle(new URL("./channels.lazy.css", import.meta.url));
  *   digest: string}} TreeNode
  * @typedef {{summary: string, tree: TreeNode|null, address: string|null}} ChannelSide
  * @typedef {{name: string, difference: "same"|"changed"|"added"|"removed"|null, one: ChannelSide|null,
- *   other: ChannelSide|null, is_unknown: boolean}} ChannelView
+ *   other: ChannelSide|null, is_unknown: boolean, lost_kind: string}} ChannelView
  * @param {{data: import("../lib/types.mjs").HistoryData, one: string, other: string, isBrief?: boolean}} props
  *   `isBrief`: only what differs
  */
@@ -54,7 +54,7 @@ function describeNothing({ has_state: hasState }, isBrief) {
 }
 
 /** A channel in a fold, with its values in a few words. @param {{channel: ChannelView}} props */
-function Channel({ channel: { name, difference, one, other, is_unknown: isUnknown } }) {
+function Channel({ channel: { name, difference, one, other, is_unknown: isUnknown, lost_kind: lostKind } }) {
   const [isOpen, setOpen] = useState(false);
   const isCompared = difference !== null && difference !== "same";
   return h(
@@ -82,6 +82,14 @@ function Channel({ channel: { name, difference, one, other, is_unknown: isUnknow
         "p",
         { className: "quiet" },
         _("The graph has no value of this name any more. A run that goes on from here leaves it out."),
+      ),
+    lostKind !== "" &&
+      h(
+        "p",
+        { className: "quiet" },
+        _("The graph wrote a {kind}. It gets another kind back: LangGraph's serializer does not keep this one.", {
+          kind: lostKind,
+        }),
       ),
     isOpen && h(ChannelBody, { name, one, other, isCompared }),
   );
