@@ -307,3 +307,63 @@ def test_a_conversation_may_begin_with_the_built_in_agent_instead(start: Start, 
     page.new_conversation()
     page.say("hello")
     assert page.answer() == "1: hello"
+
+
+FOLDING = """
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+
+def fold(state):
+    last, said = state["messages"][-1], len(state["messages"])
+    if last.text == "nothing":
+        return {}
+    old = [RemoveMessage(REMOVE_ALL_MESSAGES), HumanMessage("Summary of before."), last] if said >= 5 else []
+    return {"messages": [*old, AIMessage(f"answer to {last.text}")]}
+
+
+graph = StateGraph(MessagesState).add_node("fold", fold).add_edge(START, "fold").compile()
+"""
+
+
+@pytest.mark.slow
+def test_a_graph_that_summarises_is_told_and_undone_and_its_checkpoints_stay(
+    start: Start, visit: Visit, tmp_path: Path
+) -> None:
+    page = visit(start(graph=write_graph(tmp_path, FOLDING)))
+    page.say("one")
+    page.save("First")
+    page.say("two")
+    page.say("three")
+    for _ in range(2):
+        expect(page.notice).to_contain_text("The graph replaced or removed 4 earlier messages")
+        expect(page.checkpoint("First")).to_be_visible()
+        summary = page.tab.get_by_test_id("message").first
+        expect(summary).to_have_attribute("data-role", "note")
+        expect(summary).to_contain_text("written by the graph")
+        expect(summary.get_by_role("button", name="Edit")).to_have_count(0)
+        page.reload()
+    page.undo()
+    page.expect_messages(4)
+    page.say("three")
+    page.restore("First")
+    page.expect_messages(2)
+    assert page.answer() == "answer to one"
+
+
+@pytest.mark.slow
+def test_the_mark_of_a_checkpoint_at_a_question_is_not_above_it(start: Start, visit: Visit, tmp_path: Path) -> None:
+    page = visit(start(graph=write_graph(tmp_path, FOLDING)))
+    page.say("one")
+    page.send("nothing")
+    expect(page.tab.get_by_text("There is no answer of the graph here.")).to_be_visible()
+    page.save("Here")
+    mark, question = page.tab.get_by_test_id("mark"), page.message("nothing").locator(".prose")
+    for width, is_below in ((1900, False), (1400, True)):
+        page.tab.set_viewport_size({"width": width, "height": 700})
+        at, of = mark.bounding_box(), question.bounding_box()
+        assert at
+        assert of
+        middle = at["y"] + at["height"] / 2
+        assert middle > of["y"] + of["height"] if is_below else of["y"] < middle < of["y"] + of["height"]

@@ -1,4 +1,4 @@
-/** The checkpoints at a message: a diamond with a name beside it, or above it where there is no margin. */
+/** The checkpoints at a message: a diamond with a name beside it; where there is no margin, above it or below a question. */
 import { openCheckpoint } from "../lib/history-requests.mjs";
 import { icon } from "../lib/icons.mjs";
 import { lazy } from "../lib/lazy.mjs";
@@ -8,8 +8,8 @@ const { createElement: h, memo, useState } = window.React;
 
 const Menu = lazy(() => import("../lib/menu.lazy.mjs"), "Menu", _("The menu could not be loaded. Please try again."));
 
-/** @param {{marks: import("../lib/types.mjs").MarksView}} props */
-function MessageMarks({ marks: { checkpoints, more } }) {
+/** @param {{marks: import("../lib/types.mjs").MarksView, isBelow: boolean}} props */
+function MessageMarks({ marks: { checkpoints, more }, isBelow }) {
   const [isOpen, setOpen] = useState(false);
   const [first, ...others] = checkpoints;
   const hidden = others.length + more;
@@ -21,7 +21,7 @@ function MessageMarks({ marks: { checkpoints, more } }) {
   const menu = hidden > 0 ? { "aria-haspopup": "menu", "aria-expanded": isOpen } : {};
   return h(
     "div",
-    { className: "marks" },
+    { className: `marks${isBelow ? " marks-below" : ""}` },
     h(
       "button",
       {

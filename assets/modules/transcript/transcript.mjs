@@ -211,11 +211,13 @@ function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editi
   }, [act, stayInPlace]);
   const specs = listModels(messages);
   const findModelName = ({ model }) => (specs.length > 1 && model ? nameModelAmong(model, specs) : null);
+  const marks = ({ id, role }, isBelow) =>
+    data.marks[id] && isBelow === (role === "user") && h(Marks, { marks: data.marks[id], isBelow });
   const row = (message, place) =>
     h(
       Fragment,
       { key: message.siblings[0] ?? message.id }, // alternatives share one element, so that the focus stays in it
-      data.marks[message.id] && h(Marks, { marks: data.marks[message.id] }),
+      marks(message, false),
       h(Message, {
         ...{ message, announce, act: onAct, onEdit: editing.open, isReadOnly: data.read_only, isReader: data.is_reader },
         editing: editing.draft?.id === message.id ? editing : null,
@@ -223,6 +225,7 @@ function MessageRows({ data, messages, shown, later, isAtRest, isFollowed, editi
         isLast: !later && place === shown.length - 1,
         isUnanswered: isAtRest && !data.read_only && !later && message.role === "user" && place === shown.length - 1,
       }),
+      marks(message, true), // a line above a question would stand at the answer before it
     );
   return h(Fragment, null, shown.map(row), isAtRest && !isFollowed && h(SilentNote, { data, last: messages.at(-1) }));
 }
