@@ -29,6 +29,13 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class TextBegun:
+    """The text of another message begins. `agent` is the subgraph that writes it; empty where the graph itself does."""
+
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ReasoningDelta:
     """More of the reasoning before the answer that is being written."""
 
@@ -144,6 +151,7 @@ Event = (
     RunStarted
     | AnswerBegun
     | CandidateProgress
+    | TextBegun
     | TextDelta
     | ReasoningDelta
     | TextWithdrawn

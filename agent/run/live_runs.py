@@ -12,12 +12,14 @@ from agent.events import (
     ReasoningDelta,
     RunFinished,
     RunStarted,
+    TextBegun,
     TextDelta,
     TextWithdrawn,
     WorkEnded,
 )
 
 NO_PROGRESS = GraphProgress()
+TEXT_BREAK = "\n\n"  # between the texts of two messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class LiveRun:
     work_ended: WorkEnded | None = None  # None: it is at work
     candidates: Sequence[LiveCandidate] = ()
     progress: GraphProgress = NO_PROGRESS
+    begun: Sequence[tuple[int, str]] = ()  # the places in the text where another message begins, and its subgraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class PendingAnswer:
     texts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     end: RunFinished | None = None
+    begun: list[tuple[int, str]] = field(default_factory=list)  # as of `LiveRun`
 
     def add_event(self, event: Event) -> None:
         match event:
@@ -66,19 +70,31 @@ class PendingAnswer:
                 self.reasoning.append(event.text)
             case TextDelta():
                 self.texts.append(event.text)
+            case TextBegun():
+                self._begin_text(event.agent)
             case TextWithdrawn():
-                self.texts, self.reasoning = [], [event.reasoning]
+                self._clear(event.reasoning)
             case MessageAdded():
-                self.texts, self.reasoning = [], []
+                self._clear()
             case AnswerBegun():
-                self.texts, self.reasoning, self.end = [], [], None
+                self._clear()
+                self.end = None
             case RunFinished():
-                self.texts, self.reasoning, self.end = [], [], event
+                self._clear()
+                self.end = event
 
     def join_text(self) -> tuple[str, str]:
         """Return the text and the reasoning."""
         self.texts, self.reasoning = ["".join(self.texts)], ["".join(self.reasoning)]
         return self.texts[0], self.reasoning[0]
+
+    def _begin_text(self, agent: str) -> None:
+        if self.join_text()[0]:
+            self.texts.append(TEXT_BREAK)
+        self.begun.append((sum(map(len, self.texts)), agent))
+
+    def _clear(self, reasoning: str = "") -> None:
+        self.texts, self.reasoning, self.begun = [], [reasoning], []
 
 
 @dataclass(slots=True)
@@ -107,7 +123,7 @@ class PendingRun:
         candidates = {
             each.number: PendingAnswer(each.model, [each.text], [each.reasoning], each.end) for each in live.candidates
         }
-        answer = PendingAnswer(texts=[live.text], reasoning=[live.reasoning])
+        answer = PendingAnswer(texts=[live.text], reasoning=[live.reasoning], begun=list(live.begun))
         return cls(RunKey(live.run_id, attempt), True, answer, candidates, live.work_ended, live.progress)
 
     def add_event(self, event: Event) -> None:
@@ -126,4 +142,5 @@ class PendingRun:
             LiveCandidate(number, answer.model, *answer.join_text(), answer.end)
             for number, answer in self.candidates.items()
         ]
-        return LiveRun(self.run_id, *self.answer.join_text(), self.work_ended, candidates, self.progress)
+        begun = tuple(self.answer.begun)
+        return LiveRun(self.run_id, *self.answer.join_text(), self.work_ended, candidates, self.progress, begun)

@@ -140,9 +140,9 @@ class RunRecorder:
         if self._has_ended:
             raise RunEndedError
 
-    def drop_text(self) -> None:
-        """Drop the main agent's text in progress: it becomes no message."""
-        if self._pending_texts.pop(MAIN, None):
+    def drop_text(self, *, is_shown: bool = False) -> None:
+        """Drop the main agent's text in progress: it becomes no message. `is_shown`: pages show it until the run's end."""
+        if self._pending_texts.pop(MAIN, None) and not is_shown:
             self.writer.publish_event(TextWithdrawn(self._find_reasoning(MAIN).text))
 
     def forget_open_calls(self) -> None:

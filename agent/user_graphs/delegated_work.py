@@ -64,6 +64,10 @@ class DelegatedWork:
         """Return the name of the node that a task runs, where the stream has told it."""
         return self._nodes.get(task_id)
 
+    def is_below_call(self, namespace: Iterable[str]) -> bool:
+        """Return whether a call has started the graph at this place, or one around it."""
+        return any(each.rpartition(":")[2] in self._calls for each in namespace)
+
     def note_writes(self, namespace: str, writes: Iterable[tuple[str, Any]]) -> None:
         """Note the writes of a sub-agent's task: the states of a DeltaChannel have no messages."""
         if (work := self._find_work(namespace)) is not None:

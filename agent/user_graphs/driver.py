@@ -98,7 +98,7 @@ class GraphDriver:
         )
         work = GraphRun(user_graph, self.savers, saver, turn.request, self.blocking, reporter, travel, delegated, run.id)
         try:
-            return await user_graph.loop.run_work(work.answer)
+            result = await user_graph.loop.run_work(work.answer)
         except ThreadExitError as error:
             raise GraphFailedError(user_graph.definition, error.error) from error
         except (Exception, asyncio.CancelledError):
@@ -106,7 +106,10 @@ class GraphDriver:
         except BaseException as error:  # a class of the author's
             raise GraphFailedError(user_graph.definition, error) from error
         finally:
-            reporter.deliver_all()  # also of a graph that failed: its text is kept as a partial message
+            reporter.deliver_all(is_end=True)  # also of a graph that failed: its text is kept as a partial message
+        if result.is_waiting:
+            reporter.keep_unsaved()
+        return result
 
     async def _end(self, recorder: RunRecorder, result: GraphResult) -> None:
         recorder.forget_open_calls()  # it ended by itself, with the calls that its author left open

@@ -61,6 +61,8 @@ class StateRecorder:
             return written
 
         written = await self.recorder.record_write(write)
+        if is_root:
+            self.reporter.forget_texts()
         if is_root and not written:
             self.recorder.drop_text()  # its node is done, and it became no message
             if self.head_id != before:

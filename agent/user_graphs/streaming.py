@@ -1,14 +1,14 @@
 """The stream of a running graph: provisional text, its nodes at work, and lines of its own."""
 
-from collections import deque
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessageChunk, BaseMessage
 
 from agent.events import GraphProgress
 from agent.user_graphs.delegated_work import DelegatedWork
-from agent.user_graphs.reporter import Reporter
+from agent.user_graphs.reporter import MessageText, Reporter
 from checkpoints.values.text import shorten_line
 
 MAX_SHOWN_LINES = 5  # custom values, the newest
@@ -24,15 +24,14 @@ class StreamReader:
         self._reporter = reporter
         self._delegated = delegated
         self._nodes: dict[str, str] = {}  # at work, by task
+        self._texts: defaultdict[str, dict[str | None, MessageText]] = defaultdict(dict)  # by task and message
         self._lines: deque[str] = deque(maxlen=MAX_SHOWN_LINES)
 
     def read_part(self, part: Mapping[str, Any]) -> None:
-        """Report a part. Text of a subgraph is not shown: only the root's messages stay in the conversation."""
+        """Report a part."""
         kind, namespace, data = part["type"], part["ns"], part["data"]
-        if kind == "messages" and not namespace:
-            message, _ = data
-            if isinstance(message, AIMessageChunk) and (text := str(message.text)):
-                self._reporter.add_text(text)
+        if kind == "messages":
+            self._note_text(namespace, *data)
         elif kind == "tasks":
             self._delegated.note_task(data)
             self._note_task(namespace, data)
@@ -40,17 +39,34 @@ class StreamReader:
             self._lines.append(shorten_line(format_line(data), MAX_LINE_CHARS))
             self._show()
 
-    def _note_task(self, namespace: tuple[str, ...], task: Mapping[str, Any]) -> None:
+    def _note_text(self, namespace: Sequence[str], message: BaseMessage, metadata: Mapping[str, Any]) -> None:
+        """Report text of the graph, and of subgraphs that are nodes. A tool's sub-agent is folded below its call."""
+        if not isinstance(message, AIMessageChunk) or self._delegated.is_below_call(namespace):
+            return
+        texts = self._texts[metadata["langgraph_checkpoint_ns"].rpartition(":")[2]]
+        text = texts.setdefault(message.id, MessageText(_join_names(namespace)))
+        if piece := str(message.text):
+            self._reporter.add_text(text, piece)
+        if message.chunk_position == "last":
+            self._reporter.end_texts([text], are_saved=False)
+
+    def _note_task(self, namespace: Sequence[str], task: Mapping[str, Any]) -> None:
         if "input" in task:
-            outer = [each.partition(":")[0] for each in namespace]
-            self._nodes[task["id"]] = " › ".join([*outer, task["name"]])
+            self._nodes[task["id"]] = _join_names([*namespace, f"{task['name']}:"])
         else:
             self._nodes.pop(task["id"], None)
+            texts = self._texts.pop(task["id"], {}).values()
+            self._reporter.end_texts(texts, are_saved=bool(namespace) and not task["interrupts"])
         self._show()
 
     def _show(self) -> None:
         nodes = list(dict.fromkeys(self._nodes.values()))[:MAX_SHOWN_NODES]
         self._reporter.show_progress(GraphProgress(tuple(nodes), tuple(self._lines)))
+
+
+def _join_names(namespace: Sequence[str]) -> str:
+    """Return the names of the nodes of a namespace. Of several subgraphs in a node, the later ones have a number as well."""
+    return " › ".join(name for name, colon, _ in (each.rpartition(":") for each in namespace) if colon)
 
 
 def format_line(value: object) -> str:

@@ -22,6 +22,7 @@ from agent.events import (
     RerunEnded,
     RunFinished,
     RunStarted,
+    TextBegun,
     TextDelta,
     TextWithdrawn,
     ToolStarted,
@@ -38,6 +39,7 @@ Json = Any
 
 _PLAIN_EVENTS: dict[str, type[Any]] = {
     "begun": AnswerBegun,
+    "begun_text": TextBegun,
     "delayed": UpdatesDelayed,
     "end": RunFinished,
     "head": HeadMoved,
@@ -109,17 +111,18 @@ def encode_live_run(live: LiveRun) -> Json:
         [each.number, each.model, each.text, each.reasoning, each.end and encode_event(each.end)] for each in live.candidates
     ]
     rest = live.work_ended and encode_event(live.work_ended)
-    return [live.run_id, live.text, live.reasoning, rest, candidates, encode_event(live.progress)]
+    return [live.run_id, live.text, live.reasoning, rest, candidates, encode_event(live.progress), list(live.begun)]
 
 
 def decode_live_run(data: Json) -> LiveRun:
-    run_id, text, reasoning, rest, encoded, progress, *_ = data
+    run_id, text, reasoning, rest, encoded, progress, *added = data
     candidates = [
         LiveCandidate(number, model, written, thought, _decode_as(RunFinished, end) if end else None)
         for number, model, written, thought, end, *_ in encoded
     ]
     work_ended = _decode_as(WorkEnded, rest) if rest else None
-    return LiveRun(run_id, text, reasoning, work_ended, candidates, _decode_as(GraphProgress, progress))
+    begun = tuple((start, agent) for start, agent in added[0]) if added else ()
+    return LiveRun(run_id, text, reasoning, work_ended, candidates, _decode_as(GraphProgress, progress), begun)
 
 
 def _begin_run(run_id: str, version: int, message: Message | None, **rest: Any) -> RunStarted:

@@ -1,8 +1,10 @@
 """An answer while it is written: its formatted text, and the reasoning before it."""
 
+from agent.events import TextBegun, TextDelta
 from agent.run.live_runs import LiveCandidate, LiveRun
 from components.broadcasts import Frame
 from components.views.live_text import StreamingMarkdown
+from components.views.markdown import escape_text
 from components.workers.rendering import Renderer
 
 NO_TEXT: Frame = {"stable": "", "tail": "", "reasoning": ""}
@@ -26,13 +28,32 @@ class LiveAnswer:
 
     def clear_text(self) -> None:
         self._text = StreamingMarkdown(self._renderer.look)
+        self._agent = ""  # a subgraph that writes the text
         self._stable: list[str] = []
         self._reasoning: list[str] = []
         self._tail = ""
 
     async def begin_in_middle(self, live: LiveRun | LiveCandidate) -> None:
         self._reasoning = [live.reasoning]
-        await self.add_text(live.text)
+        place = 0
+        for start, agent in live.begun if isinstance(live, LiveRun) else ():
+            await self.add_text(live.text[place:start])
+            await self.begin_text(agent)
+            place = start
+        await self.add_text(live.text[place:])
+
+    async def add_event(self, event: TextBegun | TextDelta) -> str:
+        """Add text, or begin that of another message. Return the HTML of the blocks that are finished."""
+        return await (self.begin_text(event.agent) if isinstance(event, TextBegun) else self.add_text(event.text))
+
+    async def begin_text(self, agent: str) -> str:
+        """Begin the text of another message. Return the HTML of the rest of the one before, and of the agent's name."""
+        finished = [(await self._text.take())[0] for _ in range(2)]  # the second look shows a text to its end
+        _, tail = await self._text.take()
+        name = "" if agent == self._agent else f'<p class="live-agent">{escape_text(agent)}</p>' if agent else "<hr>"
+        self._text, self._agent, self._tail = StreamingMarkdown(self._renderer.look), agent, ""
+        self._stable.append("".join([*finished, tail, name]))
+        return self._stable[-1]
 
     async def add_text(self, text: str) -> str:
         """Add text, and return the HTML of the blocks that it finished."""

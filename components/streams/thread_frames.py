@@ -16,6 +16,7 @@ from agent.events import (
     RunFinished,
     RunQueued,
     RunStarted,
+    TextBegun,
     TextDelta,
     TextWithdrawn,
     WorkEnded,
@@ -151,8 +152,8 @@ class ThreadFrames:
                 return await self._candidates.build_texts(event)
             case CandidateProgress():
                 return await self._candidates.build_frame(event)
-            case TextDelta(text):
-                stable = await self._answer.add_text(text)
+            case TextBegun() | TextDelta():
+                stable = await self._answer.add_event(event)
                 return {"kind": "delta", "stable": stable, "tail": self._answer.tail}
             case ReasoningDelta(text):
                 self._answer.add_reasoning(text)

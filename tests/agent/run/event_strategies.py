@@ -15,6 +15,7 @@ from agent.events import (
     RerunEnded,
     RunFinished,
     RunStarted,
+    TextBegun,
     TextDelta,
     TextWithdrawn,
     ToolStarted,
@@ -51,13 +52,14 @@ _started = st.builds(
 )
 _of_candidates = st.builds(CandidateProgress, _numbers, _answers | _ends)
 _rests = st.builds(WorkEnded, st.just("r"), _states, _maybe)
+_begun = st.builds(TextBegun, texts)
 _outside = st.builds(HeadMoved, _versions) | st.just(RerunEnded())
 
 events: st.SearchStrategy[Event] = st.one_of(
-    *(_answers, _started, _ends, _of_candidates, _progress, _rests, _outside),
+    *(_answers, _begun, _started, _ends, _of_candidates, _progress, _rests, _outside),
     *(st.builds(DraftsFailed, texts), st.just(UpdatesDelayed())),
 )
 # What one process publishes between the start of a run and its end.
 run_events: st.SearchStrategy[list[Event]] = st.lists(
-    st.one_of(_answers, _flood, _flood, _of_candidates, _progress, _rests, _outside), min_size=5, max_size=15
+    st.one_of(_answers, _begun, _flood, _flood, _of_candidates, _progress, _rests, _outside), min_size=5, max_size=15
 )

@@ -10,7 +10,7 @@ from agent.events import Event, GraphProgress
 from agent.run.recorder import RunEndedError
 from agent.user_graphs import reporter
 from agent.user_graphs.delegated_work import DelegatedWork
-from agent.user_graphs.reporter import Reporter
+from agent.user_graphs.reporter import MessageText, Reporter
 from agent.user_graphs.streaming import MAX_LINE_CHARS, MAX_SHOWN_LINES, MAX_SHOWN_NODES, StreamReader
 from checkpoints import Database, Store
 
@@ -21,14 +21,15 @@ def test_a_flood_waits_for_the_next_delivery_and_the_newest_counts(monkeypatch: 
     events: list[Event] = []
 
     async def story() -> None:
-        recorder: Any = SimpleNamespace(append_text=texts.append, check_open=lambda: None)
+        recorder: Any = SimpleNamespace(append_text=texts.append, check_open=lambda: None, find_text=lambda agent: "")
         carried = Reporter(recorder, events.append, max_chars=6)
+        text = MessageText()
         carried.show_progress(GraphProgress(("first",)))
         while not events:  # noqa: ASYNC110  (the delivery has no event of its own)
             await asyncio.sleep(0)
         for number in range(1_000):
             carried.show_progress(GraphProgress((str(number),)))
-            carried.add_text("abcd")
+            carried.add_text(text, "abcd")
             await asyncio.sleep(0)
         assert (texts, events) == ([], [GraphProgress(("first",))])
         carried.deliver_all()
@@ -43,8 +44,11 @@ def test_after_the_end_of_its_run_it_delivers_nothing() -> None:
 
     async def story() -> None:
         events: list[Event] = []
-        recorder: Any = SimpleNamespace(append_text=refuse, check_open=refuse)
-        for use in (lambda late: late.add_text("late"), lambda late: late.show_progress(GraphProgress(("late",)))):
+        recorder: Any = SimpleNamespace(append_text=refuse, check_open=refuse, find_text=lambda agent: "")
+        for use in (
+            lambda late: late.add_text(MessageText(), "late"),
+            lambda late: late.show_progress(GraphProgress(("late",))),
+        ):
             carried = Reporter(recorder, events.append, max_chars=6)
             use(carried)
             carried.deliver_all()
@@ -60,7 +64,7 @@ class Unprintable:
 
 def test_lines_and_nodes_are_bounded_whatever_a_graph_streams() -> None:
     shown: list[GraphProgress] = []
-    carried: Any = SimpleNamespace(show_progress=shown.append, add_text=None)
+    carried: Any = SimpleNamespace(show_progress=shown.append, add_text=None, end_texts=None)
     reader = StreamReader(carried, DelegatedWork(Store(Database.in_memory()), "t"))
     for number in range(100):
         reader.read_part(

@@ -66,10 +66,11 @@ def test_no_body_of_a_message_is_sent(event: Event) -> None:
 
 
 _ends = st.none() | st.builds(RunFinished, st.just("r"), st.sampled_from(RunState), st.integers(0, 9))
+_begun = st.lists(st.tuples(st.integers(0, 9), texts), max_size=2).map(tuple)
 _candidates = st.builds(LiveCandidate, st.integers(1, 3), texts, texts, texts, _ends)
 
 
-@given(st.builds(LiveRun, texts, texts, texts, candidates=st.lists(_candidates, max_size=3)))
+@given(st.builds(LiveRun, texts, texts, texts, candidates=st.lists(_candidates, max_size=3), begun=_begun))
 @settings(max_examples=20)
 def test_a_run_in_progress_comes_through_as_it_is(live: LiveRun) -> None:
     assert decode_live_run(json.loads(json.dumps(encode_live_run(live)))) == live

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from agent.events import RunFinished, RunQueued, RunStarted, TextDelta, TextWithdrawn, WorkEnded
+from agent.events import RunFinished, RunQueued, RunStarted, TextBegun, TextDelta, TextWithdrawn, WorkEnded
 from agent.run.hub import SubscriberLagged
 from checkpoints import Caller, Message, RunState, ThreadNotFoundError
 from components.broadcasts import Frame
@@ -95,6 +95,31 @@ def test_a_page_that_comes_in_the_middle_has_the_text_from_its_beginning() -> No
             assert second.stable.startswith(first.stable[:300])
             await asyncio.wait_for(asyncio.gather(early, late), 60)
             assert list(second.messages.values()) == shown(parts, parts.store.list_messages(thread_id)[1:])
+
+    asyncio.run(story())
+
+
+def test_the_text_of_each_subgraph_stands_below_its_name_also_for_a_page_that_comes_later() -> None:
+    async def story() -> None:
+        async with asyncio.timeout(60), open_services() as parts:
+            thread_id, screens = parts.store.create_thread().id, [Screen(), Screen()]
+            run = parts.runs.begin_run(thread_id, new("a question")[0])
+            parts.hub.publish(thread_id, RunStarted(run.id, 1, None))
+            first = stream_frames(parts, thread_id)
+            screens[0].show(await anext(first))
+            for event in ("<scout>", "One *word*", "<scout>", "```\ntwo", "", "three"):
+                is_text = event.isalpha() or " " in event or "`" in event
+                parts.hub.publish(thread_id, TextDelta(event) if is_text else TextBegun(event))
+            while "three" not in screens[0].live:
+                screens[0].show(await anext(first))
+            second = stream_frames(parts, thread_id)
+            screens[1].show(await anext(second))
+            for screen in screens:
+                assert screen.live.startswith('<p class="live-agent">&lt;scout&gt;</p><p>One <em>word</em></p>')
+                assert screen.live.count("scout") == 1
+                assert screen.live.strip().endswith("<hr><p>three</p>")
+            for frames in (first, second):
+                await frames.aclose()
 
     asyncio.run(story())
 
