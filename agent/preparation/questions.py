@@ -11,3 +11,12 @@ class GraphQuestion:
     id: str
     value: Any
     response_schema: dict[str, Any] | None = None  # of the answer, as JSON schema
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDraft:
+    """A text that a subgraph has written and the graph does not have yet. `agent` are the names of the nodes around it."""
+
+    agent: str
+    text: str
+    question_ids: frozenset[str]  # of its questions; none where other subgraphs ask

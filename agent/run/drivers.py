@@ -6,7 +6,7 @@ from typing import Protocol
 
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.preparation import PreparedRun
-from agent.preparation.questions import GraphQuestion
+from agent.preparation.questions import GraphDraft, GraphQuestion
 from agent.run.drafts import Drafts
 from agent.run.recorder import RunRecorder
 from agent.run.time_travel import TimeTravelBuilder
@@ -36,6 +36,10 @@ class UserGraphRuns(Protocol):
 
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions that wait where a conversation stands. Blocks."""
+        ...
+
+    def list_drafts(self, thread_id: str) -> list[GraphDraft]:
+        """Return what subgraphs have written that wait, or that others wait for. Blocks."""
         ...
 
     def list_move_calls(self, thread_id: str) -> Collection[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from agent.preparation.compaction import NOTHING_YET_TEXT, NotCompactedError, SummaryScope
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.inputs import NothingToAnswerError, RunInputs
-from agent.preparation.questions import GraphQuestion
+from agent.preparation.questions import GraphDraft, GraphQuestion
 from agent.preparation.requests import (
     EmptyMessageError,
     NothingToDecideError,
@@ -136,6 +136,10 @@ class Runner:
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         """Return the questions of a user graph that wait where its conversation stands. Blocks."""
         return self.user_graphs.list_questions(thread_id) if self.user_graphs else []
+
+    def list_drafts(self, thread_id: str) -> list[GraphDraft]:
+        """Return what subgraphs of a user graph have written where its conversation waits. Blocks."""
+        return self.user_graphs.list_drafts(thread_id) if self.user_graphs else []
 
     def list_move_calls(self, thread_id: str) -> Collection[str]:
         """Return the ids of the calls of a user graph whose moves through time wait for a person. Blocks."""

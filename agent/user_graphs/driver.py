@@ -5,14 +5,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
 
+from langchain_core.messages import AIMessage
+
 from agent.events import HeadMoved
 from agent.preparation.graph_inputs import InputForm
 from agent.preparation.preparation import PreparedRun
-from agent.preparation.questions import GraphQuestion
+from agent.preparation.questions import GraphDraft, GraphQuestion
 from agent.run.blocking import BlockingPool
 from agent.run.hub import RunHub
 from agent.run.recorder import RunRecorder
 from agent.settings import GraphOffer
+from agent.subagents.delegation import load_last_turn
 from agent.time_travel.executor import TimeTravelExecutor
 from agent.tools.decisions import AwaitingDecision, Decision
 from agent.user_graphs.catalog import GraphCatalog
@@ -24,8 +27,10 @@ from agent.user_graphs.reporter import Reporter
 from agent.user_graphs.run_saver import RunSaver
 from agent.user_graphs.savers import Savers
 from agent.user_graphs.states import StateRecorder
+from agent.user_graphs.streaming import AGENT_SEPARATOR
 from agent.user_graphs.travel import GraphTravel, MoveStep, list_open_calls, read_move_call
 from checkpoints import Runs, Store
+from checkpoints.graph_states.open_subgraphs import read_open_subgraphs
 from checkpoints.values.limits import MAX_ANSWER_CHARS
 
 
@@ -139,6 +144,20 @@ class GraphDriver:
     def list_questions(self, thread_id: str) -> list[GraphQuestion]:
         moves = self._find_moves(thread_id)
         return [question for question, call_id in moves if call_id is None]
+
+    def list_drafts(self, thread_id: str) -> list[GraphDraft]:
+        keeps_answers = self.runs.waits_since(thread_id)
+        works = read_open_subgraphs(self.store.database, self.savers.usual.serde, thread_id, keeps_answers=keeps_answers)
+        # The messages of sub-agents are on the path already.
+        known = (
+            {str(each.body["data"].get("id") or each.id) for each in load_last_turn(self.store, thread_id)} if works else ()
+        )
+        return [
+            GraphDraft(AGENT_SEPARATOR.join(work.path), text, work.interrupt_ids)
+            for work in works
+            for message in work.messages
+            if isinstance(message, AIMessage) and message.id not in known and (text := str(message.text).strip())
+        ]
 
     def list_move_calls(self, thread_id: str) -> Collection[str]:
         return [call_id for _, call_id in self._find_moves(thread_id) if call_id is not None]

@@ -14,6 +14,7 @@ from checkpoints.values.text import shorten_line
 MAX_SHOWN_LINES = 5  # custom values, the newest
 MAX_LINE_CHARS = 200
 MAX_SHOWN_NODES = 8
+AGENT_SEPARATOR = " › "  # of the names of nodes
 STREAM_MODES = ["messages", "tasks", "custom"]
 
 
@@ -66,7 +67,7 @@ class StreamReader:
 
 def _join_names(namespace: Sequence[str]) -> str:
     """Return the names of the nodes of a namespace. Of several subgraphs in a node, the later ones have a number as well."""
-    return " › ".join(name for name, colon, _ in (each.rpartition(":") for each in namespace) if colon)
+    return AGENT_SEPARATOR.join(name for name, colon, _ in (each.rpartition(":") for each in namespace) if colon)
 
 
 def format_line(value: object) -> str:

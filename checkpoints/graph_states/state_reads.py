@@ -44,10 +44,19 @@ def select_latest_state(connection: sa.Connection, thread_id: str, namespace: st
     standing = select_standing_state(connection, thread_id)
     if not namespace or standing is None:
         return standing if not namespace else None
-    own = _listed_query.where(_state.thread_id == thread_id, _state.namespace == namespace, _is_listed)
+    return select_state_below(connection, standing, namespace)
+
+
+def select_state_below(
+    connection: sa.Connection, standing: StoredState, namespace: str, *, is_of_run: bool = False
+) -> StoredState | None:
+    """Return the state of a subgraph that a run goes on from at a state of the graph. `is_of_run`: one of the same run."""
+    own = _listed_query.where(_state.thread_id == standing.thread_id, _state.namespace == namespace, _is_listed)
     with connection.execute(own.order_by(_state.checkpoint_id.desc())) as rows:
         for row in rows.yield_per(_PORTION):
             state = state_rows.parse_state(row)
+            if is_of_run and state.body["metadata"].get("run_id") != standing.body["metadata"].get("run_id"):
+                continue
             if _is_below(connection, state, standing):
                 return state
     return None

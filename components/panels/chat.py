@@ -44,6 +44,7 @@ SUGGESTIONS = (
 NEW_TITLE = N_("New conversation")  # in the bar, which always has a heading
 MISSING_TITLE = N_("Conversation not found")
 NO_GRAPH_TEXT = N_("A program's graph answers here. To ask the built-in agent, branch into a new conversation.")
+NO_QUESTIONS: question_forms.QuestionsView = {"questions": [], "drafts": []}
 _NO_THREAD: dict[str, Any] = {"thread": None, "version": 0}
 
 
@@ -63,7 +64,7 @@ def build_start_page() -> dict[str, Any]:
     nothing = {
         "title": "",
         "messages": [],
-        "questions": [],
+        **NO_QUESTIONS,
         "earlier": False,
         "later": False,
         "run": None,
@@ -101,7 +102,7 @@ def show_turn(services: Services, turn: Turn) -> TurnChanges:
     notice = operations.describe_notice(first_operation)
     shown_run = {"run": list_rows.describe_run(run), "rerun": _describe_rerun(services, run)}
     questions = _describe_questions(services, turn.thread, run)
-    fields = {"version": version, "questions": questions, "title": turn.thread.title, **shown_run, "notice": notice}
+    fields = {"version": version, **questions, "title": turn.thread.title, **shown_run, "notice": notice}
     fields["is_graph"] = _is_of_graph(turn.thread)
     if turn.operations:
         fields["removed"] = None
@@ -147,7 +148,7 @@ def _read_transcript(
         "messages": shown,
         "marks": time_marks.describe_marks(marks, messages, shown),
         "removed": time_marks.describe_removed_part(removed, thread_id),
-        "questions": [] if later else _describe_questions(services, thread, run),
+        **(NO_QUESTIONS if later else _describe_questions(services, thread, run)),
         "earlier": earlier,
         "later": later,
         "is_graph": _is_of_graph(thread),
@@ -196,14 +197,16 @@ def _describe_messages(
     return message_view.describe_messages(messages, extras)
 
 
-def _describe_questions(services: Services, thread: Thread, run: Run | None) -> list[question_forms.QuestionView]:
+def _describe_questions(services: Services, thread: Thread, run: Run | None) -> question_forms.QuestionsView:
     """Describe the questions of a user graph where its conversation stands, unless it is at work."""
     state = run.state if run else None
     if not ThreadSettings.from_thread(thread).graph or state is RunState.RUNNING:
-        return []
+        return NO_QUESTIONS
     found = services.runner.list_questions(thread.id)
     is_waiting = state is RunState.WAITING and not services.runner.list_move_calls(thread.id)
-    return question_forms.describe_questions(found, is_waiting=is_waiting)
+    questions = question_forms.describe_questions(found, is_waiting=is_waiting)
+    drafts = services.runner.list_drafts(thread.id) if questions else []
+    return {"questions": questions, "drafts": question_forms.describe_drafts(drafts, services.renderer.page())}
 
 
 def _find_trace_links(services: Services, messages: Sequence[Message]) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """The questions of user graphs as cards: the schemas that people use, a form for a JSON schema, and JSON for all others."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypedDict
 
-from agent.preparation.questions import GraphQuestion
+from agent.preparation.questions import GraphDraft, GraphQuestion
 from checkpoints.values import serde
+from checkpoints.values.text import shorten
 from words import _
 
 MAX_SHOWN_QUESTIONS = 20
@@ -13,6 +14,7 @@ MAX_LABEL_CHARS = 200
 MAX_SHOWN_FIELDS = 50
 MAX_SHOWN_OPTIONS = 200  # of a field
 MAX_SHOWN_CHARS = 20_000  # of a question's own JSON, of a call's arguments, and of its description
+MAX_SHOWN_DRAFTS = 20  # the newest
 MAX_PARTS_CHARS = 100_000  # of all calls or fields of a question; more are answered as JSON
 _FIELD_TYPES = ("string", "number", "integer", "boolean")
 _EVERY_DECISION = ["approve", "edit", "reject"]
@@ -44,6 +46,27 @@ class QuestionView(TypedDict):
     text: str  # the question in words or as JSON; empty where the actions say all
     actions: list[ActionView]
     fields: list[FieldView]
+
+
+class DraftView(TypedDict):
+    """A text that a subgraph has written before it asks, or while another one asks."""
+
+    questions: list[str]  # ids of those that it asks; none where another one asks
+    agent: str
+    html: str
+
+
+class QuestionsView(TypedDict):
+    questions: list[QuestionView]
+    drafts: list[DraftView]
+
+
+def describe_drafts(drafts: Sequence[GraphDraft], to_html: Callable[[str], str]) -> list[DraftView]:
+    """Describe the drafts beside the questions that wait. State has the whole of a long one."""
+    return [
+        DraftView(questions=sorted(each.question_ids), agent=each.agent, html=to_html(shorten(each.text, MAX_SHOWN_CHARS)))
+        for each in drafts[-MAX_SHOWN_DRAFTS:]
+    ]
 
 
 def describe_questions(questions: Sequence[GraphQuestion], *, is_waiting: bool) -> list[QuestionView]:

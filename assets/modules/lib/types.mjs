@@ -46,6 +46,8 @@
  *   required: boolean}} FieldView
  * @typedef {{id: string, style: "middleware"|"inbox"|"form"|"text"|"json"|"continue", text: string, actions: ActionView[],
  *   fields: FieldView[]}} QuestionView of a user graph that waits
+ * @typedef {{questions: string[], agent: string, html: string}} DraftView  of a subgraph, with the ids of its
+ *   questions
  * @typedef {{nodes: string[], lines: string[]}} GraphProgressView  of a user graph at work
  * @typedef {{run: string, number: number, total: number, asking: boolean, waiting: boolean, complete: boolean,
  *   model: string, closable: boolean, place: string}} RerunView
@@ -57,8 +59,9 @@
  *   undoable: boolean, address: string}} RemovedPartView the first messages that the last restore removed
  * @typedef {{thread: string|null, version: number, title: string, messages: MessageView[], earlier: boolean, later: boolean,
  *   run: RunView|null, rerun: RerunView|null, candidates: CandidatesView|null, notice: Notice|null, marks: Record<string,
- *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], suggestions: string[], is_graph?: boolean,
- *   missing?: boolean, read_only?: boolean, is_reader?: boolean}} TranscriptData  `is_graph`: a user graph answers;
+ *   MarksView>, removed: RemovedPartView|null, questions: QuestionView[], drafts?: DraftView[], suggestions: string[],
+ *   is_graph?: boolean, missing?: boolean, read_only?: boolean, is_reader?: boolean}} TranscriptData
+ *   `is_graph`: a user graph answers;
  *   `missing`: no conversation has this address; `read_only`: every change would be refused; `is_reader`: everywhere
  *
  * @typedef {{name: string, type: string, size: number, content: Blob}} ChosenFile  a file in memory

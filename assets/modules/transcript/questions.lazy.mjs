@@ -2,6 +2,7 @@
 import { useSinglePress } from "../lib/single-press.mjs";
 import { loadStyle } from "../lib/style.lazy.mjs";
 import { _ } from "../lib/words.mjs";
+import { Prose } from "../message/prose.mjs";
 
 const { createElement: h, useId, useRef, useState } = window.React;
 
@@ -15,15 +16,29 @@ loadStyle(new URL("./questions.lazy.css", import.meta.url));
  * @typedef {import("../lib/types.mjs").QuestionView} QuestionView
  * @typedef {import("../lib/types.mjs").ActionView} ActionView
  * @typedef {{kind: string, arguments?: object, text?: string}} Decision  about one call
- * @param {{questions: QuestionView[], act: Function}} props
+ * @param {{questions: QuestionView[], drafts?: import("../lib/types.mjs").DraftView[], act: Function}} props
  */
-export function Questions({ questions, act }) {
+export function Questions({ questions, drafts = [], act }) {
+  // A draft whose subgraph asks nothing, because others ask, is shown at the first question.
+  const isAsked = (draft) => questions.some(({ id }) => draft.questions.includes(id));
+  const isOf = (draft, id) => draft.questions.includes(id) || (id === questions[0].id && !isAsked(draft));
   return h(
     "section",
     { className: "questions", "aria-label": _("The graph waits for you") },
-    questions.map((question) => h(Question, { key: question.id, question, act })),
+    questions.map((question) =>
+      h(Question, { key: question.id, question, drafts: drafts.filter((draft) => isOf(draft, question.id)), act }),
+    ),
   );
 }
+
+/** The text of a subgraph that the graph does not have yet. @param {{draft: import("../lib/types.mjs").DraftView}} props */
+const Draft = ({ draft: { agent, html } }) =>
+  h(
+    "div",
+    { className: "question-draft", "data-testid": "draft" },
+    h("p", { className: "question-title" }, _("Draft of {agent}", { agent })),
+    h(Prose, { html }),
+  );
 
 const PARTS = {
   middleware: ActionsPart,
@@ -34,7 +49,7 @@ const PARTS = {
   continue: ContinuePart,
 };
 
-function Question({ question, act }) {
+function Question({ question, drafts, act }) {
   const label = useId();
   const { isPending, press } = useSinglePress();
   const answer = (text) => press(() => act("answer", { call: question.id, text }));
@@ -44,6 +59,7 @@ function Question({ question, act }) {
       className: "question", role: "group", "aria-labelledby": label, "data-testid": "question",
       "data-style": question.style,
     },
+    drafts.map((draft, place) => h(Draft, { key: place, draft })),
     h(
       "p",
       { id: label, className: "question-title" },

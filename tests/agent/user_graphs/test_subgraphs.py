@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageAdded, RunStarted, TextBegun, TextDelta, TextWithdrawn
-from checkpoints import MAIN, RunState
+from checkpoints import MAIN, Caller, Database, RunState
 from tests.agent.running import KEY, Running
-from tests.agent.user_graphs.running_graphs import hosting
+from tests.agent.user_graphs.running_graphs import answer, hosting
 from tests.fakes.openai import FakeOpenAI, Say
 
 Story = Callable[[Running, FakeOpenAI], Awaitable[None]]
@@ -273,5 +273,167 @@ def test_stop_keeps_what_the_agents_have_said(tmp_path: Path) -> None:
         await chat.end(run)
         fake.release()
         assert chat.said() == [("human", "done", "go"), ("ai", "partial", "First.\n\nYou said: ")]
+
+    play(tmp_path, graph, story)
+
+
+DRAFT = 'graph = build(sub=build(draft=say("draft"), ask=ask))\n'
+
+
+def read_drafts(chat: Running) -> list[tuple[str, str, int]]:
+    """The drafts that wait: the agent, the text, and the place of its question."""
+    ids = [question.id for question in chat.runner.list_questions(chat.thread_id)]
+    place = {each: number for number, each in enumerate(ids)}
+    return [
+        (draft.agent, draft.text, next((place[each] for each in draft.question_ids if each in place), -1))
+        for draft in chat.runner.list_drafts(chat.thread_id)
+    ]
+
+
+def test_a_draft_is_at_its_question_after_a_restart_and_an_undo_and_becomes_a_message_with_the_answer(
+    tmp_path: Path,
+) -> None:
+    async def whole() -> None:
+        with FakeOpenAI() as fake:
+            graph, path = AGENTS.format(address=fake.base_url, key=KEY) + DRAFT, tmp_path / "waymark.db"
+            drafts = [("sub", echo("draft"), 0)]
+            async with hosting(tmp_path, graph, database=Database.open_file(path)) as chat:
+                assert (await chat.say("go")).state is RunState.WAITING
+                assert chat.said() == [("human", "done", "go")]
+                assert read_live(chat) == [("sub", echo("draft"))]  # until the page has the draft
+                assert read_drafts(chat) == drafts
+                thread_id = chat.thread_id
+            async with hosting(tmp_path, graph, database=Database.open_file(path), thread_id=thread_id) as chat:
+                assert read_drafts(chat) == drafts
+                saved = str(chat.store.save(thread_id, name="asked").result)
+                for answered in ("yes", "no"):
+                    asked = chat.runner.list_questions(thread_id)[0]
+                    await chat.runner.resume(thread_id, {asked.id: answered}, caller=Caller())
+                    await chat.until(lambda: not chat.runs.list_running_threads())
+                    texts = [text for _, _, text in chat.said()]
+                    assert texts == ["go", echo("draft"), answered]
+                    assert read_drafts(chat) == []
+                    chat.store.undo(thread_id)
+                    assert read_drafts(chat) == drafts
+                chat.store.redo(thread_id)
+                chat.store.restore(thread_id, saved)
+                assert (read_drafts(chat), len(fake.requests)) == (drafts, 1)
+
+    asyncio.run(whole())
+
+
+def test_each_of_several_subgraphs_has_its_draft_at_its_own_question(tmp_path: Path) -> None:
+    graph = """
+one = build(draft=say("one"), ask=ask)
+two = build(inner=build(draft=say("two"), ask=ask))
+graph = build_beside(one=one, two=two, done=build(draft=say("done")))
+"""
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("go")).state is RunState.WAITING
+        found = {agent: (text, place) for agent, text, place in read_drafts(chat)}
+        first, second = found["one"][1], found["two › inner"][1]
+        assert {first, second} == {0, 1}
+        assert found == {
+            "one": (echo("one"), first),
+            "two › inner": (echo("two"), second),
+            "done": (echo("done"), -1),  # it waits for the others, and asks nothing
+        }
+        assert (await answer(chat, "yes", first)).state is RunState.WAITING
+        assert sorted(read_drafts(chat)) == [
+            ("done", echo("done"), -1),
+            ("one", echo("one"), -1),
+            ("one", "yes", -1),
+            ("two › inner", echo("two"), 0),
+        ]
+        assert (await answer(chat, "no")).state is RunState.DONE
+        assert {text for _, _, text in chat.said()} == {"go", "yes", "no", *map(echo, ("one", "two", "done"))}
+
+    play(tmp_path, graph, story)
+
+
+def test_only_what_was_written_since_the_input_is_a_draft_also_where_a_subgraph_remembers(tmp_path: Path) -> None:
+    graph = """
+sub = StateGraph(MessagesState).add_sequence([("draft", say("draft")), ("ask", ask)]).add_edge(START, "draft")
+graph = build(first=say("first"), sub=sub.compile(checkpointer=True))
+"""
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        for _ in range(2):
+            assert (await chat.say("go")).state is RunState.WAITING
+            assert read_drafts(chat) == [("sub", echo("draft"), 0)]
+            assert (await answer(chat, "yes")).state is RunState.DONE
+
+    play(tmp_path, graph, story)
+
+
+def test_after_an_answer_that_was_stopped_the_draft_is_that_of_the_question(tmp_path: Path) -> None:
+    graph = 'graph = build(sub=build(draft=say("draft"), ask=ask, more=say("more"), end=say("end")))\n'
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("go")
+        fake.reply(Say("More."))
+        (question,) = chat.runner.list_questions(chat.thread_id)
+        run = await chat.runner.resume(chat.thread_id, {question.id: "yes"}, caller=Caller())
+        fake.hold(after_tokens=2)
+        await chat.until(lambda: len(fake.requests) == 3 and fake.held.is_set())
+        await chat.runner.stop(chat.thread_id)
+        await chat.end(run)
+        fake.release()
+        assert read_drafts(chat) == [("sub", echo("draft"), 0)]
+
+    play(tmp_path, graph, story)
+
+
+def test_a_node_that_asks_before_it_returns_leaves_its_text_as_a_partial_message(tmp_path: Path) -> None:
+    graph = """
+async def node(state):
+    await model.ainvoke([HumanMessage("unsaved")])
+    return {"messages": [AIMessage(interrupt("Send this draft?"))]}
+
+
+graph = build(sub=build(first=say("saved"), node=node))
+"""
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        await chat.say("go")
+        assert chat.said()[1:] == [("ai", "partial", echo("unsaved"))]
+        assert read_drafts(chat) == [("sub", echo("saved"), 0)]
+        await answer(chat, "yes")
+        assert [text for _, _, text in chat.said()] == ["go", echo("saved"), "yes"]
+
+    play(tmp_path, graph, story)
+
+
+def test_the_work_of_a_sub_agent_is_no_draft(tmp_path: Path) -> None:
+    asking = HELPER.replace('build(model=say("help"))', 'build(model=say("help"), ask=ask)')
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("go")).state is RunState.WAITING
+        assert [each.agent for each in chat.path() if each.agent != MAIN] == ["ask_helper", "ask_helper"]
+        assert read_drafts(chat) == []
+
+    play(tmp_path, asking, story)
+
+
+def test_a_draft_in_a_delta_channel_is_shown_as_well(tmp_path: Path) -> None:
+    graph = """
+from typing import Annotated, TypedDict
+
+from langgraph.channels.delta import DeltaChannel
+from langgraph.graph.message import _messages_delta_reducer
+
+
+class State(TypedDict):
+    messages: Annotated[list, DeltaChannel(_messages_delta_reducer)]
+
+
+inner = StateGraph(State).add_sequence([("draft", say("draft")), ("ask", ask)]).add_edge(START, "draft").compile()
+graph = build(first=say("first"), sub=inner)
+"""
+
+    async def story(chat: Running, fake: FakeOpenAI) -> None:
+        assert (await chat.say("go")).state is RunState.WAITING
+        assert read_drafts(chat) == [("sub", echo("draft"), 0)]
 
     play(tmp_path, graph, story)

@@ -1,0 +1,147 @@
+"""Subgraphs in a step that has not ended, because they wait for a person: the graph itself has nothing of them yet."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from langchain_core.messages import BaseMessage
+from langgraph.checkpoint.base import PendingWrite
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from ..rows import value_rows
+from ..rows.state_rows import StoredState
+from ..storage import schema
+from ..storage.database import Database
+from ..values.graph_state import Reference, is_own_channel, is_resting, read_kind, unwrap_snapshot
+from .channel_values import list_numbers, unwrap_value
+from .message_paths import KnownPaths
+from .state_reads import StateReader, iterate_ancestors, select_standing_state, select_state_below
+
+MAX_OPEN_SUBGRAPHS = 50  # of a step
+_INTERRUPT = "__interrupt__"
+_state = schema.state.c
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphWork:
+    """The messages that a subgraph has written since its input. `path` are the names of the nodes around it.
+
+    `interrupt_ids` are those of its questions, also of subgraphs in it.
+    """
+
+    path: Sequence[str]
+    messages: Sequence[BaseMessage]
+    interrupt_ids: frozenset[str]
+
+
+def read_open_subgraphs(
+    database: Database, serde: SerializerProtocol, thread_id: str, *, keeps_answers: bool
+) -> list[SubgraphWork]:
+    """Return the work of the open subgraphs where a conversation stands.
+
+    Without `keeps_answers`, a person went back: what followed earlier answers does not count.
+    """
+    with database.begin_read() as connection:
+        standing = select_standing_state(connection, thread_id)
+        if standing is None:
+            return []
+        reader = _WorkReader(connection, serde, StateReader(serde, KnownPaths()))
+        return [
+            reader.read_work(state) for state in select_open_subgraphs(connection, standing, is_of_run=not keeps_answers)
+        ]
+
+
+def select_open_subgraphs(connection: sa.Connection, root: StoredState, *, is_of_run: bool) -> list[StoredState]:
+    """Return the newest state of each subgraph in the step after a state, unless all of them have ended.
+
+    `is_of_run`: those of the state's own run alone count, and not those that followed an answer.
+    """
+    below = (_state.thread_id == root.thread_id, _state.number > root.number, _state.namespace != "")
+    query = sa.select(_state.namespace).where(*below).group_by(_state.namespace).order_by(sa.func.min(_state.number))
+    namespaces = connection.scalars(query.limit(MAX_OPEN_SUBGRAPHS)).all()
+    newest = {"": root}
+    for namespace in sorted(namespaces, key=lambda each: each.count("|")):
+        state = select_state_below(connection, root, namespace, is_of_run=is_of_run)
+        if state is not None and _is_in_step(state, newest):
+            newest[namespace] = state
+    found = [newest[each] for each in namespaces if each in newest]
+    return found if any(not is_resting(state.body["values"]) for state in found) else []
+
+
+def list_path(namespace: str) -> list[str]:
+    """Return the names of the nodes that lead to a subgraph."""
+    return [name or each for each in namespace.split("|") if not each.isdigit() for name in [each.rpartition(":")[0]]]
+
+
+def _is_in_step(state: StoredState, newest: Mapping[str, StoredState]) -> bool:
+    """Return whether a subgraph was begun by the newest states around it, and not by earlier ones."""
+    parents: Mapping[str, str] = state.body["metadata"].get("parents", {})
+    return "" in parents and all(newest[name].checkpoint_id == parents[name] for name in parents if name in newest)
+
+
+@dataclass(frozen=True, slots=True)
+class _WorkReader:
+    """Reads messages of subgraphs, each only if the subgraph itself has written it."""
+
+    connection: sa.Connection
+    serde: SerializerProtocol
+    states: StateReader
+
+    def read_work(self, newest: StoredState) -> SubgraphWork:
+        steps = self._list_steps(newest)
+        writes = self.states.read_writes(self.connection, newest)
+        found: list[Any] = []
+        if steps:
+            found += self._read_delta_channels(newest, steps)
+            for name, reference in newest.body["values"].items():
+                if not is_own_channel(name):
+                    before = unwrap_snapshot(steps[-1].body["values"].get(name))
+                    found += self._read_new_items(newest.thread_id, unwrap_snapshot(reference), before)
+        found += _list_written(write for write in writes if not is_own_channel(write[1]))
+        messages = {each.id or id(each): each for each in found if isinstance(each, BaseMessage)}
+        ids = frozenset(each.id for each in _list_written(write for write in writes if write[1] == _INTERRUPT))
+        return SubgraphWork(list_path(newest.namespace), list(messages.values()), ids)
+
+    def _list_steps(self, newest: StoredState) -> list[StoredState]:
+        """Return the states since the input of a subgraph, the newest first. The last one has the input alone."""
+        steps: list[StoredState] = []
+        for state in (newest, *iterate_ancestors(self.connection, newest)):
+            if state.body["metadata"].get("source") == "input":
+                break
+            steps.append(state)
+        return steps
+
+    def _read_new_items(self, thread_id: str, reference: Reference, before: Reference) -> list[Any]:
+        """Return the items of a list that it did not have before."""
+        if read_kind(reference) not in ("r", "v") or reference == before:
+            return []
+        if read_kind(reference) == read_kind(before) == "r":
+            known = set(list_numbers(before))
+            numbers = [each for each in list_numbers(reference) if each not in known]
+            return self._read_values(thread_id, numbers)
+        old, new = (self._read_list(thread_id, each) for each in (before, reference))
+        return [each for each in new if each not in old]
+
+    def _read_list(self, thread_id: str, reference: Reference) -> list[Any]:
+        if read_kind(reference) == "r":
+            return self._read_values(thread_id, list_numbers(reference))
+        found = self._read_values(thread_id, list_numbers(reference))
+        return found[0] if found and isinstance(found[0], list) else []
+
+    def _read_values(self, thread_id: str, numbers: Sequence[int]) -> list[Any]:
+        stored = value_rows.select_values(self.connection, set(numbers), thread_id)
+        return [self.serde.loads_typed(stored[number]) for number in numbers]
+
+    def _read_delta_channels(self, newest: StoredState, steps: Sequence[StoredState]) -> Iterator[Any]:
+        """Yield what the steps wrote to DeltaChannels: their states do not have it."""
+        names = newest.body["versions"].keys() - newest.body["values"].keys()
+        for state in reversed(steps[1:]):
+            yield from _list_written(each for each in self.states.read_writes(self.connection, state) if each[1] in names)
+
+
+def _list_written(writes: Iterable[PendingWrite]) -> Iterator[Any]:
+    """Yield the values of writes, and the items of those that are lists."""
+    for _, _, value in writes:
+        plain = unwrap_value(value)
+        yield from plain if isinstance(plain, list | tuple) else [plain]
